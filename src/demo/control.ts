@@ -5,10 +5,10 @@ import { type Action, STEPS, type Step } from './steps.ts'
 
 const TITLE = 'A shop on a bad day'
 
-/** What a person can make happen: the label of the button, what it does, and when it can be pressed [always]. */
+/** A demo action: the label of its button, its effect, and when it is enabled [always]. */
 type Button = readonly [label: string, press: (by: string) => Promise<void> | void, isEnabled?: () => boolean]
 
-/** The demo's own buttons: what the story has shown so far, and what a person can make happen in it. */
+/** The demo API: the progress of the scenario, and the actions that a user can run. */
 export function demoControl(scenario: Scenario, seed: number): DemoControl {
   const { payments, services, tracking } = scenario.shop
   const controlled = { warehouse: services.warehouse, analytics: tracking.analytics }
@@ -20,19 +20,22 @@ export function demoControl(scenario: Scenario, seed: number): DemoControl {
   ]
   const canReplay = () => scenario.milestones.brokenGroup !== undefined && !scenario.isReplaying
   const buttons: Readonly<Record<Action, Button>> = {
-    fix: ['Ship the fix', () => scenario.ship('2.4.1'), () => payments.release === '2.4.0'],
-    break: ['Ship the broken release', () => scenario.ship('2.4.0'), () => payments.release !== '2.4.0'],
+    fix: ['Deploy the fix', () => scenario.ship('2.4.1'), () => payments.release === '2.4.0'],
+    break: ['Deploy the broken release', () => scenario.ship('2.4.0'), () => payments.release !== '2.4.0'],
     'break-warehouse': setTo('failing', 'warehouse', 'Make the warehouse fail'),
-    'fix-warehouse': setTo('healthy', 'warehouse', 'Let the warehouse recover'),
+    'fix-warehouse': setTo('healthy', 'warehouse', 'Repair the warehouse'),
     'break-analytics': setTo('failing', 'analytics', 'Make analytics fail'),
-    'fix-analytics': setTo('healthy', 'analytics', 'Let analytics recover'),
-    burst: ['Let everyone in at once', () => scenario.visitors.burst()],
+    'fix-analytics': setTo('healthy', 'analytics', 'Repair analytics'),
+    burst: ['Send a burst of visitors', () => scenario.visitors.burst()],
     'send-poison': ['Send a poison order', () => scenario.producer.place('impossible-date')],
-    'send-wrong-shape': ['Send an order of the wrong shape', () => scenario.producer.place('wrong-shape')],
-    'send-bad-address': ['Send to a bad address', () => scenario.producer.place('bad-address')],
+    'send-wrong-shape': ['Send an invalid order', () => scenario.producer.place('wrong-shape')],
+    'send-bad-address': [
+      'Send an e-mail to an invalid address',
+      () => scenario.producer.place('bad-address'),
+    ],
     'replay-payments': [
       'Replay the failed payments',
-      by => scenario.startReplay(by, 'asked for in the demo'),
+      by => scenario.startReplay(by, 'started with a demo button'),
       canReplay,
     ],
   }

@@ -5,7 +5,7 @@ import { release, retain } from '../runtime/share.ts'
 /** The dead-letter queue of the shop's tracking, which can lose its store for one letter. */
 export function failOnceLetters(store: DeadLetterStore) {
   let willFail = false
-  // The queue uses the store like any other user: the first user that closes leaves the store open for the others.
+  // The store has several users. `retain` keeps it open until the last of them has closed.
   retain(store)
   return {
     failNextSave(): void {

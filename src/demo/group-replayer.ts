@@ -11,7 +11,7 @@ import type { Shop, ShopStore } from './shop.ts'
 
 const OWNER = 'lazaret demo'
 const STAGES = [1, 10, 'rest'] as const
-/** One in 80 ms: whole milliseconds, so that a clock that is driven shows those too. */
+/** One letter in 80 ms: a whole number of milliseconds, which a driven clock shows exactly. */
 const PER_SECOND = 12.5
 
 interface ReplayerOptions {
@@ -23,10 +23,10 @@ interface ReplayerOptions {
   readonly signal: AbortSignal
 }
 
-/** Does what a person on call would do at the console: plans a replay of a group, starts it, and waits for its end. */
+/** Replays a group as a person at the console does: plans the replay, starts it, and waits for its end. */
 export function groupReplayer(options: ReplayerOptions) {
   const { store, shop, clock, newId, observer, signal } = options
-  // Schemas and breakers are known in this process, so the gates can look at both.
+  // This process has the schemas and breakers, so the gates can check both.
   const environment: ReplayEnvironment = {
     clock,
     newId,

@@ -22,23 +22,23 @@ export const MILESTONES = [
 
 export type Milestone = (typeof MILESTONES)[number]
 
-/** So many letters of the broken release are enough to be seen. */
+/** This many letters of the broken release make it visible in the console. */
 const ENOUGH_LETTERS = 3
 
 const OVER: readonly ReplayState[] = ['halted', 'finished', 'cancelled']
 
 /**
- * What has happened in the shop so far, as far as it is worth seeing. It is told by what is observed, not by what the
- * story meant to do: what a person brings about counts just the same.
+ * The steps of the demo that have happened. Milestones follow from observations and not from the schedule, so a step that
+ * a user causes counts as well.
  */
 export class Milestones {
   readonly #reached = new Set<Milestone>()
   readonly #replayEnded: () => void
   readonly #changed: () => void
   #brokenLetters = 0
-  /** Whether a replay has halted or ended, however it did. */
+  /** Whether any replay has halted, finished or been cancelled. */
   isReplayOver = false
-  /** The group of the letters that the broken release left, once there is one. */
+  /** The group of the letters from the broken release, after the first such letter. */
   brokenGroup: string | undefined
 
   /** `changed` is called after every new milestone, `replayEnded` after every outcome of a replay. */
@@ -57,7 +57,7 @@ export class Milestones {
     this.#changed()
   }
 
-  /** Hand this to every consumer. */
+  /** The observer for every consumer. */
   readonly observer: Observer = {
     eventProcessed: ({ outcome, attempts }) => {
       if (outcome !== 'done') return
@@ -73,7 +73,7 @@ export class Milestones {
     replayOutcome: () => this.#replayEnded(),
   }
 
-  /** Hand this to the dispatcher. */
+  /** The observer for the dispatcher. */
   readonly trackingObserver: Observer = {
     breakerChanged: ({ name, to }) => {
       if (name !== 'analytics') return
@@ -95,7 +95,7 @@ export class Milestones {
     if (++this.#brokenLetters >= ENOUGH_LETTERS) this.reach('broken-release')
   }
 
-  /** Replays are run elsewhere too, so they are looked at where they are kept. */
+  /** The server runs replays too, so the scenario reads them from the store. */
   checkReplay({ state }: Replay, recovered: number): void {
     if (state === 'halted') this.reach('replay-halts')
     if (state === 'finished' && recovered > 0) this.reach('replay-recovers')

@@ -17,16 +17,16 @@ interface DemoOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number
-  /** What lies behind the shop. */
+  /** The past day of the shop. */
   readonly history: History
-  /** Watches everything that happens in the shop, beside its metrics. */
+  /** Observes the whole shop in addition to its metrics. */
   readonly observer?: Observer | undefined
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
 export type Demo = Awaited<ReturnType<typeof openDemo>>
 
-/** A shop with a day behind it and a minute before it. */
+/** Opens a shop with a day of history, ready for its first minute. */
 export async function openDemo({ history, observer = {}, ...options }: DemoOptions) {
   const { store, clock, seed } = options
   await writeHistory(store, history)

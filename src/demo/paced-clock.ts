@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 
-/** A clock on which so many seconds pass in one: the whole story in less time, for those who have seen it. */
+/** A clock that runs `pace` times as fast, so that a returning viewer can shorten the demo. */
 export function pacedClock(clock: Clock, pace: number): Clock {
   if (pace === 1) return clock
   const start = clock.now()

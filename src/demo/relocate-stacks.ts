@@ -1,23 +1,23 @@
 import type { Sink } from '../ports/sink.ts'
 import type { ConsumerOptions } from '../runtime/consumer/consumer-options.ts'
 
-/** Where the shop pretends to be deployed. */
+/** The folder in which the stacks place the shop. */
 const SHOP_HOME = '/srv/shop'
 
-/** This package's own folder, as stacks name it: by path or by URL. */
+/** The folder of this package, as stacks name it: by path or by URL. */
 const OWN = import.meta.url.replace(/demo\/relocate-stacks\.[jt]s.*$/, '')
 const OWN_FORMS = [OWN, OWN.replace(/^file:\/\//, '')]
 
 /**
- * The handler as if it were deployed on a server of its own. Frames of this package do not count as the application's,
- * and the shop lies inside it: without this its failures could be told apart by their messages alone, and the stacks
- * would name folders of your machine.
+ * Rewrites the stacks of a handler as if it ran on a server of its own. The shop lies inside this package, and fingerprints
+ * ignore frames of this package: without the rewrite only messages would tell failures apart, and stacks would show folders
+ * of your machine.
  */
 export function relocateStacks<P>(handle: ShopHandler<P>['handle']): ShopHandler<P>['handle'] {
   return (event, context) => relocating(() => handle(event, context))
 }
 
-/** The same for a sink, also for what it throws at single events. */
+/** Rewrites the stacks of a sink, including the errors of single events. */
 export function relocateSinkStacks(sink: Sink): Sink {
   const { probe } = sink
   return {
@@ -44,7 +44,7 @@ function relocated(error: unknown): unknown {
   return error
 }
 
-/** Sources and build name their files alike, so that both fall into the same groups. */
+/** Source and build get the same file names, so that their failures get the same groups. */
 function relocatedStack(stack: string): string {
   const frames = stack.split('\n').filter(line => !line.includes('demo/relocate-stacks.'))
   const moved = OWN_FORMS.reduce(

@@ -3,8 +3,8 @@ import type { Consumer } from '../runtime/consumer/consumer.ts'
 import type { ConsumerHealth } from '../runtime/consumer/health.ts'
 
 /**
- * A consumer whose code can be changed while it runs, as a rolling release does it: the old one pulls no more, the new
- * one starts, the old one finishes what it has in hand. From outside it is one and the same consumer.
+ * A consumer whose code changes while it runs, as in a rolling release: the old consumer pauses, the new one starts, and
+ * the old one finishes its deliveries. Callers see one and the same consumer.
  */
 export class RollingDeployment<R extends string> implements Consumer {
   readonly breaker: Breaker | undefined
@@ -27,7 +27,7 @@ export class RollingDeployment<R extends string> implements Consumer {
     return this.#release
   }
 
-  /** One at a time, in the order they were asked for. */
+  /** Deploys a release after the deployments before it. */
   deploy(release: R): Promise<void> {
     const change = this.#changing.then(() => this.#replace(release))
     this.#changing = change.catch(() => {})

@@ -11,24 +11,24 @@ import { openShop, type Shop, type ShopStore } from './shop.ts'
 import { Producer } from './traffic/producer.ts'
 import { Visitors } from './traffic/visitors.ts'
 
-/** Who does what nobody else did. */
+/** The audit log names this user for the scheduled actions. */
 const DEMO_USER = 'demo'
-/** After a replay's outcome, its own end follows within so long. */
+/** A replay ends within this time after the outcome of its last letter. */
 const CHECK_AFTER_MS = 600
 
 interface ScenarioOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number
-  /** Watches beside the story itself. */
+  /** Observes the shop in addition to the scenario itself. */
   readonly observer?: Observer | undefined
-  /** Told of what went wrong behind the scenes. */
+  /** Receives the errors of scheduled steps. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
 /**
- * The first minute, in milliseconds from its start. What a person did before its time is left as it is. Releases go
- * out just before an order is due: the one before has long been paid by then, on a slow machine too.
+ * The steps of the first minute, in milliseconds from its start. A deployment comes just before the next order, so that the
+ * payment before it is finished, also on a slow machine.
  */
 const SCHEDULE = {
   breakPayments: 3_250,
@@ -57,8 +57,8 @@ export type Service = 'warehouse' | 'analytics'
 type Actor = 'user' | 'schedule'
 
 /**
- * What a scene needs to have been seen before. On a slow machine it is not there at the set time, and the scene waits for
- * it. A scene whose need never comes, because a person did something else, is not played.
+ * The milestones that a step needs before it runs. On a slow machine a milestone can be late; the step then waits for it.
+ * A step whose milestone never comes, because a user did something else, does not run.
  */
 const PRECONDITIONS: { readonly [S in ScheduledStep]?: (seen: Milestones) => boolean } = {
   analyticsRecovers: seen => seen.has('sink-fails'),
@@ -67,14 +67,13 @@ const PRECONDITIONS: { readonly [S in ScheduledStep]?: (seen: Milestones) => boo
   fixPayments: seen => seen.isReplayOver,
   replayAfterFix: seen => seen.has('fix'),
 }
-/** A scene that had to wait leaves so long to be seen to the one before, and to the payments under way. */
+/** The pause after a late milestone: viewers see the step before, and running payments finish. */
 const PAUSE_MS = 2_000
 
 /**
- * The director of the demo: opens the shop and lets things happen to it at set times, or later, once what they need has
- * happened. All that it does comes from a
- * clock and a seed, so a story repeats. Once a person has laid hands on the releases or on the warehouse, the
- * director leaves that to them.
+ * Opens the shop and runs the steps of the demo at their scheduled times, or later, after their milestones. Everything
+ * follows from a clock and a seed, so a run repeats exactly. After a user has deployed a release or changed the health of a
+ * service, the schedule leaves it alone.
  */
 export class Scenario {
   readonly shop: Shop
@@ -88,7 +87,7 @@ export class Scenario {
   readonly #closing = new AbortController()
   readonly #timers = new Set<Cancel>()
   readonly #running = new Set<Promise<void>>()
-  /** Scenes whose time has come, but not what they need; with their set time. */
+  /** The steps that are due and wait for a milestone, with their scheduled times. */
   readonly #waiting = new Map<ScheduledStep, number>()
   readonly #controlledByUser = new Set<'release' | Service>()
   readonly #actions: Readonly<Record<ScheduledStep, (at: number) => Promise<void> | void>> = {
@@ -141,7 +140,7 @@ export class Scenario {
     }
   }
 
-  /** No more orders come in, nobody looks around; what is under way goes on. */
+  /** Stops new orders and visitors. Running work continues. */
   stopTraffic(): void {
     this.producer.close()
     this.visitors.close()
@@ -169,12 +168,12 @@ export class Scenario {
     if (this.#mayControl(service, actor)) controlled.isFailing = health === 'failing'
   }
 
-  /** One at a time; it goes on by itself. */
+  /** Starts a replay of the failed payments in the background, unless one is running. */
   startReplay(by: string, reason: string): void {
     this.#run(() => this.#replayPayments(by, reason))
   }
 
-  /** That someone pressed a button. */
+  /** Records in the audit log that a user ran an action. */
   async recordAction(action: string, by: string): Promise<void> {
     const { store, clock } = this.#options
     await store.audit.append({ at: clock.now(), by, action, target: 'shop' })
@@ -199,7 +198,7 @@ export class Scenario {
     return actor === 'user' || !this.#controlledByUser.has(what)
   }
 
-  /** One that is to halt needs the broken release, one that is to recover any other. */
+  /** Only the broken release makes a replay halt, and only another release lets it recover; else the step is skipped. */
   async #replay(milestone: 'replay-halts' | 'replay-recovers', reason: string): Promise<void> {
     const isBroken = this.shop.payments.release === '2.4.0'
     if (this.milestones.has(milestone) || isBroken !== (milestone === 'replay-halts')) return
@@ -218,7 +217,7 @@ export class Scenario {
     await this.#checkReplays()
   }
 
-  /** Unless the story ends before. */
+  /** Runs work after a delay, unless the scenario is closed before. */
   #later(delayMs: number, work: () => Promise<void> | void): void {
     const cancel = this.#options.clock.schedule(Math.max(0, delayMs), () => {
       this.#timers.delete(cancel)
@@ -227,7 +226,7 @@ export class Scenario {
     this.#timers.add(cancel)
   }
 
-  /** The story does not end before it, and its mishaps do not end the scenario. */
+  /** Closing waits for this work. An error in the work is reported and does not end the scenario. */
   #run(work: () => Promise<void> | void): void {
     const running = Promise.resolve()
       .then(work)

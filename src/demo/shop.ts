@@ -20,22 +20,22 @@ import { openTracking } from './shop-tracking.ts'
 
 const HOST = 'shop-5c9f7'
 
-/** A store that is a broker too, with a ledger: all a shop needs. */
+/** A store that also has a broker and a ledger: everything that the shop needs. */
 export type ShopStore = Store & { readonly broker: Broker; readonly ledger: Ledger }
 
 interface ShopOptions {
   readonly store: ShopStore
   readonly clock: Clock
   readonly seed: number
-  /** Watches the consumers. */
+  /** Observes the consumers. */
   readonly observer: Observer
-  /** Watches what is tracked [the same]. */
+  /** Observes the dispatcher [`observer`]. */
   readonly trackingObserver?: Observer | undefined
 }
 
 export type Shop = ReturnType<typeof openShop>
 
-/** The whole shop: four channels, four consumers, one file; and two sinks that are told what happens. */
+/** The whole shop: four channels with a consumer each, in one file, and a dispatcher with two sinks. */
 export function openShop(options: ShopOptions) {
   const { store, clock, seed, observer } = options
   const { broker, ledger, deadLetters } = store
@@ -76,7 +76,7 @@ export function openShop(options: ShopOptions) {
     },
     async close(options?: { readonly graceMs?: number | undefined }) {
       await Promise.all(consumers.map(each => each.close(options)))
-      // After those that track.
+      // The consumers track events until they are closed, so the dispatcher closes after them.
       await tracking.dispatcher.close(options)
     },
   }

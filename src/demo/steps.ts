@@ -13,56 +13,56 @@ export interface Step {
   readonly title: string
   readonly text: string
   readonly action?: Action | undefined
-  /** Where the console shows it; `{group}` is the group of the broken release. */
+  /** The page of the console that shows the step; `{group}` is the group of the broken release. */
   readonly href: string
 }
 
-/** The story as it is told, in the order it happens by itself. */
+/** The steps of the tour, in the order of the schedule. */
 export const STEPS: readonly Step[] = [
   {
     id: 'orders',
     title: 'Orders come in',
-    text: 'Two a second. Each becomes a payment, an e-mail and a parcel, every one in a channel of its own.',
+    text: 'Two orders a second. Each becomes a payment, an e-mail and a parcel, each in its own channel.',
     href: '/channels',
   },
   {
     id: 'retry',
-    title: 'A retry helps',
-    text: 'Now and then the warehouse gives no answer. The second attempt is enough, and nobody notices.',
+    title: 'A retry succeeds',
+    text: 'Sometimes the warehouse does not answer. The second attempt succeeds.',
     href: '/channels',
   },
   {
     id: 'broken-release',
     title: 'Release 2.4.0 breaks the payments',
-    text: 'A wallet payment has no card: a TypeError. Every such payment becomes a dead letter of one group.',
+    text: 'A wallet payment has no card, so the handler throws a TypeError. All these payments become letters of one group.',
     action: 'break',
     href: '/groups/{group}',
   },
   {
     id: 'wrong-shape',
-    title: 'A partner sends another shape',
-    text: 'The quantity is a word. The schema says so before any attempt is made.',
+    title: 'A partner sends an invalid order',
+    text: 'The quantity is a word. The schema rejects the order before any attempt.',
     action: 'send-wrong-shape',
     href: '/letters?reason=schema',
   },
   {
     id: 'bad-address',
-    title: 'An address that cannot be',
-    text: 'The mail service answers 422: a retry could not help, so there is none.',
+    title: 'An e-mail goes to an invalid address',
+    text: 'The mail service answers 422. The failure is permanent, so there is no retry.',
     action: 'send-bad-address',
     href: '/letters?channel=emails',
   },
   {
     id: 'poison',
     title: 'A poison order is quarantined',
-    text: 'The same failure three times on one order. No replay takes it unchanged.',
+    text: 'One order fails three times in the same way. Replays skip it until someone edits or releases it.',
     action: 'send-poison',
     href: '/letters?state=quarantined',
   },
   {
     id: 'breaker-opens',
     title: 'The warehouse fails, its breaker opens',
-    text: 'Five failures in a row. The consumer pauses: parcels wait in the channel instead of dying.',
+    text: 'Five failures in a row. The consumer pauses, and parcels wait in the channel instead of becoming letters.',
     action: 'break-warehouse',
     href: '/channels',
   },
@@ -75,43 +75,43 @@ export const STEPS: readonly Step[] = [
   },
   {
     id: 'breaker-closes',
-    title: 'The warehouse is well, the breaker closes',
-    text: 'Two probes succeeded. The waiting parcels continue.',
+    title: 'The warehouse recovers, its breaker closes',
+    text: 'Two probes succeed, and the waiting parcels are shipped.',
     action: 'fix-warehouse',
     href: '/channels',
   },
   {
     id: 'sink-recovers',
-    title: 'Health checks find analytics well again',
-    text: 'Nobody had to try it with an event. A replay of its letters now goes to analytics alone.',
+    title: 'A health check notices that analytics has recovered',
+    text: 'No event was needed to find out. A replay of its letters now goes to analytics only.',
     action: 'fix-analytics',
     href: '/letters?channel=tracking&reason=breaker_open',
   },
   {
     id: 'burst',
-    title: 'A rush of orders meets the rate limit',
-    text: 'More events come than the limit admits. It drops page views, turns carts into letters and admits payments.',
+    title: 'A burst of visitors exceeds the rate limit',
+    text: 'The dispatcher drops page views over the limit, turns carts into letters and always admits payments.',
     action: 'burst',
     href: '/letters?reason=rate_limited',
   },
   {
     id: 'replay-halts',
-    title: 'A replay that comes too soon halts by itself',
-    text: 'One payment is sent again, fails with the cause it had, and the others stay where they are.',
+    title: 'A replay before the fix halts',
+    text: 'One payment is sent again and fails with the same cause. The replay sends no more.',
     action: 'replay-payments',
     href: '/replays',
   },
   {
     id: 'fix',
     title: 'Release 2.4.1 fixes the payments',
-    text: 'From here on wallets are charged. What died before still waits.',
+    text: 'Wallets are charged from now on. The letters of earlier payments still wait.',
     action: 'fix',
     href: '/groups/{group}',
   },
   {
     id: 'replay-recovers',
-    title: 'A replay brings the payments back',
-    text: 'One first, then ten, then the rest. Recovered means that the handler has succeeded, not that it was sent.',
+    title: 'A replay recovers the payments',
+    text: 'One letter, then ten, then the rest. Recovered means that the handler succeeded.',
     action: 'replay-payments',
     href: '/replays',
   },

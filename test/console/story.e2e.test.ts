@@ -46,7 +46,7 @@ inBrowser('the console on the demo', () => {
 async function shipsBrokenRelease(page: Page): Promise<void> {
   // The way in is the groups.
   await page.waitForURL('**/groups')
-  await page.getByRole('button', { name: 'Ship the broken release' }).click()
+  await page.getByRole('button', { name: 'Deploy the broken release' }).click()
   const row = page.getByRole('row', { name: /TypeError: Cannot read properties of undefined/ })
   await row.waitFor(A_WHILE)
   await row.getByText('open').waitFor()
@@ -110,7 +110,7 @@ async function replaysTooSoon(page: Page): Promise<void> {
 }
 
 async function shipsFix(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Ship the fix' }).click()
+  await page.getByRole('button', { name: 'Deploy the fix' }).click()
   await page
     .getByRole('listitem')
     .filter({ hasText: 'Release 2.4.1 fixes the payments' })

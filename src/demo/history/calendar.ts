@@ -3,7 +3,7 @@ import type { Flaw } from '../traffic/order.ts'
 export const HOUR_MS = 3_600_000
 export const MINUTE_MS = 60_000
 
-/** So many orders with a flaw, spread between two times that are given in hours before now. */
+/** A number of orders with the same flaw, spread between two times in hours before now. */
 interface Batch {
   readonly flaw: Flaw
   readonly count: number
@@ -11,13 +11,13 @@ interface Batch {
   readonly to: number
 }
 
-/** The night the warehouse was away for twenty minutes. */
+/** The outage of the warehouse last night: twenty minutes. */
 export const OUTAGE = { from: 9.4, to: 9.07 } as const
 
-/** The evening of a bargain, at whose end analytics was away. */
+/** The sale, at whose end analytics was unreachable. */
 export const SALE = { from: 20.5, to: 20.48 } as const
 
-/** What came in since the day before yesterday and did not go well, beside the many orders that did. */
+/** The failed orders of the last 40 hours. Orders that succeeded leave no letters, so the history omits them. */
 const BATCHES: readonly Batch[] = [
   { flaw: 'bad-address', count: 9, from: 39, to: 24.5 },
   { flaw: 'declined', count: 6, from: 38, to: 25 },
@@ -31,7 +31,7 @@ const BATCHES: readonly Batch[] = [
   { flaw: 'unroutable', count: 4, from: 8, to: 2 },
   { flaw: 'impossible-date', count: 2, from: 17, to: 3 },
   { flaw: 'none', count: 44, from: OUTAGE.from - 0.01, to: OUTAGE.to + 0.05 },
-  // In the midst of the others, so that its failing again does not halt their replay.
+  // This order comes in the middle of the others, so that its second failure does not halt their replay.
   { flaw: 'unknown-article', count: 1, from: OUTAGE.from - 0.07, to: OUTAGE.from - 0.08 },
 ]
 
@@ -40,7 +40,7 @@ interface PastOrder {
   readonly at: number
 }
 
-/** Those orders, oldest first. Chance moves each within its share of the time. */
+/** The orders of all batches, oldest first. Each gets a random time within its share of the batch. */
 export function pastOrders(now: number, random: () => number): readonly PastOrder[] {
   return BATCHES.flatMap(({ flaw, count, from, to }) =>
     Array.from({ length: count }, (_, index) => {

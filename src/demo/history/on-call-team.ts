@@ -25,7 +25,7 @@ export class OnCallTeam {
   readonly #target: ReplayTarget
   readonly #clock: Clock
   readonly #newId: IdSource
-  /** What they change of groups, to be change again where the history is planted. */
+  /** The triage of groups, to be written again into the store of the demo. */
   readonly triageChanges: { readonly group: string; readonly change: TriageChange }[] = []
 
   constructor(store: ShopStore, target: ReplayTarget, clock: Clock, newId: IdSource) {
@@ -40,7 +40,7 @@ export class OnCallTeam {
       await discardLetter(this.#store, id, { by, note, at: this.#clock.now() })
   }
 
-  /** Says something of the group that the letters found belong to. */
+  /** Triages the group of the first letter that matches. */
   async triage(which: LetterFilter, change: Omit<GroupTriage, 'at'>): Promise<void> {
     const [sample] = await this.#letters(which)
     if (sample === undefined) return

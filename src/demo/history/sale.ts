@@ -10,7 +10,7 @@ const FAILING_AFTER_MS = 10_000
 const LOOKING_EVERY_MS = 250
 const LOOKING = 40
 
-/** Everyone came at once, and then analytics was away: what the sinks left has causes that are known today. */
+/** Simulates a sale: a burst of visitors, then an outage of analytics. Its letters have the causes that the demo shows today. */
 export function scheduleSale(clock: Clock, { tracking }: Shop, seed: number, now: number): void {
   const { track, analytics } = tracking
   const visitors = new Visitors({ clock, seed: seed + 7, track }, now)

@@ -14,7 +14,7 @@ import { OnCallTeam } from './on-call-team.ts'
 import { scheduleSale } from './sale.ts'
 import { takeSnapshots } from './take-snapshots.ts'
 
-/** Longer than a day, so that not every cause is new and not every letter can be replayed any more. */
+/** Longer than a day, so that some causes are old and some letters are over the age limit of replays. */
 export const HISTORY_MS = 40 * HOUR_MS
 const MUTED_MS = 72 * HOUR_MS
 
@@ -30,7 +30,7 @@ const NOTES = {
   catalogue: { owner: 'ada', note: 'The catalogue was imported again.' },
 } as const
 
-/** What a day leaves behind. */
+/** The records that a simulated day leaves. */
 export interface History {
   readonly letters: readonly DeadLetter[]
   readonly replays: readonly { readonly replay: Replay; readonly items: readonly ReplayItem[] }[]
@@ -41,8 +41,8 @@ export interface History {
 }
 
 /**
- * Yesterday, in a moment: the same shop with the same handlers, in memory, on a clock that is set back and runs
- * as fast as it can. So its letters come from real handlers, and those of today fall into the same groups.
+ * Simulates the last 40 hours: the same shop with the same handlers, in memory, on a fake clock that starts in the past.
+ * The letters come from real handlers, so the letters of today get the same groups.
  */
 export async function simulateHistory(now: number, seed: number): Promise<History> {
   const clock = new FakeClock(now - HISTORY_MS)
@@ -70,7 +70,7 @@ export async function simulateHistory(now: number, seed: number): Promise<Histor
   return past
 }
 
-/** Who did what, in hours before now. */
+/** Schedules the outage and the actions of the people on call, in hours before now. */
 function scheduleHistory(
   at: (hoursAgo: number, act: () => unknown) => unknown,
   { services: { warehouse } }: Shop,
@@ -102,7 +102,7 @@ function scheduleHistory(
   at(5, () => team.triage(missing, { by: 'ada', state: 'resolved', ...NOTES.catalogue }))
   at(4.8, () => team.discard('ada', 'refunded by hand', missing))
   at(4, () => team.discard('mira', 'the customer pays another way', { search: 'declined' }))
-  // Three times is as often as a letter may be replayed: after that it is parked.
+  // Three replays are the limit. After the third failure the letter is parked.
   for (const hoursAgo of [16, 15.5, 15])
     at(hoursAgo, () => team.replay('mira', 'is the route planner back?', planner, 1))
 }

@@ -4,10 +4,10 @@ import type { ChannelSnapshot } from '../../ports/snapshots.ts'
 import type { Store } from '../../ports/store.ts'
 import { SnapshotTaker } from '../../server/watch/snapshot-taker.ts'
 
-/** Seldom enough that a day is watched in a moment, often enough for a drawing. */
+/** Frequent enough for a chart, rare enough that a simulated day takes a moment. */
 const EVERY_MS = 15 * 60_000
 
-/** Takes snapshots of a day that passes in a moment, the way a server does, into the list returned. */
+/** Takes snapshots of a simulated day as the server does. The returned list grows while the clock runs. */
 export function takeSnapshots(store: Store, clock: Clock): readonly ChannelSnapshot[] {
   const taken: ChannelSnapshot[] = []
   const taker = new SnapshotTaker()
@@ -16,7 +16,7 @@ export function takeSnapshots(store: Store, clock: Clock): readonly ChannelSnaps
     const letters = store.deadLetters
     const at = clock.now()
     const about = { letters, queues: new Map(), required: [], ageMs: DEFAULT_AGE_MS, at, signal }
-    // The store closes with the day, and with it this.
+    // The last survey can meet a store that is already closed.
     taken.push(...(await taker.take(about).catch(() => [])))
   }
   const go = () => {

@@ -4,7 +4,7 @@ import type { ShopStore } from '../shop.ts'
 import { HOUR_MS } from './calendar.ts'
 import type { History } from './simulate-history.ts'
 
-/** E-mails that nobody sent for so long need not be sent any more. */
+/** The time to live of letters of e-mails: an older e-mail is of no use. */
 const EMAILS_KEPT_MS = 60 * HOUR_MS
 
 /** Writes a day's history into the store through the public ports. */
@@ -13,7 +13,7 @@ export async function writeHistory(
   { letters, replays, triage, audit, snapshots }: History,
 ): Promise<void> {
   await Promise.all(letters.map(letter => store.deadLetters.send(asOf(store, letter))))
-  // Asked for in their order and not one after the other: a store writes down together what it is asked together.
+  // All calls start in order and are awaited together, because a store writes concurrent calls in one batch.
   await Promise.all([
     ...replays.map(({ replay, items }) => store.replays.create(replay, items)),
     ...triage.map(({ group, change }) => store.groups.change(group, change)),
@@ -23,7 +23,7 @@ export async function writeHistory(
 }
 
 function asOf({ broker }: ShopStore, letter: DeadLetter): DeadLetter {
-  // What a sink left came from no broker.
+  // A letter of a sink did not come from a broker.
   if (letter.channel === TRACKING_CHANNEL) return letter
   const origin = { ...letter.origin, broker: broker.name }
   if (letter.channel !== 'emails') return { ...letter, origin }

@@ -26,7 +26,7 @@ const Address = z.object({
   country: z.string().length(2),
 })
 
-/** Either a card or a wallet, never both: what release 2.4.0 of the payments forgot. */
+/** Either a card or a wallet, never both. Release 2.4.0 of the payments expects a card. */
 const PaidWith = z.object({ card: Card.optional(), wallet: Wallet.optional() })
 
 export const OrderPlaced = z.object({

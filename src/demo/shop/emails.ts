@@ -3,7 +3,7 @@ import type { ShopHandler } from '../relocate-stacks.ts'
 import { EmailRequested } from './contracts.ts'
 import type { MailService } from './services/mail-service.ts'
 
-/** Confirms orders. A provider that answers 422 has understood and refused: that status alone says not to retry. */
+/** Confirms orders. The status 422 means that the provider understood and refused the request, so Lazaret does not retry. */
 export function emails(mail: MailService): ShopHandler<EmailRequested> {
   return {
     channel: 'emails',

@@ -6,7 +6,7 @@ export type Release = (typeof RELEASES)[number]
 const RATES: Readonly<Record<string, number>> = { DE: 0.009, FR: 0.011, GB: 0.014 }
 const USUAL_RATE = 0.012
 
-/** What a payment costs the shop, as each release of the payments works it out. */
+/** The fee of a payment, as each release of the payments computes it. */
 export const FEES: { readonly [R in Release]: (payment: PaymentRequested) => number } = {
   '2.3.9': flatFee,
   '2.4.0': feeByCardCountry,

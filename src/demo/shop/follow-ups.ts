@@ -10,7 +10,7 @@ import type {
 
 type Order = LazaretEvent<OrderPlaced>
 
-/** What an order sets going in the other channels. */
+/** The events that an order causes in the other channels. */
 export function followUps(order: Order): readonly LazaretEvent[] {
   const { order: number, total, currency, customer, paidWith, items, address, deliverBy } = order.payload
   const payment: PaymentRequested = { order: number, amount: total, currency, customer, paidWith }
@@ -30,8 +30,8 @@ export function followUps(order: Order): readonly LazaretEvent[] {
 }
 
 /**
- * An id that follows from another event's, the time first: a handler that runs twice publishes the same event twice, not
- * two events.
+ * Derives an id from the id of another event and keeps its time. A handler that runs twice publishes the same id twice, so
+ * consumers recognise the duplicate.
  */
 export function derivedId(id: string, what: string): string {
   const hash = hash128(`${id.slice(14)} ${what}`)

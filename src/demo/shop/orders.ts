@@ -5,16 +5,16 @@ import { OrderPlaced } from './contracts.ts'
 import { derivedId, followUps } from './follow-ups.ts'
 import type { Track } from './tracking/track.ts'
 
-/** Takes an order apart: the money, the e-mail and the parcel go their own ways from here. */
+/** Splits an order into a payment, an e-mail and a parcel, each in its own channel. */
 export function orders(broker: Pick<Broker, 'publish'>, track: Track): ShopHandler<OrderPlaced> {
   return {
     channel: 'orders',
     name: 'place-order',
     release: '5.1.0',
-    // What a partner sends in another shape becomes a dead letter at once, and no attempt is wasted on it.
+    // An order that does not match the schema becomes a dead letter without any attempt.
     schema: OrderPlaced,
     retry: { attempts: 5, backoff: exponential({ baseMs: 400, maxMs: 10_000 }) },
-    // An order that fails three times in the same way is to blame itself: it is quarantined.
+    // An order that fails three times in the same way is poison, and its letter is quarantined.
     poison: { repeats: 3, windowMs: 60_000 },
     async handle(order) {
       requireSlot(order.payload)
@@ -26,7 +26,7 @@ export function orders(broker: Pick<Broker, 'publish'>, track: Track): ShopHandl
   }
 }
 
-/** The schema lets any text pass for a date. The calendar does not. */
+/** Throws for a date that does not exist. The schema accepts any text here. */
 function requireSlot({ deliverBy }: OrderPlaced): string {
   return new Date(deliverBy).toISOString().slice(0, 10)
 }

@@ -7,7 +7,7 @@ import { derivedId } from './follow-ups.ts'
 import type { CardProcessor } from './services/card-processor.ts'
 import type { Track } from './tracking/track.ts'
 
-/** Charges cards and wallets. With a ledger beside it, nobody pays twice for an event that is delivered twice. */
+/** Charges cards and wallets. The ledger prevents a second charge when an event is delivered twice. */
 export function payments(
   processor: CardProcessor,
   release: Release,
@@ -21,11 +21,11 @@ export function payments(
     schema: PaymentRequested,
     retry: { attempts: 4, backoff: exponential({ baseMs: 500, maxMs: 15_000 }) },
     timeoutMs: 5_000,
-    // A mistake in our own code fails the same way every time: it waits for a release, not for a retry.
+    // A bug in our own code fails the same way every time, so only a new release can fix it.
     classify: [{ when: isOwnMistake, retryable: false, category: 'unknown' }],
     async handle({ id, payload }, { signal }) {
       const answer = await processor.charge(payload, feeOf(payload), signal)
-      // No retry makes a customer richer.
+      // A retry cannot add money to the account.
       if (answer === 'insufficient_funds')
         throw new PermanentError('the card was declined: insufficient funds')
       const { order, amount, currency } = payload
@@ -34,7 +34,7 @@ export function payments(
   }
 }
 
-/** `fetch` throws a TypeError too when it cannot connect, but that one names its cause. */
+/** `fetch` also throws a TypeError when it cannot connect, but that error has a cause. */
 function isOwnMistake(error: unknown): boolean {
   return error instanceof TypeError && error.cause === undefined
 }

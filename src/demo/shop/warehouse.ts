@@ -4,8 +4,8 @@ import { ShipmentRequested } from './contracts.ts'
 import type { WarehouseService } from './services/warehouse-service.ts'
 
 /**
- * Hands parcels over to a service that is not always there. A call that gets no answer is tried again; five in a row
- * mean that the service fails, and then the breaker pauses the channel: waiting events use up no attempts meanwhile.
+ * Ships parcels through an unreliable service. A call without an answer is retried. Five failures in a row open the
+ * breaker, which pauses the channel, so that waiting events use up no attempts.
  */
 export function warehouse(service: WarehouseService): ShopHandler<ShipmentRequested> {
   return {

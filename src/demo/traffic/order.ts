@@ -5,7 +5,7 @@ import { seededRandom } from '../../testing/seeded-random.ts'
 import type { OrderPlaced } from '../shop/contracts.ts'
 import { ARTICLES, CARDS, CITIES, DECLINED_CARD, FIRST_NAMES, LAST_NAMES, WALLETS } from './people.ts'
 
-/** What can be wrong with an order. It is in the data alone: no handler knows of it. */
+/** The fault of an order. Only its data has the fault; handlers do not know of flaws. */
 export type Flaw =
   | 'impossible-date'
   | 'wrong-shape'
@@ -17,17 +17,17 @@ export type Flaw =
 
 interface OrderRequest {
   readonly seed: number
-  /** Of this order: with the seed it decides everything but the time. */
+  /** The number of this order. With the seed it decides everything except the time. */
   readonly number: number
   readonly at: number
-  /** [what chance gives it] */
+  /** [drawn at random] */
   readonly flaw?: Flaw | undefined
 }
 
 const DAY_MS = 86_400_000
 const FIRST_ORDER = 20_000
 const WALLET_SHARE = 0.45
-/** Of a thousand orders, so many have this flaw by chance. */
+/** How many of a thousand orders get each flaw. */
 const CHANCES: readonly (readonly [Flaw, number])[] = [
   ['bad-address', 25],
   ['declined', 20],
@@ -37,7 +37,7 @@ const CHANCES: readonly (readonly [Flaw, number])[] = [
   ['impossible-date', 5],
 ]
 
-/** Each order has a chance of its own, so that one more in between changes none of the others. */
+/** Each order has its own random source, so that an extra order does not change the others. */
 export function orderEvent(request: OrderRequest): LazaretEvent<OrderPlaced> {
   const { seed, number, at } = request
   const random = seededRandom(Math.imul(seed + 1, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b))
@@ -58,7 +58,7 @@ export function orderEvent(request: OrderRequest): LazaretEvent<OrderPlaced> {
   )
 }
 
-/** One that stays the customer's own: their orders have the same key. */
+/** Every order of a customer gets the same number, which is the key of the events. */
 function customerNumber({ name }: OrderPlaced['customer']): string {
   const [first = '', last = ''] = name.split(' ')
   return `C-${1_000 + FIRST_NAMES.indexOf(first) * LAST_NAMES.length + LAST_NAMES.indexOf(last)}`

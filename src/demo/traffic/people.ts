@@ -68,7 +68,7 @@ export const ARTICLES = [
   { sku: 'KNF-0550', title: 'Bread knife', price: 27.4 },
 ] as const
 
-/** Numbers that card processors give out for trying things: right in their check digit, and nobody's. */
+/** Test numbers of card processors: their check digit is valid, and no real card has them. */
 export const CARDS = ['4242424242424242', '5555555555554444', '4000056655665556', '2223003122003222'] as const
 export const DECLINED_CARD = CARD_WITHOUT_FUNDS
 export const WALLETS = ['Apple Pay', 'PayPal', 'Klarna'] as const

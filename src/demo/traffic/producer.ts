@@ -2,9 +2,9 @@ import type { Clock } from '../../ports/clock.ts'
 import { type Flaw, orderEvent } from './order.ts'
 import { SteadyTraffic } from './steady-traffic.ts'
 
-/** Between two orders; each comes up to a third of it late. */
+/** The time between two orders. Each order comes late by up to a third of it. */
 const EVERY_MS = 550
-/** Orders that someone asked for are numbered from here, so that the others keep their numbers. */
+/** Extra orders get numbers from here on, so that the steady orders keep theirs. */
 const EXTRA_FROM = 40_000
 
 interface ProducerOptions {
@@ -14,8 +14,8 @@ interface ProducerOptions {
 }
 
 /**
- * Orders at a calm, steady rate. What an order is and when it was placed depends on the seed, its number and the start
- * alone; that timers of a busy machine are late shows nowhere in it.
+ * Orders at a steady rate. The seed, the number and the start time decide the content and the time of each order, so late
+ * timers of a busy machine do not change the data.
  */
 export class Producer extends SteadyTraffic {
   readonly #options: ProducerOptions
@@ -27,13 +27,13 @@ export class Producer extends SteadyTraffic {
     super(
       clock,
       number => startedAt + Math.round(EVERY_MS * (number + lateness(number))),
-      // A shop that cannot take an order has been closed: there is nobody left to tell.
+      // Publishing fails only after the shop has closed, and then nobody needs the error.
       (number, at) => void publish(orderEvent({ seed, number, at })).catch(() => {}),
     )
     this.#options = options
   }
 
-  /** One order beside the others, with this flaw. */
+  /** Places one extra order with this flaw. */
   async place(flaw: Flaw, at: number = this.#options.clock.now()): Promise<void> {
     const { seed, publish } = this.#options
     const number = EXTRA_FROM + this.#extras++

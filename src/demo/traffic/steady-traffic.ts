@@ -1,6 +1,6 @@
 import type { Cancel, Clock } from '../../ports/clock.ts'
 
-/** Lets something happen again and again, each time at a moment that depends on its number alone. */
+/** Repeats an action. The time of each repetition depends only on its number, so a run repeats exactly. */
 export class SteadyTraffic {
   readonly #clock: Clock
   readonly #timeOf: (number: number) => number

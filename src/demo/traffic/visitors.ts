@@ -6,13 +6,13 @@ import type { Track } from '../shop/tracking/track.ts'
 import { ARTICLES } from './people.ts'
 import { SteadyTraffic } from './steady-traffic.ts'
 
-/** Between two who look at something. */
+/** The time between two visitors. */
 const EVERY_MS = 400
-/** Every so many of them put it into their cart. */
+/** Every third visitor puts an article into the cart. */
 const CARTS = 3
-/** When everyone comes at once. */
+/** The number of visitors in a burst. */
 const BURST = 60
-/** Those of a rush are numbered from here, so that the others keep their numbers. */
+/** Extra visitors get numbers from here on, so that the steady visitors keep theirs. */
 const EXTRA_FROM = 1_000_000
 
 interface VisitorsOptions {
@@ -21,7 +21,7 @@ interface VisitorsOptions {
   readonly track: Track
 }
 
-/** Those who look around in the shop. Who looks at what depends on the seed and the visitor's number alone. */
+/** The visitors of the shop. The seed and the number of a visitor decide which article the visitor looks at. */
 export class Visitors extends SteadyTraffic {
   readonly #options: VisitorsOptions
   #extras = 0
@@ -36,12 +36,12 @@ export class Visitors extends SteadyTraffic {
     this.#options = options
   }
 
-  /** Everyone has heard of a bargain, and comes in the same moment. */
+  /** Many visitors come at the same moment. */
   burst(at: number = this.#options.clock.now()): void {
     for (let visitor = 0; visitor < BURST; visitor++) this.visit(at)
   }
 
-  /** One beside the others. */
+  /** One visitor in addition to the steady ones. */
   visit(at: number = this.#options.clock.now()): void {
     const { track, seed } = this.#options
     track(visit(seed, EXTRA_FROM + this.#extras++, at))

@@ -1,4 +1,4 @@
-/** What an HTTP client throws. The status is all that Lazaret needs to tell what may pass from what will not. */
+/** The error of an HTTP client. Lazaret reads its status to decide whether a retry can succeed. */
 export class HttpError extends Error {
   override readonly name = 'HttpError'
   readonly status: number

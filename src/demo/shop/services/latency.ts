@@ -2,7 +2,7 @@ import { hash128 } from '../../../core/hash.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import { sleep } from '../../../runtime/sleep.ts'
 
-/** A number from 0 up to 1 that depends on nothing but the text: the same order fares the same in every run. */
+/** A number from 0 up to 1 that depends only on the text, so that an order has the same outcome in every run. */
 export function chanceOf(text: string): number {
   return Number.parseInt(hash128(text).slice(0, 8), 16) / 2 ** 32
 }

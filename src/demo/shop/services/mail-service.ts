@@ -2,7 +2,7 @@ import type { EmailRequested } from '../contracts.ts'
 import { HttpError } from './http-error.ts'
 import { RemoteService } from './latency.ts'
 
-/** Stands in for a mail provider: it takes everything but addresses that cannot be. */
+/** Simulates a mail provider that accepts every valid address. */
 export class MailService extends RemoteService {
   async send({ order, to }: EmailRequested, signal: AbortSignal): Promise<void> {
     await this.latency(`mail ${order}`, signal)

@@ -2,14 +2,14 @@ import type { ShipmentRequested } from '../contracts.ts'
 import { HttpError } from './http-error.ts'
 import { chanceOf, RemoteService } from './latency.ts'
 
-/** Of all shipments, those whose first call gets no answer. */
+/** The share of shipments whose first call times out. */
 const FLAKY_SHARE = 0.12
 
-/** Stands in for the warehouse's HTTP interface, which is flaky on good days and away on bad ones. */
+/** Simulates the HTTP API of the warehouse: it is flaky, and at times it fails completely. */
 export class WarehouseService extends RemoteService {
-  /** On a bad day every call is answered with 503. */
+  /** While true, every call gets the status 503. */
   isFailing = false
-  /** Calls that got no answer and will the next time: it holds only what is being retried. */
+  /** The orders whose first call timed out. The second call succeeds and removes the order. */
   readonly #dropped = new Set<string>()
 
   async ship({ order, items, address }: ShipmentRequested, signal: AbortSignal): Promise<void> {

@@ -3,9 +3,9 @@ import type { Sink } from '../../../ports/sink.ts'
 import { HttpError } from '../services/http-error.ts'
 import { RemoteService } from '../services/latency.ts'
 
-/** Stands in for an analytics service behind HTTP. It takes everything, and is sometimes away. */
+/** Simulates an analytics service with an HTTP API that accepts every event and sometimes fails. */
 export class Analytics extends RemoteService implements Sink {
-  /** On a bad day every call is answered with 503. */
+  /** While true, every call gets the status 503. */
   isFailing = false
 
   async write(batch: readonly LazaretEvent[], { signal }: { readonly signal: AbortSignal }): Promise<void> {
@@ -13,7 +13,7 @@ export class Analytics extends RemoteService implements Sink {
     this.#answer()
   }
 
-  /** What a health check asks: the answer is worth as much as that of a write, and costs nothing. */
+  /** The request of a health check. It fails whenever a write would fail, and writes nothing. */
   async probe({ signal }: { readonly signal: AbortSignal }): Promise<void> {
     await this.latency('analytics health', signal)
     this.#answer()

@@ -11,7 +11,7 @@ export function tracking(dispatcher: Dispatcher): Track {
 
 const STOCK_REPORT = 'StockReport'
 
-/** A background job: it is done when the report is written, whether or not anybody could be told of it. */
+/** A background job. The job succeeds even if no sink accepts its report. */
 export function stockReport(track: Track, id: string, at: number): void {
   asJob(STOCK_REPORT, () => {
     track({ type: 'report.made', id, occurredAt: at, payload: { report: 'stock', articles: 1_284, low: 17 } })

@@ -3,23 +3,23 @@ import type { DispatcherOptions } from '../../../runtime/dispatcher/dispatcher-o
 
 export type SinkName = 'analytics' | 'wallboard'
 
-/** What the shop's author decides about tracking. Where letters live is decided once, for the whole shop. */
+/** The tracking options of the shop. Sinks and the dead-letter store are the same for the whole shop, and set elsewhere. */
 type Tracking = Omit<DispatcherOptions<SinkName>, 'sinks' | 'deadLetters'>
 
-/** Where the letters of what was tracked are found. */
+/** The channel of the letters of tracked events. */
 export const TRACKING_CHANNEL = 'tracking'
 
 /**
- * The shop tells two sinks what happens in it. They share only the events: a failing sink affects neither the other
+ * The shop tracks its events to two sinks. The sinks share only the events: a failing sink affects neither the other
  * sink nor the code that tracks.
  */
 export const TRACKING: Tracking = {
   channel: TRACKING_CHANNEL,
   source: '/shop/tracking',
   release: '1.7.0',
-  // Everyone who looks at once is not let in at once. Money is: it is rare, and somebody will ask for it.
+  // Bursts of page views are limited. Payments bypass the limit, because they are rare and important.
   rateLimit: { perSecond: 25, burst: 30, bypass: { types: [/^payment\./] } },
-  // Nobody misses a page view. Payments are kept whatever else is decided about them.
+  // Page views are not worth a letter. Payments always become letters when they fail.
   filter: { always: [/^payment\./], never: ['page.viewed'] },
   healthCheck: { everyMs: 2_000 },
   timeoutMs: 3_000,
@@ -27,7 +27,7 @@ export const TRACKING: Tracking = {
     analytics: {
       retry: { attempts: 3, backoff: exponential({ baseMs: 300, maxMs: 5_000 }) },
       breaker: { failures: 8, openMs: 60_000, successes: 2 },
-      // When it is back it is sent a few at a time, whatever has piled up.
+      // After an outage it gets its backlog in small batches.
       retryLimit: { batch: { size: 2, everyMs: 1_000 } },
     },
     wallboard: {

@@ -3,13 +3,13 @@ import type { Sink, WriteResult } from '../../../ports/sink.ts'
 import { HttpError } from '../services/http-error.ts'
 import { RemoteService } from '../services/latency.ts'
 
-/** The screen hangs up on more than so many at once. */
+/** The screen closes the connection on larger batches. */
 const MOST_AT_ONCE = 25
 
-/** What the screen has a place for. */
+/** The event types that the screen can show. */
 const SHOWN: ReadonlySet<string> = new Set(['order.placed', 'payment.taken', 'page.viewed', 'cart.filled'])
 
-/** Stands in for the screen in the shop's office that shows what is going on: small, simple, on a thin line. */
+/** Simulates the screen in the office of the shop, on a slow connection. */
 export class Wallboard extends RemoteService implements Sink {
   async write(
     batch: readonly LazaretEvent[],
