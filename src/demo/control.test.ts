@@ -25,7 +25,7 @@ describe("the demo's buttons", () => {
 
   it('refuse what there is no button for, and name those that there are', async () => {
     await expect(control.act('constructor', 'ann')).rejects.toThrow(
-      "there is no action 'constructor'; it is one of fix, break, break-warehouse, fix-warehouse, break-analytics, fix-analytics, burst, send-poison, send-wrong-shape, send-bad-address, replay-payments",
+      "unknown action 'constructor'; use one of fix, break, break-warehouse, fix-warehouse, break-analytics, fix-analytics, burst, send-poison, send-wrong-shape, send-bad-address, replay-payments",
     )
   })
 
