@@ -21,8 +21,8 @@ const OBSERVED = [
 ] as const
 
 /**
- * Functions that a user hands to one consumer, and that break while there are faults: they throw, and those that may be
- * async also reject or never answer.
+ * The user functions of one consumer, which break during the fault phase. Each function throws; functions that may be
+ * async also reject or never answer. Lazaret calls these functions, so their failures must not lose events.
  */
 export class BrokenFunctions {
   readonly #process: Process
@@ -37,7 +37,7 @@ export class BrokenFunctions {
     return this.#process.world.plan.extras.broken?.functions.includes(name) ?? false
   }
 
-  /** Whether it breaks this time. */
+  /** Whether this call breaks. */
   breaks(name: UserFunction): boolean {
     const { plan, faults, extraChance, history } = this.#process.world
     const { broken } = plan.extras
@@ -48,7 +48,7 @@ export class BrokenFunctions {
     return true
   }
 
-  /** What a handler does only in worlds with extras. */
+  /** The handler fault of this run, in worlds with extras. */
   handlerFault(): HandlerFault | undefined {
     const { plan, faults, extraChance } = this.#process.world
     const { lateShare } = plan.extras
@@ -132,7 +132,7 @@ export class BrokenFunctions {
     return { notify, close: async () => {} } as Notifier
   }
 
-  /** It throws, rejects, or never answers. */
+  /** Throws, rejects, or never answers. */
   #end<T>(message: string, _type: T): Promise<T> {
     const way = this.#process.world.extraChance.int(1, 3)
     if (way === 1) throw new Error(message)
@@ -140,7 +140,7 @@ export class BrokenFunctions {
   }
 }
 
-/** A thrown value that cannot be looked at. */
+/** A value whose every access throws. Code that inspects a thrown value has to survive it. */
 export function unreadableValue(): unknown {
   const refuse = () => {
     throw new Error('this value cannot be looked at')

@@ -1,7 +1,10 @@
 import type { Random } from '../src/core/random.ts'
 import { seededRandom } from '../src/testing/seeded-random.ts'
 
-/** Dice of one world. Each purpose has its own, so that a change in one room does not reshuffle all the others. */
+/**
+ * The random source of one world and one purpose. Each purpose has its own source, so that a new draw for one purpose
+ * does not change the others, and old seeds keep their worlds.
+ */
 export class Chance {
   readonly random: Random
 
@@ -13,7 +16,7 @@ export class Chance {
     return this.random() < probability
   }
 
-  /** A whole number, both ends included. */
+  /** An integer from min to max, both included. */
   int(min: number, max: number): number {
     return min + Math.floor(this.random() * (max - min + 1))
   }

@@ -10,7 +10,7 @@ import type { World } from './world.ts'
 /** Every 15 seconds. */
 const CRON = '*/15 * * * * *'
 
-/** The cleanup that the server runs by itself where letters are kept for so long and no longer. The function returned ends it. */
+/** Starts the retention cleanup of the server, in worlds with a retention time. The returned function stops it. */
 export function startCleanup(world: World): () => Promise<void> {
   const { retentionMs } = world.plan.extras
   if (retentionMs === undefined) return async () => {}
@@ -20,7 +20,7 @@ export function startCleanup(world: World): () => Promise<void> {
   return startSchedules(
     { cleanup: { cron: CRON }, retentionMs, expireUndecidedAfterMs: 'never' },
     {
-      // Of what is around it, the cleanup uses the clock and the stores.
+      // The cleanup uses only the clock and the stores of its environment.
       stores: { all: [{ name: 'world', store }] } as Partial<Federation> as Federation,
       environment: { clock: world.clock } as Partial<ReplayEnvironment> as ReplayEnvironment,
       owner: 'server',
@@ -32,7 +32,7 @@ export function startCleanup(world: World): () => Promise<void> {
   )
 }
 
-/** The store of the world, with a note of every letter that is deleted. */
+/** The store of the world, which records every deleted letter. */
 function watched({ store, history }: World): DeadLetterStore {
   return {
     send: letter => store.send(letter),
@@ -43,7 +43,7 @@ function watched({ store, history }: World): DeadLetterStore {
     timeline: (filter, span) => store.timeline(filter, span),
     close: async () => {},
     delete: async (id, seen) => {
-      // Both look at the store at once: nothing comes between them.
+      // Both calls read the store in the same tick, so nothing happens between them.
       const [letter, isGone] = await Promise.all([store.get(id), store.delete(id, seen)])
       if (isGone && letter !== undefined) {
         const { event, handler, state } = letter

@@ -12,13 +12,14 @@ interface Timer {
 const START = 1_767_225_600_000
 
 /**
- * The one clock of a world. Like the fake clock of the test kit it is driven and can be set while timers go by the time
- * that has really passed; but a world takes thousands of steps, so a turn costs a tick and no trip round the event loop.
+ * The clock of a world. Like the fake clock of the test kit, it is driven, and setting the wall clock does not move
+ * timers. A world takes thousands of steps, so this clock waits for promises with a tick instead of a turn of the
+ * event loop.
  */
 export class WorldClock implements Clock {
-  /** Since the world began, whatever the wall clock was set to. */
+  /** The time since the start of the world, independent of the wall clock. */
   elapsedMs = 0
-  /** Scheduled and not taken back. */
+  /** The number of scheduled tasks. */
   pending = 0
   #wall = START
   #order = 0
@@ -29,7 +30,7 @@ export class WorldClock implements Clock {
   }
 
   schedule(delayMs: number, task: () => void): Cancel {
-    // Clocks of machines show whole milliseconds, and a timer never fires before its time.
+    // Machine clocks have whole milliseconds, and a timer never fires early.
     const timer: Timer = { at: this.elapsedMs + Math.max(0, Math.ceil(delayMs)), order: this.#order++, task }
     this.#timers.push(timer)
     this.pending++
@@ -45,7 +46,7 @@ export class WorldClock implements Clock {
     this.#wall += ms
   }
 
-  /** Lets so much time pass. Between two tasks everything that waits on promises runs to its end. */
+  /** Advances the time. Between two tasks, all promise callbacks run. */
   async advance(ms: number): Promise<void> {
     const until = this.elapsedMs + ms
     await settle()
@@ -64,7 +65,7 @@ export class WorldClock implements Clock {
   }
 }
 
-/** A tick comes only when no promise has anything left to do. */
+/** Node runs a tick after all promise callbacks. */
 function settle(): Promise<void> {
   return new Promise(nextTick)
 }

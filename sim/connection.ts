@@ -12,7 +12,7 @@ import {
 import { type EventName, nameOf, replayIdOf, replayOf } from './names.ts'
 import { InjectedError, type Process } from './process.ts'
 
-/** A process's connection to the broker of the world. */
+/** The connection of a process to the broker of the world. */
 export class Connection implements Broker {
   readonly name = 'world'
   readonly capabilities: BrokerCapabilities
@@ -56,9 +56,9 @@ export class Connection implements Broker {
 }
 
 /**
- * A subscription as a client library keeps it: it outlives the connection. When a call on it fails, the connection is
- * soon found to be broken, the broker takes back what was open, and a new one is made. What was handed over before is
- * then lost to this process, though it may be in the middle of it.
+ * A subscription of a client library, which outlives its connection. After a failed call the client detects the broken
+ * connection, the broker takes the open deliveries back, and the client reconnects. The process can still be handling
+ * a delivery that it has lost.
  */
 export class ClientSubscription implements Subscription {
   readonly #process: Process
@@ -88,7 +88,7 @@ export class ClientSubscription implements Subscription {
     }
   }
 
-  /** The subscriber knows of its subscription; what was handed over on the way follows. */
+  /** Confirms the subscription to the subscriber. Deliveries that arrived before follow now. */
   confirmSubscribed(): void {
     this.#process.world.clock.schedule(0, () => {
       this.#isConfirmed = true
@@ -139,7 +139,7 @@ export class ClientSubscription implements Subscription {
     this.#inner = undefined
   }
 
-  /** The connection breaks. The broker hands over again what was open on it. */
+  /** Breaks the connection. The broker delivers the open deliveries again. */
   breakConnection(): void {
     if (this.#inner === undefined) return
     const { world, name } = this.#process
@@ -152,7 +152,7 @@ export class ClientSubscription implements Subscription {
     })
   }
 
-  /** It takes a broker a while to find out that a process is gone. */
+  /** The broker detects the end of a process after a delay. */
   #detectEnd(): void {
     const { clock, faults } = this.#process.world
     clock.schedule(faults.delayMs(faults.areStopped ? 100 : 3_000), () => this.disconnect())

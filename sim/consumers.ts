@@ -11,7 +11,7 @@ import { InjectedError, type Process } from './process.ts'
 import { RecordingBreaker } from './recording-breaker.ts'
 import { LedgerClient, type Letters } from './stores.ts'
 
-/** The consumers of one incarnation. They share its connection and its clients, as they would. */
+/** The consumers of one process. They share its connection and clients, as in production. */
 export function createConsumers(
   process: Process,
   plans: readonly HandlerPlan[],
@@ -69,7 +69,7 @@ function observerOf(process: Process, handler: string): Observer {
   }
 }
 
-/** An event can be worth a letter in one of its lives and not in another. */
+/** The filter keeps the letter of an event in one cycle and drops it in another. */
 function keeps(process: Process, handler: string, event: string, retryCount: number): boolean {
   const isKept = process.world.plan.events.get(event)?.isFiltered !== true || retryCount === 0
   const consumer = `${process.name}/${handler}`

@@ -2,7 +2,7 @@ import type { Plan } from './draw-plan.ts'
 import type { Fact } from './history.ts'
 import { nameOf } from './names.ts'
 
-/** A world in words: what it was made of, then what happened in it, one line each. */
+/** The plan of a world as text, one line for each part. */
 export function describePlan(plan: Plan): string[] {
   const { handlers, machines, events, faultPlan, actions, ...rest } = plan
   return [

@@ -32,7 +32,7 @@ function drawSink(chance: Chance, name: string): SinkPlan {
   }
 }
 
-/** In bursts, or one by one. */
+/** Tracked events, in bursts or spread over the fault phase. */
 export function drawTracks(
   chance: Chance,
   machines: readonly MachinePlan[],

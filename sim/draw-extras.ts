@@ -10,7 +10,7 @@ import {
 } from './extras.ts'
 import type { EventKind, EventPlan, HandlerPlan } from './plan.ts'
 
-/** The share of worlds that have any extras, and of those the share that has each of them. */
+/** The share of worlds with extras, and the share of those that have each extra. */
 const HAS_EXTRAS = 0.4
 const HAS_EACH = 0.3
 const MOST_HANDLERS = 4
@@ -28,7 +28,7 @@ const FUNCTIONS: readonly UserFunction[] = [
   'sink-answer',
   'thrown',
 ]
-/** Natures that concern the handler alone: the same event can have another one at another handler. */
+/** Event kinds that affect only the handler, so that one event can have a different kind for another handler. */
 const HANDLER_KINDS: readonly EventKind[] = [
   'valid',
   'valid',
@@ -72,7 +72,7 @@ function drawFollowUps(chance: Chance, base: readonly HandlerPlan[]): FollowUpPl
   }
 }
 
-/** Most of them in the second half, when there are letters to forge replays of. */
+/** Most forgeries come in the second half, when there are letters to forge replays of. */
 function drawForgeries(chance: Chance, faultPhaseMs: number): readonly ForgeryPlan[] {
   return Array.from({ length: chance.int(1, 4) }, () => ({
     kind: chance.pick(FORGERIES),
@@ -80,7 +80,7 @@ function drawForgeries(chance: Chance, faultPhaseMs: number): readonly ForgeryPl
   }))
 }
 
-/** An extra handler can fail on an event that the others can handle, and the other way round. */
+/** An extra handler can fail on an event that the others handle, and vice versa. */
 export function withKindByHandler(
   chance: Chance,
   events: readonly EventPlan[],

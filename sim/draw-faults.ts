@@ -2,13 +2,13 @@ import type { Chance } from './chance.ts'
 import type { FaultKind, FaultPlan, HandlerFault, Outage, OutageKind, Port } from './faults.ts'
 import type { HandlerPlan, MachinePlan } from './plan.ts'
 
-/** Something that is done at a certain time, by people, by the network, by time itself. */
+/** An action of people, the network or the clock, at a fixed time. */
 export type PlannedAction = { readonly atMs: number } & (
   | { readonly kind: 'crash' | 'disconnect' | 'pause' | 'resume'; readonly machine: string }
   | { readonly kind: 'restart'; readonly machine: string }
   | { readonly kind: 'force'; readonly machine: string; readonly to: 'open' | 'closed' | 'auto' }
   | { readonly kind: 'jump'; readonly ms: number }
-  /** The producer sends an event it has sent before. */
+  /** The producer publishes an event again. */
   | { readonly kind: 'repeat' }
   /** The operator replays dead letters. */
   | { readonly kind: 'replay' }
@@ -41,7 +41,7 @@ const HANDLER_FAULTS: readonly HandlerFault[] = [
   'crash',
   'crash-after',
 ]
-/** What can strike where. A port that only waits in line cannot be refused; timers and deliveries can only be late. */
+/** The fault kinds that each port can have. Timers and deliveries can only be late. */
 const POSSIBLE: { readonly [P in Port]: readonly FaultKind[] } = {
   broker: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
   subscribe: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
@@ -55,7 +55,7 @@ const POSSIBLE: { readonly [P in Port]: readonly FaultKind[] } = {
   timer: ['late'],
 }
 
-/** A few kinds of faults at a time, each strong enough to have an effect: a little of everything would find little. */
+/** Draws a few fault kinds with noticeable rates. A low rate of every kind would find few bugs. */
 export function drawFaultPlan(
   chance: Chance,
   faultPhaseMs: number,
@@ -66,7 +66,7 @@ export function drawFaultPlan(
     rates[port] = {}
     for (const kind of kinds) if (chance.maybe(0.2)) rates[port][kind] = chance.pick([0.02, 0.05, 0.15])
   }
-  // Starts are promised to the millisecond under a retry limit, so there no timer is late.
+  // Under a retry limit the start times are exact, so timers are never late there.
   if (handlers.some(({ retryLimit }) => retryLimit !== undefined)) rates.timer = {}
   const handlerFaults: { [M in HandlerFault]?: number } = {}
   for (const handlerFault of HANDLER_FAULTS)

@@ -13,7 +13,7 @@ const BAD_KINDS: readonly EventKind[] = [
   'undecodable',
 ]
 
-/** One or two channels; a channel may have two handlers, each of which gets every event of it. */
+/** Handlers for one or two channels. A channel may have two handlers, and each gets every event. */
 export function drawHandlers(chance: Chance): readonly HandlerPlan[] {
   const handlers = [drawHandler(chance, 'orders', 'orders')]
   if (chance.maybe(0.15)) handlers.push(drawHandler(chance, 'orders', 'audit'))
@@ -32,7 +32,7 @@ export function drawHandler(chance: Chance, channel: string, name: string): Hand
     name,
     channel,
     ordering: chance.maybe(0.4) ? 'by-key' : 'none',
-    // That an event is poison and that its attempts are used up is often found out at the same time.
+    // The last attempt is often also the one that makes the event poison, because that combination is risky.
     retry: { attempts: chance.maybe(0.3) ? poison.repeats : chance.int(1, 6), backoff: drawBackoff(chance) },
     breaker: chance.maybe(0.25) ? 'off' : drawBreaker(chance),
     whenOpen: chance.pick(['pause', 'pause', 'pause', 'retry-later', 'dead-letter']),
@@ -80,7 +80,7 @@ export function drawRetryLimit(chance: Chance) {
   }
 }
 
-/** Mostly fine events, published in bursts, with a few keys between them. */
+/** Mostly valid events, published in bursts, with a few keys. */
 export function drawEvents(
   chance: Chance,
   handlers: readonly HandlerPlan[],
@@ -95,7 +95,7 @@ export function drawEvents(
   const events: EventPlan[] = []
   for (let index = 1; index <= count; index++) {
     const eventKind = eventKinds.length > 0 && chance.maybe(badShare) ? chance.pick(eventKinds) : 'valid'
-    // Two events may ask for the same thing to be done: the ledger sees to it that it is done once.
+    // Two events may share an idempotency key; the ledger lets their effect happen once.
     const twin = chance.maybe(0.05) ? events.at(-1)?.idempotencyKey : undefined
     events.push({
       name: `e${index}`,

@@ -7,10 +7,10 @@ import type { Extras } from './extras.ts'
 import type { FaultPlan } from './faults.ts'
 import type { EventPlan, HandlerPlan, MachinePlan, TrackPlan } from './plan.ts'
 
-/** A small world, drawn whole from its seed. */
+/** The plan of a small world, drawn completely from its seed. */
 export interface Plan {
   readonly seed: number
-  /** How long faults last. */
+  /** The length of the fault phase. */
   readonly faultPhaseMs: number
   readonly handlers: readonly HandlerPlan[]
   readonly machines: readonly MachinePlan[]
@@ -38,7 +38,7 @@ export function drawPlan(seed: number): Plan {
   const emitting = new Chance(seed, 8)
   const machines = Array.from({ length: machineCount }, (_, index) => ({
     name: `m${index + 1}`,
-    // The first runs them all, so that no handler is without a consumer.
+    // The first machine runs all handlers, so that every handler has a consumer.
     handlers:
       index === 0
         ? handlers

@@ -11,7 +11,7 @@ import { RecordingBreaker } from './recording-breaker.ts'
 import { SimulatedSink } from './simulated-sink.ts'
 import type { Letters } from './stores.ts'
 
-/** The part of a process that emits: a dispatcher, and the code that tracks and is told what became of it. */
+/** The tracking part of a process: a dispatcher, and code that tracks events and records their outcomes. */
 export class Emitter {
   #open = 0
   readonly #process: Process
@@ -44,7 +44,7 @@ export class Emitter {
       critical: event => tracks.get(event.id)?.isCritical === true,
       healthCheck: plan.checkEveryMs === 'off' ? 'off' : { everyMs: plan.checkEveryMs },
       observer: {
-        // An event that is neither delivered nor kept says so here, whatever it was dropped by.
+        // The dispatcher reports every event here that it neither delivers nor keeps.
         eventDropped: ({ name: sink, type: event, reason }) => this.#recordDrop(event, sink, reason),
         letterFiltered: () => {},
       },
@@ -57,8 +57,8 @@ export class Emitter {
   }
 
   /**
-   * Whether nobody waits to be told, no letter is in memory only, and nothing is on its way to a sink: what still were
-   * when its process closes would go to the journal, and nobody sends it from there in a world that has ended.
+   * Whether every `track` call has its outcome, no letter is only in memory, and no event is on its way to a sink.
+   * Otherwise closing would move events to the journal, and no later process of the ended world would send them.
    */
   get isFlushed(): boolean {
     const { active, waiting } = this.left
@@ -125,7 +125,7 @@ export class Emitter {
   }
 }
 
-/** The journal lies on the machine's disk. */
+/** The journal is on the disk of the machine. */
 function journalClient(process: Process, disk: MemoryJournal): Journal {
   const { history } = process.world
   const by = process.name

@@ -1,6 +1,6 @@
 import type { EventKind, HandlerPlan } from './plan.ts'
 
-/** A function that a user hands in and that may break. `thrown` is the value that the handler throws. */
+/** A user function that can break. `thrown` is the value that the handler throws. */
 export type UserFunction =
   | 'backoff'
   | 'random'
@@ -13,7 +13,7 @@ export type UserFunction =
   | 'thrown'
 
 /**
- * What a stranger publishes: somebody who can reach the broker and has seen event and letter ids, but knows no replay id.
+ * The kinds of forged events. The forger can reach the broker and knows event and letter ids, but no replay id.
  * - `names-letter`: a new event that names the letter of another event.
  * - `copies-event`: the event of a letter once more, as if a replay had sent it.
  * - `half-filled`: a new event with some of the replay headers, never the one that names its own id.
@@ -35,19 +35,19 @@ export interface FollowUpPlan {
 }
 
 /**
- * Features that only some worlds have. They are drawn, and played, from streams of their own: a seed without them keeps the
- * world that it had before they were added.
+ * Features of some worlds. They use random sources of their own, so that a seed without extras keeps the world that it
+ * had before the feature existed.
  */
 export interface Extras {
-  /** More handlers for the channels, so that one of them has up to four. */
+  /** Additional handlers, so that one channel has up to four. */
   readonly handlers: readonly HandlerPlan[]
   readonly followUps: FollowUpPlan | undefined
   /** The share of runs that ignore their signal and end after their deadline. */
   readonly lateShare: number
   readonly forgeries: readonly ForgeryPlan[]
-  /** When the operator replays letters, on top of what is drawn for every world. */
+  /** The times of additional replays by the operator. */
   readonly replaysAtMs: readonly number[]
-  /** How long letters are kept; undefined: nothing cleans up. */
+  /** The retention time of letters; undefined: nothing is cleaned up. */
   readonly retentionMs: number | undefined
   readonly broken: { readonly functions: readonly UserFunction[]; readonly rate: number } | undefined
 }

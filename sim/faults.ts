@@ -1,19 +1,21 @@
 import type { Chance } from './chance.ts'
 
 /**
- * The fault model. Everything a process does to the world goes through a port, and at each crossing fault may strike:
+ * The fault model. A process reaches the world only through ports, and each call of a port can get one fault:
  *
- * - `refuse`: the call fails and nothing came of it.
- * - `lose`: it took effect, but the answer is lost: the caller hears of a failure.
- * - `hang`: no answer for a long time. A dead-letter store and a sink may hang without end: Lazaret calls both with a
- *   time limit. The clients of broker, ledger and spill are expected to give up at some time, and then the call is
- *   refused or lost.
- * - `crash-before`, `crash-after`: the process dies before or after the effect. Nothing of it does anything from endsIn,
- *   on: its calls never return, its timers never fire, its handlers stop where they are.
- * - `late`: a timer fires after its time, a delivery arrives after its time.
+ * - `refuse`: the call fails without effect.
+ * - `lose`: the call takes effect, but the answer is lost, so the caller sees a failure.
+ * - `hang`: no answer for a long time. A dead-letter store and a sink may hang without end, because Lazaret calls both
+ *   with a time limit. The clients of broker, ledger and spill give up at some time, and then the call is refused or
+ *   lost.
+ * - `crash-before`, `crash-after`: the process dies before or after the effect. From then on its calls never return,
+ *   its timers never fire and its handlers never continue.
+ * - `late`: a timer fires late, or a delivery arrives late.
  *
- * Over these lie outages, in which one thing is wrong for everybody for a while, and actions: what people and networks do
- * at a certain time. All of it stops when the world calms down. From then on only what an event is by eventKind still fails.
+ * These kinds cover what a client can observe of a failing server: no effect, an unknown effect, a delay, or its own
+ * death. Longer outages affect all processes at once, and planned actions are what people and networks do. All faults
+ * stop after the fault phase. From then on only events fail whose kind makes them fail, so anything that is still
+ * stuck is a bug.
  */
 export type FaultKind = 'refuse' | 'lose' | 'hang' | 'crash-before' | 'crash-after' | 'late'
 export type Port =
@@ -42,7 +44,7 @@ export interface Outage {
   readonly untilMs: number
 }
 
-/** What a handler does when it does not do what it should. */
+/** The faults of a handler. */
 export type HandlerFault =
   | 'transient'
   | 'retry-after'
@@ -56,20 +58,20 @@ export type HandlerFault =
   | 'slow'
   | 'crash'
   | 'crash-after'
-  /** It ignores its signal and ends after its deadline. Only in worlds with extras. */
+  /** The handler ignores its signal and ends after its deadline. Only in worlds with extras. */
   | 'late-success'
   | 'late-failure'
-  /** It throws a value that cannot be looked at. Only in worlds with extras. */
+  /** The handler throws a value whose every access throws. Only in worlds with extras. */
   | 'throws-unreadable'
 
 export interface FaultPlan {
   readonly rates: { readonly [P in Port]: { readonly [K in FaultKind]?: number } }
   readonly handlerFaults: { readonly [M in HandlerFault]?: number }
   readonly outages: readonly Outage[]
-  /** Of a crossing that works, each way. */
+  /** The longest latency of a call without a fault, in each direction. */
   readonly latencyMs: number
   readonly maxCrashes: number
-  /** How long a handler or a sink is at work, at most. */
+  /** The longest working time of a handler or a sink. */
   readonly workMs: number
 }
 
@@ -77,9 +79,9 @@ export interface InjectedFault {
   readonly kind: FaultKind | 'none'
   readonly beforeMs: number
   readonly afterMs: number
-  /** Of a hang, and of what is late. */
+  /** The length of a hang or a delay. */
   readonly ms: number
-  /** How a hang ends. */
+  /** The result of a call that hung. */
   readonly endsIn: 'refuse' | 'lose'
 }
 
@@ -129,7 +131,7 @@ export class Faults {
     )
   }
 
-  /** What a handler will do instead of its work, if anything. */
+  /** Draws the fault of the next handler run, if any. */
   handlerFault(): HandlerFault | undefined {
     if (this.areStopped) return undefined
     if (this.isInOutage('dependency-down')) return this.#recordFault('transient')
@@ -143,7 +145,7 @@ export class Faults {
     return undefined
   }
 
-  /** How long a handler or a sink is at work: most do it at once, and all are quick in the calm. */
+  /** Draws the working time of a handler or a sink: mostly 0, and always short after the fault phase. */
   workMs(): number {
     if (this.#chance.maybe(0.6)) return 0
     return this.#chance.int(0, this.areStopped ? FAULT_FREE_WORK_MS : this.#plan.workMs)

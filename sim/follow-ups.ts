@@ -3,8 +3,8 @@ import { createIdSource } from '../src/core/event/uuid.ts'
 import type { Process } from './process.ts'
 
 /**
- * What many handlers do when they have done their work: publish the next event and hand on all headers, so that a trace or
- * a tenant goes on. Each run publishes an event of its own. Follow-ups have no follow-ups.
+ * Publishes a follow-up event with all headers of the handled event, as many handlers do to pass on a trace or a
+ * tenant. Each run publishes its own event. Follow-ups have no follow-ups.
  */
 export function followUpOf(
   process: Process,

@@ -11,8 +11,8 @@ type Headers = Readonly<Record<string, string>>
 const NOBODY = 'nobody'
 
 /**
- * Publishes with headers that only a replay should set. The event itself is as good as any other and has to be handled; no
- * letter may change because of it.
+ * Publishes events with forged replay headers. The events are valid and must be handled, but they must not change any
+ * letter.
  */
 export class Forger {
   readonly #world: World
@@ -90,7 +90,7 @@ export class Forger {
     return `s${++this.#count}`
   }
 
-  /** `to`: the one handler that gets it, because its headers are a replay's in every respect but the replay's id. */
+  /** `to`: the only handler that gets the event, because all headers except the replay id are those of a replay. */
   #publish(event: LazaretEvent, to?: string): void {
     const { broker, history, plan } = this.#world
     if (!plan.events.has(event.id)) this.#world.addEvent(event, 'valid')

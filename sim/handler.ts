@@ -8,7 +8,7 @@ import type { NewFact } from './history.ts'
 import type { EventKind, HandlerPlan } from './plan.ts'
 import { never, type Process } from './process.ts'
 
-/** What events do by eventKind, in good weather too. */
+/** The handler fault that each event kind causes, also after the fault phase. */
 const FAULT_OF_KIND: { readonly [N in EventKind]?: HandlerFault } = {
   'fails-permanently': 'permanent',
   'fails-alike': 'unknown',
@@ -16,12 +16,12 @@ const FAULT_OF_KIND: { readonly [N in EventKind]?: HandlerFault } = {
   'crashes-process': 'crash',
 }
 
-/** The kinds that say themselves that trying again cannot help. */
+/** The handler faults that Lazaret classifies as permanent. */
 export const PERMANENT_KINDS: readonly string[] = ['permanent', 'schema']
 
 type Handle = (event: LazaretEvent, context: HandlerContext) => unknown
 
-/** The handler of one consumer of one incarnation: it works, fails, hangs or kills, and writes down what it did. */
+/** The handler of one consumer: it works, fails, hangs or crashes its process, and records what it did. */
 export function handlerOf(process: Process, plan: HandlerPlan, functions: BrokenFunctions): Handle {
   let running = 0
   return (event, context) => {
@@ -46,7 +46,7 @@ export function handlerOf(process: Process, plan: HandlerPlan, functions: Broken
       stop()
       record({ what: 'aborted', ...about, why: nameOfReason(context.signal.reason) })
     })
-    // Its process may have died in this very moment: then it does nothing any more.
+    // A dead process records nothing.
     const record = (what: NewFact) => {
       if (process.isAlive) history.record(what)
     }
@@ -139,7 +139,7 @@ async function work(run: Run, handlerFault: HandlerFault | undefined, workMs: nu
   }
 }
 
-/** From just after its deadline to long after its lease. */
+/** A time from just after the deadline to long after the lease. */
 function lateMs({ world }: Process, { timeoutMs }: HandlerPlan): number {
   return timeoutMs + world.extraChance.pick([1, timeoutMs, 4 * timeoutMs, 15_000])
 }

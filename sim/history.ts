@@ -7,15 +7,15 @@ import type { FaultKind, Port } from './faults.ts'
 import { nameOf } from './names.ts'
 
 /**
- * What really happened in a world, told by the world and not by the code under test: by the servers, by the membranes
- * of the processes, by the handlers and sinks. Checkers read nothing else. Told in words it is the story of the world.
+ * The facts of a world, recorded by the simulated servers, processes, handlers and sinks, and never by the code under
+ * test. The checkers read only this history, so a bug in Lazaret cannot hide its own traces.
  *
  * - `consumer` is one consumer of one incarnation of a process: `m1.2/orders`. `handler` names its queue.
- * - `delivery` numbers the handings-over, `run` the runs of handlers, `copy` the copies of an event in a queue.
- * - What servers did is noted when it took effect, whether the process ever heard of it or not.
+ * - `delivery` numbers the deliveries, `run` the runs of handlers.
+ * - The history records an effect of a server when it happens, also if the process never gets the answer.
  */
 export type NewFact =
-  /** `to`: the one handler that a replay is for. */
+  /** `to`: the only handler that a replay is for. */
   | {
       readonly what: 'published'
       readonly event: string
@@ -25,7 +25,7 @@ export type NewFact =
       readonly to?: string
       /** The event whose handler published it. */
       readonly follows?: string
-      /** A stranger published it, with headers that only a replay should set. */
+      /** The forger published it, with headers that only a replay should set. */
       readonly isForged?: boolean
     }
   | (OfDelivery & {
@@ -34,7 +34,7 @@ export type NewFact =
       readonly ended: number
       readonly replayId: string | undefined
     })
-  /** `askedAt`: when the consumer made up its mind to attempt it. */
+  /** `askedAt`: the time at which the consumer decided on the attempt. */
   | (OfDelivery & { readonly what: 'begun'; readonly askedAt: number })
   | (OfDelivery & { readonly what: 'settling'; readonly outcome: Settlement['outcome'] })
   | (OfDelivery & {
@@ -52,7 +52,7 @@ export type NewFact =
   | (OfRun & { readonly what: 'returned' })
   | (OfRun & { readonly what: 'threw'; readonly kind: string })
   | (OfRun & { readonly what: 'aborted'; readonly why: string })
-  /** The handler itself takes the process down. */
+  /** The handler crashed its process. */
   | (OfRun & { readonly what: 'killed' })
   | (OfConsumer & {
       readonly what: 'claimed'
@@ -67,7 +67,7 @@ export type NewFact =
   | (OfConsumer & { readonly what: 'unexpectedError'; readonly error: string })
   | (OfConsumer & { readonly what: 'connectionLost' })
   | { readonly what: 'tracked'; readonly event: string; readonly by: string }
-  /** What `track` said in the end became of an event in a sink. */
+  /** The outcome that `track` reported for a sink. */
   | {
       readonly what: 'reported'
       readonly event: string
@@ -78,7 +78,7 @@ export type NewFact =
   | { readonly what: 'resent'; readonly event: string; readonly sink: string }
   | (OfWrite & { readonly what: 'writing'; readonly inFlight: number; readonly buffered: number })
   | (OfWrite & { readonly what: 'written' })
-  /** The process has heard that these were taken. */
+  /** The process got the answer that these events were written. */
   | (OfWrite & { readonly what: 'acknowledged' })
   | { readonly what: 'journaled' | 'unjournaled'; readonly event: string; readonly by: string }
   | {
@@ -93,10 +93,10 @@ export type NewFact =
       readonly by: string
       readonly where: 'store' | 'spill'
       readonly letter: DeadLetter
-      /** What the store made of the letter that it had, if that came into another state. */
+      /** The change of state of the stored letter, if it changed. */
       readonly became?: StateChange
     }
-  /** `replayId`: the one the letter had before. */
+  /** `replayId`: the replay id of the letter before the change. */
   | {
       readonly what: 'changed'
       readonly by: string
@@ -114,9 +114,9 @@ export type NewFact =
       readonly handler: string
       readonly state: LetterState
     }
-  /** A function that the user handed in broke. */
+  /** A user function broke. */
   | (OfConsumer & { readonly what: 'broke'; readonly function: UserFunction })
-  /** By the operator for every handler, or by a consumer for its own. */
+  /** Unblocked by the operator for every handler, or by a consumer for its own. */
   | {
       readonly what: 'unblockKey'
       readonly event: string
@@ -140,7 +140,7 @@ interface StateChange {
   /** Undefined: the store did not have the letter. */
   readonly from: LetterState | undefined
   readonly to: LetterState
-  /** The one that the letter had before. */
+  /** The replay id of the letter before the change. */
   readonly replayId: string | undefined
 }
 
@@ -160,17 +160,17 @@ interface OfRun extends OfConsumer {
   readonly run: number
 }
 
-/** One write to a sink. `consumer` and `handler` are the sink's, as if it were one. */
+/** One write to a sink. `consumer` and `handler` name the sink, as if it were a consumer. */
 interface OfWrite extends OfConsumer {
   readonly write: number
   readonly events: readonly string[]
 }
 
-/** What a process that closed in peace left behind, and how long it took it. */
+/** The rest that a closed process left, and the duration of the close. */
 export interface CloseReport {
   readonly tookMs: number
   readonly graceMs: number
-  /** With all that may go wrong. */
+  /** The limit for a close with faults. */
   readonly allowedMs: number
   readonly timers: number
   readonly active: number
@@ -179,7 +179,7 @@ export interface CloseReport {
 
 export type Fact = NewFact & { readonly at: number }
 export type FactOf<W extends NewFact['what']> = Of<NewFact, W> & { readonly at: number }
-/** Also where several facts share a shape and differ in name alone. */
+/** Also selects facts that share a shape and differ only in their name. */
 type Of<N, W> = N extends { readonly what: infer X } ? (W & X extends never ? never : N) : never
 
 export class History {
@@ -199,7 +199,7 @@ export class History {
     else alike.push(fact)
   }
 
-  /** In the order in which they happened. */
+  /** All facts of these kinds, in their order. */
   of<W extends NewFact['what']>(...what: readonly W[]): readonly FactOf<W>[] {
     const names: readonly string[] = what
     const [only, ...others] = names
@@ -208,14 +208,14 @@ export class History {
   }
 }
 
-/** That a letter came into another state, and by whom. */
+/** Records a change of state of a letter, and who made it. */
 export function recordStateChange(history: History, by: string, before: DeadLetter, after: DeadLetter): void {
   if (before.state === after.state) return
   const { event, handler, state: from, replayId } = before
   history.record({ what: 'changed', by, event: nameOf(event), handler, from, to: after.state, replayId })
 }
 
-/** The same for a letter that was saved. */
+/** The change of state that saving a letter caused, if any. */
 export function stateChangeOf(
   before: DeadLetter | undefined,
   after: DeadLetter | undefined,

@@ -11,12 +11,12 @@ import { Process } from './process.ts'
 import { letterClients } from './stores.ts'
 import type { World } from './world.ts'
 
-/** After its grace time a consumer allows so many things so long each; late timers may add a little to each. */
+/** After the grace time a consumer has five steps with a time limit each, and late timers can lengthen each step. */
 const CLOSE_ALLOWED_MS = 5 * (5_000 + 500)
-/** The shared look at the deadlines comes once more after the last attempt has ended. */
+/** The shared deadline timer fires once more after the last attempt. */
 const LAST_LOOK_MS = 500
 
-/** What runs on a machine at one time. */
+/** The process of a machine and its parts. */
 interface Running {
   readonly process: Process
   readonly connection: Connection
@@ -24,7 +24,7 @@ interface Running {
   readonly emitter: Emitter | undefined
 }
 
-/** A machine runs one process at a time and starts the next when it has ended. Its disk outlives them. */
+/** A machine runs one process at a time and starts the next one after its end. The disk outlives the processes. */
 export class Machine {
   readonly disk = { spill: memorySpill(), journal: memoryJournal() }
   readonly #plan: MachinePlan
@@ -47,7 +47,7 @@ export class Machine {
     return this.#running !== undefined && !this.#isClosing
   }
 
-  /** Every event that was tracked has its outcome, and it is durable. */
+  /** Whether every tracked event has a durable outcome. */
   get isFlushed(): boolean {
     return this.#running?.emitter?.isFlushed ?? true
   }
@@ -69,7 +69,7 @@ export class Machine {
     for (const consumer of consumers) this.#start(process, consumer)
   }
 
-  /** What runs here tracks an event; while nothing does it waits, and is the first thing the next process does. */
+  /** Tracks an event in the current process. Without a process the event waits for the next one. */
   track(plan: TrackPlan): void {
     if (this.isUp) this.#running?.emitter?.track(plan)
     else this.#toTrack.push(plan)

@@ -12,7 +12,10 @@ export function nameOf(content: LazaretEvent | Undecodable): EventName {
   return content.payload instanceof Uint8Array ? Buffer.from(content.payload).toString() : content.id
 }
 
-/** The rule, said once more: an event is a replay only if its headers name its own id. */
+/**
+ * The replay rule, written a second time so that the checkers do not share a bug with the code under test: an event is
+ * a replay only if its headers name its own id.
+ */
 export function replayOf(content: LazaretEvent | Undecodable): number {
   return Number(ownHeader(content, REPLAY_HEADERS.replayAttempt) ?? 0)
 }

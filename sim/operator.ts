@@ -8,7 +8,7 @@ import type { World } from './world.ts'
 
 /** The person on call: replays dead letters, and unblocks keys without their dead-lettered events. */
 export class Operator {
-  /** Letters that were kept by the broker alone, and are gone from it because their key went on. */
+  /** Letters that only the broker kept, and that it dropped when their key was unblocked. */
   readonly discarded: DeadLetter[] = []
   readonly #world: World
   readonly #chance: Chance
@@ -19,7 +19,7 @@ export class Operator {
     this.#chance = new Chance(world.plan.seed, 5)
   }
 
-  /** A replay is for the handler that gave up, and for no other of its channel. */
+  /** Replays letters. A replay is for the handler that gave up, and for no other handler of the channel. */
   async replay(): Promise<void> {
     const { plan, store, broker, clock, history } = this.#world
     if (plan.letters !== 'store') return
@@ -40,7 +40,7 @@ export class Operator {
       const { event, replays } = replaying
       recordStateChange(history, 'operator', letter, replaying)
       history.record({ what: 'published', event: event.id, channel, replay: replays, replayId, to: handler })
-      // Of a replay no more is looked at than how it sends.
+      // Sending needs only the id of the replay.
       await broker.publish([replayEvent(replaying, { id: replayId } as Replay, replays)])
     }
   }
@@ -62,7 +62,7 @@ export class Operator {
     }
   }
 
-  /** For every event that died in an ordered queue: a key that nobody unblocks waits without limit, as it should. */
+  /** Unblocks the key of every dead-lettered event in an ordered queue. A blocked key waits until someone does this. */
   async unblockKey(): Promise<void> {
     const { plan, broker, history } = this.#world
     const ordered = new Set(

@@ -4,11 +4,12 @@ import type { Backoff } from '../src/core/retry/backoff.ts'
 import type { BudgetOptions } from '../src/core/retry/budget.ts'
 
 /**
- * What an event is by eventKind, whatever the weather.
- * - `fine`: its handler can handle it.
- * - `hopeless`: fails for good, at once. `stubborn`: fails the same way every time. `sickly`: as if its dependency were
- *   down, for it alone, every time. `killer`: takes its process down.
- * - `misshapen`: does not fit its schema. `stale`: expires soon. `garbled`: is not an event at all.
+ * The kind of an event, which does not depend on faults.
+ * - `valid`: its handler can handle it.
+ * - `fails-permanently`: one permanent failure. `fails-alike`: the same failure at every attempt. `fails-transiently`:
+ *   a transient failure at every attempt. `crashes-process`: every attempt crashes the process.
+ * - `schema-mismatch`: does not match its schema. `expires-soon`: expires during the run. `undecodable`: is not an
+ *   event at all.
  */
 export type EventKind =
   | 'valid'
@@ -28,11 +29,11 @@ export interface EventPlan {
   readonly idempotencyKey: string
   readonly publishMs: number
   readonly expiresInMs: number | undefined
-  /** The filter of handlers that have one does not keep its letter. */
+  /** Handlers with a filter do not keep its letter. */
   readonly isFiltered: boolean
-  /** Published by the producer, and not by a handler or a stranger. */
+  /** Published by the producer, and not by a handler or the forger. */
   readonly isPlanned: boolean
-  /** What it is by eventKind to a certain handler, where that differs. */
+  /** The kind of the event for single handlers, where it differs. */
   readonly kindByHandler?: { readonly [handler: string]: EventKind }
 }
 
@@ -56,7 +57,7 @@ export interface HandlerPlan {
   readonly hasFilter: boolean
 }
 
-/** A sink, as one dispatcher writes to it. */
+/** A sink of one dispatcher. */
 export interface SinkPlan {
   readonly name: string
   readonly retry: { readonly attempts: number; readonly backoff: Backoff }
@@ -79,7 +80,7 @@ export interface EmitterPlan {
   readonly checkEveryMs: number | 'off'
 }
 
-/** An event that the process on a machine tracks. */
+/** An event that a process tracks. */
 export interface TrackPlan {
   readonly name: string
   readonly machine: string

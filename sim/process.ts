@@ -10,16 +10,16 @@ export class InjectedError extends Error {
 }
 
 /**
- * One incarnation of a process, as a membrane: the code inside reaches the world only through `clock`, `cross` and
- * `wait`. Once it has ended, none of them ever answers again, and that is all it takes to be dead.
+ * One process between its start and its end. The code under test reaches the world only through `schedule`, `callPort`
+ * and `wait`. After the end none of them answers any more, which is all that a crash means to the code.
  */
 export class Process implements Clock {
   readonly name: string
   readonly world: World
   isAlive = true
-  /** Timers of the code under test that have not fired: what a process that closed must not have. */
+  /** The timers of the code under test that have not fired. A closed process must have none. */
   timers = 0
-  /** When the ledger was asked for the claim that was given: there an attempt is made up the mind to. */
+  /** The time of each claim request. At that time the consumer has decided on the attempt. */
   readonly #claimAskedAt = new Map<string, number>()
   readonly #cancels = new Set<Cancel>()
   readonly #atEnd: (() => void)[] = []
@@ -57,7 +57,7 @@ export class Process implements Clock {
     }
   }
 
-  /** A wait of the world inside this process: of a handler at work, of a call on its way. Never ends for the dead. */
+  /** Waits inside this process, for a handler at work or a call on its way. The wait never ends in a dead process. */
   wait(ms: number): Promise<void> {
     return new Promise(resolve => {
       if (ms === 0 && this.isAlive) resolve()
@@ -65,7 +65,10 @@ export class Process implements Clock {
     })
   }
 
-  /** The code under test is called from outside. What it throws there nobody catches: it would take the process down. */
+  /**
+   * Calls the code under test from outside. No one catches an error here, so the error crashes the process and is a
+   * bug.
+   */
   runInside(call: () => void): void {
     try {
       call()
@@ -81,7 +84,10 @@ export class Process implements Clock {
     }
   }
 
-  /** A call to the outside. Where fault lets it pass at once it is as synchronous as the effect itself. */
+  /**
+   * Calls a port of the world, with the fault that is drawn for it. Without fault and latency the call is as
+   * synchronous as its effect.
+   */
   callPort<T>(port: Port, call: string, effect: () => T | Promise<T>): T | Promise<T> {
     if (!this.isAlive) return never()
     const fault = this.world.faults.inject(port)
@@ -126,7 +132,7 @@ export class Process implements Clock {
     this.#onCrash()
   }
 
-  /** Out of the world, as after a crash or a proper exit. */
+  /** Ends the process, after a crash or a regular exit. */
   end(): void {
     this.isAlive = false
     for (const cancel of this.#cancels) cancel()
@@ -153,7 +159,9 @@ export class Process implements Clock {
   }
 }
 
-/** A new one each time: what waits for it can be forgotten together with it. */
+/**
+ * A promise that never settles. Each caller gets its own, so that the garbage collector can free it with its waiters.
+ */
 export function never<T>(): Promise<T> {
   return new Promise(() => {})
 }

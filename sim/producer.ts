@@ -5,9 +5,9 @@ import { Chance } from './chance.ts'
 import type { EventPlan } from './plan.ts'
 import type { World } from './world.ts'
 
-/** Publishes until the broker has confirmed it: an event may be published more than once, and never less. */
+/** Publishes each event until the broker confirms it, so an event is published at least once. */
 export class Producer {
-  /** As they were first sent. */
+  /** The events as first published. */
   readonly sent = new Map<string, LazaretEvent>()
   readonly #world: World
   readonly #chance: Chance
@@ -25,7 +25,7 @@ export class Producer {
     return this.#open === 0
   }
 
-  /** Sends one of the events again that it has sent before. */
+  /** Publishes one of the published events again. */
   repeat(): void {
     const known = [...this.#world.plan.events.values()].filter(({ name }) => this.sent.has(name))
     if (known.length > 0) this.#send(this.#chance.pick(known))

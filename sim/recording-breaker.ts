@@ -5,7 +5,7 @@ import type { BreakerState } from '../src/core/breaker/state.ts'
 import { Breaker } from '../src/runtime/breaker.ts'
 import type { Process } from './process.ts'
 
-/** The breaker of a consumer or a sink, with a guard beside it who writes down whom it lets in and who has come out again. */
+/** The breaker of a consumer or a sink, which also records every admission and every result. */
 export class RecordingBreaker extends Breaker {
   readonly #process: Process
   readonly #policy: BreakerPolicy
@@ -31,7 +31,7 @@ export class RecordingBreaker extends Breaker {
     return admission
   }
 
-  /** Settles too, if there is something to note. */
+  /** `succeeded` can call `settle`; the flag keeps the result from being recorded twice. */
   override succeeded(epoch: number): void {
     this.#end()
     this.#isSettling = true
@@ -49,7 +49,7 @@ export class RecordingBreaker extends Breaker {
   }
 }
 
-/** The rule, said once more and in other words than the code under test says it. */
+/** The admission rule of breakers, written a second time and independently of the code under test. */
 function mayAdmit(state: BreakerState, policy: BreakerPolicy, now: number): boolean {
   if (state.mode === 'closed' || state.mode === 'forced-closed') return true
   if (state.mode === 'forced-open') return false

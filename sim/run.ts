@@ -7,7 +7,7 @@ import { runWorlds } from './worker-pool.ts'
 
 const USAGE =
   'usage: npm run sim -- --seeds N [--start S], or npm run sim -- --seed X to repeat one world and read its story'
-/** Violations that are printed; a broken rule breaks in hundreds of worlds, and all tell the same. */
+/** The number of failed worlds that are printed. A broken rule fails hundreds of worlds in the same way. */
 const PRINTED = 20
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
@@ -30,7 +30,7 @@ function whole(text: string): number {
   return number
 }
 
-/** One world, told from its first moment to its last. */
+/** Runs one world and prints its whole history. */
 async function tell(seed: number): Promise<void> {
   const { violations, history, events, faults } = await simulate(seed)
   for (const line of describePlan(drawPlan(seed))) print(line)

@@ -19,13 +19,13 @@ import { Producer } from './producer.ts'
 import type { World } from './world.ts'
 
 /**
- * A world that has not come to rest by then never will; its clock may have been set back meanwhile. The slowest that is
- * right: every event fails by eventKind, and a breaker that opens for half a minute lets one probe through each time.
+ * The time limit for becoming idle after the faults stop. Clock changes extend it. In the slowest correct world every
+ * event fails, and a breaker that opens for half a minute admits one probe each time.
  */
 const IDLE_WITHIN_MS = 2 * 60 * 60_000
 const CHECK_EVERY_MS = 1_000
 const UNBLOCK_EVERY_MS = 5_000
-/** What hung when faults stopped has come to its end by then, and what it led to as well. */
+/** Calls that hung at the end of the fault phase have ended by then, with their consequences. */
 const HANGS_END_WITHIN_MS = 30_000
 
 export interface WorldResult {
@@ -37,8 +37,8 @@ export interface WorldResult {
 }
 
 /**
- * A world from its first moment to its last: the storm, the calm, rest, the end. Stacks are not taken: they cost more than
- * all the rest, and where the code lies must not make a difference to what happens in it.
+ * Runs one world: the fault phase, the fault-free phase until it is idle, and the close. Then the checkers read its
+ * history. Stack traces are off: they cost more than everything else, and file paths must not change the result.
  */
 export async function simulate(seed: number): Promise<WorldResult> {
   const { stackTraceLimit } = Error
@@ -127,7 +127,7 @@ class Simulation {
 
   async open(): Promise<void> {
     const { plan, broker, clock, faults } = this.#world
-    // A queue gets what is published after it was made, so all are made first.
+    // A queue gets only events that are published after it was created, so all queues are created first.
     for (const { channel, name: handler, ordering } of plan.handlers) {
       const subscription = await broker.subscribe({ channel, handler, prefetch: 1, ordering }, () => {})
       await subscription.close()
@@ -147,7 +147,7 @@ class Simulation {
     for (const machine of this.#machines) {
       machine.force('auto')
       machine.resume()
-      // In the midst of their work, and with nothing in their way.
+      // Some machines restart in the middle of their work, without faults.
       if (faults.maybe(0.3))
         clock.schedule(faults.delayMs(1_000), () => void machine.close({ thenBoot: true }))
     }
@@ -204,9 +204,7 @@ class Simulation {
     return (await store.list({ state: 'replaying' })).letters.length === 0
   }
 
-  /**
-   * The next process sends events again that could not be removed from a journal; letters of sinks are sent again too.
-   */
+  /** The next process sends the events that are left in a journal; the operator replays letters of sinks. */
   async #hasMoreWork(): Promise<boolean> {
     const unrecovered = this.#machines.filter(({ disk }) => disk.journal.size > 0)
     for (const machine of unrecovered) void machine.close({ thenBoot: true })

@@ -5,7 +5,7 @@ import { BrokenFunctions } from './broken-functions.ts'
 import type { SinkPlan } from './plan.ts'
 import type { Process } from './process.ts'
 
-/** A sink of the world, as one process writes to it. It may take a batch in part, slowly, or without saying so. */
+/** A sink of the world, used by one process. It can accept a part of a batch, be slow, or lose its answer. */
 export class SimulatedSink implements Sink {
   readonly probe?: () => Promise<void>
   readonly #process: Process
@@ -63,7 +63,7 @@ export class SimulatedSink implements Sink {
     }
   }
 
-  /** An answer that says which items were rejected, in a shape that no contract knows. */
+  /** An answer that names the rejected items in a shape that the contract does not allow. */
   #malformedAnswer(events: readonly string[], rejected: readonly RejectedItem[]): WriteResult {
     const items = rejected.map(({ index, error }) => ({ id: events[index], error }))
     const outside = rejected.map(({ error }) => ({ index: events.length, error }))

@@ -16,7 +16,7 @@ import type { Claim, Ledger } from '../src/ports/ledger.ts'
 import { recordStateChange, stateChangeOf } from './history.ts'
 import { InjectedError, type Process } from './process.ts'
 
-/** A process's client of the dead-letter store of the world: the writing side only. */
+/** The write-only client of a process for the dead-letter store of the world. */
 export class LetterQueueClient implements DeadLetterQueue {
   protected readonly process: Process
   #isClosed = false
@@ -29,7 +29,7 @@ export class LetterQueueClient implements DeadLetterQueue {
     if (this.#isClosed) throw new DeadLettersClosedError('world')
     await this.process.callPort('store', 'send', async () => {
       const { store, history } = this.process.world
-      // All three look at the store at once: nothing comes between them.
+      // All three calls read the store in the same tick, so nothing happens between them.
       const [before, , after] = await Promise.all([
         store.get(letter.id),
         store.send(letter),
@@ -45,12 +45,12 @@ export class LetterQueueClient implements DeadLetterQueue {
   }
 }
 
-/** The same with the operating side, of which a consumer needs `change`. */
+/** The full client. A consumer needs `change` of it. */
 export class LetterStoreClient extends LetterQueueClient implements DeadLetterStore {
   async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     return this.process.callPort('store', 'change', async () => {
       const { store, history } = this.process.world
-      // Both look at the store at once: nothing comes between them.
+      // Both calls read the store in the same tick, so nothing happens between them.
       const [before, after] = await Promise.all([store.get(id), store.change(id, change)])
       if (before !== undefined && after !== undefined)
         recordStateChange(history, this.process.name, before, after)
@@ -62,7 +62,9 @@ export class LetterStoreClient extends LetterQueueClient implements DeadLetterSt
     return this.process.world.store.list(query)
   }
 
-  /** A store that is down cannot be read either. No chance is drawn for it, so worlds stay as they were. */
+  /**
+   * An unreachable store cannot be read either. This draws no random number, so the worlds of old seeds stay the same.
+   */
   async get(id: string): Promise<DeadLetter | undefined> {
     const { store, faults } = this.process.world
     if (faults.isInOutage('store-down')) throw new InjectedError('refused')
@@ -82,7 +84,7 @@ export class LetterStoreClient extends LetterQueueClient implements DeadLetterSt
   }
 }
 
-/** The spill lies on the machine's disk: it outlives the process, and the next one finds what was left. */
+/** The spill is on the disk of the machine: it outlives the process, and the next process finds its letters. */
 export class SpillClient implements Spill {
   readonly #process: Process
   readonly #disk: MemorySpill
@@ -104,7 +106,7 @@ export class SpillClient implements Spill {
     })
   }
 
-  /** When the process ends in the middle, what it had not sent yet stays on the disk. */
+  /** If the process ends during a drain, the unsent letters stay on the disk. */
   async drain(target: DeadLetterQueue): Promise<number> {
     const until = {
       send: (letter: DeadLetter) => Promise.race([target.send(letter), this.#ended]),
@@ -120,7 +122,7 @@ export class SpillClient implements Spill {
   async close(): Promise<void> {}
 }
 
-/** What consumers and dispatchers are given for their letters. */
+/** The dead-letter options of consumers and dispatchers. */
 export interface Letters {
   readonly deadLetters: DeadLetterQueue | DeadLetterStore
   readonly spill?: Spill
@@ -173,7 +175,7 @@ export class LedgerClient implements Ledger {
     })
   }
 
-  /** The consumer that a name in the ledger stands for: the last part of it is the handler. */
+  /** The consumer of a name in the ledger. The last part of the name is the handler. */
   #owner(name: string): { readonly handler: string; readonly consumer: string } {
     const handler = name.slice(name.lastIndexOf('/') + 1)
     return { handler, consumer: `${this.#process.name}/${handler}` }

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import type { Violation } from './checkers/checker.ts'
 
-/** How many worlds a worker is given at a time. */
+/** The number of worlds in one task of a worker. */
 const CHUNK = 50
 
 export interface Chunk {
@@ -21,7 +21,7 @@ export interface Total {
   faults: number
 }
 
-/** Spreads worlds over the cores. Each is whole in itself, so it makes no difference who runs which. */
+/** Runs worlds on all cores. Worlds are independent, so any worker can run any world. */
 export async function runWorlds(
   { count, start, workers }: Chunk & { readonly workers: number },
   onFailure: (failed: ChunkReport['failed'][number]) => void,

@@ -3,7 +3,7 @@ import { parentPort } from 'node:worker_threads'
 import { simulate } from './simulate.ts'
 import type { Chunk, ChunkReport } from './worker-pool.ts'
 
-/** Rejections that nobody heard: a process of a user would end with them. */
+/** Unhandled rejections. Each would end the process of a user, so each is a violation. */
 const stray: unknown[] = []
 process.on('unhandledRejection', reason => stray.push(reason))
 
@@ -19,7 +19,7 @@ async function run(start: number, count: number): Promise<ChunkReport> {
     const outcome = await simulate(seed)
     events += outcome.events
     faults += outcome.faults
-    // Node tells of them only when the world has come to its end and a new turn has begun.
+    // Node reports unhandled rejections only in the next turn of the event loop.
     await nextTurn()
     const unheard = stray
       .splice(0)

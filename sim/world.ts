@@ -9,9 +9,9 @@ import type { Faults } from './faults.ts'
 import type { History } from './history.ts'
 import type { EventKind } from './plan.ts'
 
-/** What all processes of a world have in common: its time, its servers, its faults, and the journal of it all. */
+/** The shared parts of a world: its clock, servers, faults and history. */
 export interface World {
-  /** Its events grow: `addEvent`. */
+  /** The plan. `addEvent` adds events to it. */
   readonly plan: Plan
   readonly clock: WorldClock
   readonly history: History
@@ -19,10 +19,10 @@ export interface World {
   readonly broker: MemoryBroker
   readonly store: MemoryDeadLetters
   readonly ledger: MemoryLedger
-  /** For what only some worlds have; see `Extras`. */
+  /** The random source of `Extras`. */
   readonly extraChance: Chance
-  /** An event that somebody other than the producer sends for the first time. */
+  /** Adds an event that is not from the producer, when it is first published. */
   addEvent(event: LazaretEvent, eventKind: EventKind): void
-  /** Numbers for handings-over and runs. */
+  /** The next number for a delivery or a run. */
   nextNumber(): number
 }

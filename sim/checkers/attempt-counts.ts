@@ -2,9 +2,10 @@ import type { FactOf } from '../history.ts'
 import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
- * The broker's books are right: each handing-over tells how many attempts were begun before it. Those of a process that
- * died or lost its connection count, one that was taken back when its consumer closed does not. Two copies of an event
- * cannot be told apart from outside, so only events with one copy are looked at.
+ * Each delivery reports how many attempts began before it. Poison detection relies on this count, because it is the
+ * only trace of an attempt that killed its process. Attempts of a process that died or lost its connection count; an
+ * attempt that was taken back because its consumer closed does not. Copies of one event look alike from outside, so
+ * the checker reads only events with one copy.
  */
 export function* attemptCounts({ history }: EndedWorld): Iterable<string> {
   const published = groupBy(history.of('published'), 'event', 'replay')

@@ -1,10 +1,11 @@
 import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
- * Attempts never exceed the policy, those that ended with their process included: each copy of an event has so many in
- * each of its cycles. A run that was interrupted because the consumer closed is taken back and does not count; neither
- * does a replayed one that succeeded, whose letter could not be resolved before closing: it is given back to be run
- * again. No run starts before the broker has it on record, and never more at once than the consumer may.
+ * The number of attempts never exceeds the policy, including attempts that ended with their process; each copy of an
+ * event has its own attempts in each cycle. Two kinds of runs do not count: a run that a closing consumer interrupted,
+ * and a successful replayed run whose letter could not be resolved before the close, because the broker delivers the
+ * event again. No run starts before the broker has recorded it, and a consumer never runs more handlers at once than
+ * its concurrency. Too many attempts would overload a dependency and repeat side effects.
  */
 export function* attempts({ plan, history }: EndedWorld): Iterable<string> {
   const published = groupBy(history.of('published'), 'event', 'replay')

@@ -1,8 +1,9 @@
 import type { EndedWorld } from './checker.ts'
 
 /**
- * An open breaker admits nothing, a half-open one its probes, and nothing starts without having been admitted. Every
- * admitted attempt reports its result: an attempt that does not would keep the slot of a probe.
+ * An open breaker admits no attempt, a half-open one only its probes, and no attempt starts without admission. Every
+ * admitted attempt reports its result: an attempt without a result would keep the slot of a probe, and the breaker
+ * could stay half-open forever.
  */
 export function* breaker({ plan, history }: EndedWorld): Iterable<string> {
   const sinks = plan.machines.flatMap(({ name: machine, emitter }) =>

@@ -3,18 +3,18 @@ import type { LazaretEvent } from '../../src/core/event/event.ts'
 import type { Plan } from '../draw-plan.ts'
 import type { History } from '../history.ts'
 
-/** How a world ended, for the checkers. */
+/** The end of a world, as the checkers read it. */
 export interface EndedWorld {
   readonly plan: Plan
   readonly history: History
   readonly sent: ReadonlyMap<string, LazaretEvent>
-  /** All letters there are, wherever they are kept. */
+  /** All letters, in every store and queue. */
   readonly letters: readonly DeadLetter[]
   readonly spilled: number
-  /** Critical events that were left in the journal, by machine. */
+  /** The number of critical events left in the journal, by machine. */
   readonly journals: { readonly [machine: string]: number }
   readonly isIdle: boolean
-  /** What was still scheduled when everything was closed. */
+  /** The number of timers after everything was closed. */
   readonly timers: number
   readonly depths: { readonly [handler: string]: number }
 }
@@ -24,10 +24,10 @@ export interface Violation {
   readonly message: string
 }
 
-/** Looks at a world that has ended and tells what must not have happened in it. */
+/** Reads an ended world and yields a message for each violation. */
 export type Checker = (ended: EndedWorld) => Iterable<string>
 
-/** Groups as `Map.groupBy` does, with a key of several parts. */
+/** Like `Map.groupBy`, with a key of several parts. */
 export function groupBy<T>(items: readonly T[], ...parts: readonly (keyof T)[]): Map<string, T[]> {
   return Map.groupBy(items, item => parts.map(part => String(item[part])).join(' '))
 }

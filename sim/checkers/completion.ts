@@ -1,8 +1,9 @@
 import type { EndedWorld } from './checker.ts'
 
 /**
- * When faults stop, the world comes to rest in bounded time: everything published is finished with, spills are empty,
- * no replay is without its outcome. And nothing ever went wrong that is a mistake of the code itself.
+ * After the faults stop, the world becomes idle in bounded time: every published event is settled, spills are empty,
+ * and every replay has its outcomes. An event that is stuck is as bad as a lost one. The checker also reports
+ * unexpected errors of the code under test.
  */
 export function* completion({ isIdle, depths, spilled, history }: EndedWorld): Iterable<string> {
   if (!isIdle) {

@@ -5,8 +5,9 @@ import { type EndedWorld, groupBy } from './checker.ts'
 import { sinksOf } from './sinks.ts'
 
 /**
- * Each lane keeps to its bounds: events in the buffer, writes at once, events in a batch, attempts for an event, retries
- * within a window of time. And its letters give reasons that its options bear out.
+ * Each lane respects its limits: events in the buffer, concurrent writes, events in a batch, attempts for an event,
+ * and retries in a time window. The reason of each of its letters matches its options. The limits protect memory and
+ * the receiver, also during an outage.
  */
 export function* lanes(ended: EndedWorld): Iterable<string> {
   for (const [consumer, writes] of groupBy(ended.history.of('writing'), 'consumer')) {
@@ -33,7 +34,7 @@ function* attemptsOf(
   const counts = new Map<string, number>()
   for (const { events } of writes) for (const event of events) counts.set(event, (counts.get(event) ?? 0) + 1)
   for (const [event, count] of counts) {
-    // A resolved letter may be gone by now.
+    // Retention may have deleted a resolved letter.
     const resent = ended.history
       .of('resent')
       .filter(fact => fact.event === event && fact.sink === sink.name).length
@@ -43,7 +44,7 @@ function* attemptsOf(
   }
 }
 
-/** However they are batched, in any window no more events are written again than the limit says. */
+/** In any time window, the lane writes at most as many events again as the limit allows. */
 function* paceOf(
   consumer: string,
   { retryLimit }: SinkPlan,

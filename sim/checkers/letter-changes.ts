@@ -3,23 +3,26 @@ import { nameOf } from '../names.ts'
 import type { EndedWorld } from './checker.ts'
 
 /**
- * A letter comes into another state only by a person, or by its own event: an event with its id, handled by its handler in
- * the process that changed the letter, under the very replay that the letter is in. Only a run that had made its event a
- * letter by ending too late may resolve that letter without a replay. That a stranger or another event says so counts for
- * nothing, also when it fails: what is saved of it takes no letter back from a replay and parks none. Nor does age: the cleanup
- * deletes what is resolved or discarded, and nothing else.
+ * A letter changes its state only through a person or through its own event: an event with its id, handled by its
+ * handler in the process that changed the letter, under the replay that the letter is in. One exception: a run that
+ * ended after its deadline, and so made its event a letter, may resolve that letter without a replay. Headers of
+ * forged or other events change nothing, because any publisher can set headers. The cleanup deletes only resolved and
+ * discarded letters, because the others still need a decision.
  */
 export function* letterChanges({ plan, history }: EndedWorld): Iterable<string> {
   const keys = new Map([...plan.events].map(([name, { idempotencyKey }]) => [name, idempotencyKey]))
   const resent = new Set<string>()
-  /** By handler, event and replay: what the operator sent, and what some consumer of the handler was given. */
+  /**
+   * By handler, event and replay: the events that the operator sent, and the events that some consumer of the handler
+   * got.
+   */
   const sent = new Set<string>()
   const given = new Set<string>()
-  /** By consumer and event: the replays that it was handed over under. */
+  /** By consumer and event: the replays under which it was delivered. */
   const replays = new Map<string, Set<string>>()
-  /** By consumer and event, or by consumer and idempotency key: it was handled here, or the ledger says so. */
+  /** By consumer and event, or by consumer and idempotency key: handled here, or done in the ledger. */
   const handled = new Set<string>()
-  /** Runs whose time was over, and by consumer and event those of them that succeeded in the end. */
+  /** Runs after their deadline, and by consumer and event those that succeeded late. */
   const aborted = new Set<number>()
   const handledLate = new Set<string>()
   for (const fact of history.facts) {
@@ -39,7 +42,7 @@ export function* letterChanges({ plan, history }: EndedWorld): Iterable<string> 
       case 'saved': {
         const { became, letter, by } = fact
         const event = nameOf(letter.event)
-        // Only in a store does anybody replay letters. Sinks are asked by the operator, and nobody else can ask them.
+        // Only letters in a store are replayed, and only the operator replays letters of sinks.
         if (became === undefined || plan.letters !== 'store' || resent.has(`${letter.handler} ${event}`))
           break
         const { from, to, replayId } = became

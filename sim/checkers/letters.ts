@@ -10,8 +10,9 @@ import type { HandlerPlan } from '../plan.ts'
 import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
- * A letter carries the full story: the event as it was sent, its cycles without a gap, no more attempts than were made,
- * and a reason that what really happened bears out. Where nothing came between, it tells every failure in its order.
+ * A letter has the full history: the event as published, all failed cycles, no more attempts than were made, and a
+ * reason that matches the facts. Without interruptions it lists every failure in order. People decide on replays from
+ * this history, so it must be true.
  */
 export function* letters(ended: EndedWorld): Iterable<string> {
   for (const letter of ended.letters) {
@@ -31,7 +32,7 @@ export function* letters(ended: EndedWorld): Iterable<string> {
 function* ofEvent({ sent }: EndedWorld, { event }: DeadLetter): Iterable<string> {
   const original = sent.get(nameOf(event))
   if (event.type === 'undecodable') return
-  // What marks a replay belongs to the sending and not to the event.
+  // Replay headers belong to the delivery and not to the event.
   const plain = (each: LazaretEvent) =>
     JSON.stringify({ ...each, headers: withoutReplayHeaders(each.headers) })
   if (original === undefined || plain(event) !== plain(original))
@@ -44,13 +45,13 @@ function* ofCycles(
 ): Iterable<string> {
   const cycles = [...endedCycles, cycle]
   const numbers = cycles.map(({ number }) => number)
-  // What failed before it was deleted is not in it any more.
+  // A letter that was deleted and saved again has only its later cycles.
   if (history.of('deleted').some(({ letter }) => letter === id)) return
-  // A life in which the event was handled is not in the letter; all that ended badly are, in their order.
-  // A spill keeps what an event claims to be; what it is, the store is told when it gets the letter.
+  // The letter has all failed cycles in order, and no successful ones. A spill stores unverified claims of an event;
+  // the store verifies them when it gets the letter.
   const saved = history.of('saved').filter(({ letter }) => letter.id === id && isVerified(letter))
   const ended = new Set(saved.map(({ letter }) => letter.cycle.number))
-  // A letter of the broker is never replayed; only a stranger can number its cycle.
+  // Letters in a broker are never replayed; only the forger can set their cycle number.
   const ofBroker = isForged(history, event) ? numbers : [0]
   const expected = plan.letters === 'broker' ? ofBroker : [...ended].sort((a, b) => a - b)
   if (numbers.join() !== expected.join()) yield `its cycles are ${numbers}; ${expected} ended badly`
@@ -87,7 +88,7 @@ function isOpenedByACopy({ history }: EndedWorld, { id, cycle }: DeadLetter): bo
   return last !== undefined && last.letter.cycle.number < cycle.number
 }
 
-/** Why the reason cannot be right. */
+/** The contradiction between the reason and the facts, if any. */
 function contradiction(
   ended: EndedWorld,
   handler: HandlerPlan,
@@ -150,16 +151,19 @@ function breaks({ plan }: EndedWorld, name: UserFunction): boolean {
   return plan.extras.broken?.functions.includes(name) ?? false
 }
 
-/** Two copies count their attempts each for itself, and in one letter they cover each other. */
+/** The number of copies. Each copy counts its own attempts, and one letter mixes them. */
 function copies({ history }: EndedWorld, { event }: DeadLetter, { number }: Cycle): number {
   const ofCycle = history.of('published').filter(({ event: name, replay, isForged }) => {
-    // What only says that it is a replay has failed as the plain event.
+    // An event that only claims to be a replay fails as the plain event.
     return name === event.id && (replay === number || (isForged === true && number === 0))
   })
   return ofCycle.length
 }
 
-/** Where the limit drops retries, those of a replay are buried again. */
+/**
+ * Whether the retry limit may turn the event into a letter. A limit that drops retries still keeps the letters of
+ * replays.
+ */
 function mayDeadLetter(limit: HandlerPlan['retryLimit'], isReplayed: boolean): boolean {
   if (limit === undefined) return false
   return (
@@ -174,27 +178,27 @@ function mostAlike({ attempts }: Cycle): number {
   return Math.max(0, ...[...alike.values()].map(({ length }) => length))
 }
 
-/** Handings-over in which an attempt was begun and of which the broker never heard an end. */
+/** The number of deliveries with a begun attempt that never ended for the broker. */
 function unended({ history }: EndedWorld, { id, handler, event }: DeadLetter, { number }: Cycle): number {
   const name = nameOf(event)
   const mine = history.of('begun', 'settled').filter(fact => fact.handler === handler && fact.event === name)
   const settled = new Set(mine.filter(({ what }) => what === 'settled').map(({ delivery }) => delivery))
   const open = mine.filter(({ delivery }) => !settled.has(delivery))
   const deliveries = (facts: typeof open) => new Set(facts.map(({ delivery }) => delivery)).size
-  // Which life of its event a stranger's copy counts as is for nobody to say.
+  // A forged copy can count for any cycle of its event.
   if (isForged(history, event)) return deliveries(open)
-  // A replay that comes back after its letter was deleted begins a new letter: the store knows of no life before.
+  // A replay that fails after its letter was deleted begins a new letter, which does not know the earlier cycles.
   if (number === 0 && history.of('deleted').some(({ letter }) => letter === id))
     return Math.max(0, ...[...groupBy(open, 'replay').values()].map(deliveries))
   return deliveries(open.filter(({ replay }) => replay === number))
 }
 
-/** Published once, handed over only where it was settled too: then every failure must be told, in its order. */
+/** For an event that was published once, with every delivery settled: the letter lists every failure in order. */
 function* ofStory(ended: EndedWorld, { handler, event, cycle }: DeadLetter, who: string): Iterable<string> {
   const { history } = ended
   const name = nameOf(event)
   if (history.of('published').filter(fact => fact.event === name).length !== 1) return
-  // An async schema is part of the attempt, which can end before the handler begins.
+  // An async schema is part of the attempt, so the attempt can end before the handler starts.
   const { hasSchema } = ended.plan.handlers.find(each => each.name === handler)!
   const isMismatch = ended.plan.events.get(name)?.eventKind === 'schema-mismatch'
   if (breaks(ended, 'schema') || (hasSchema === 'async' && isMismatch)) return
@@ -203,7 +207,7 @@ function* ofStory(ended: EndedWorld, { handler, event, cycle }: DeadLetter, who:
   const given = groupBy(history.of('delivered', 'settled').filter(isMine), 'delivery')
   if ([...given.values()].some(({ length }) => length !== 2)) return
   if (history.of('aborted').some(isMine)) return
-  // An async schema refuses inside an attempt, before the handler could throw anything.
+  // An async schema rejects inside an attempt, before the handler can throw.
   if (cycle.reason === 'schema') return
   const failures = history.of('threw').filter(isMine)
   const recorded = cycle.attempts.map(({ failure }) => failure?.message ?? '')

@@ -6,12 +6,15 @@ import type { HandlerPlan } from '../plan.ts'
 import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
- * Every published event ends in exactly one place: done, or a letter. None is lost and none is in two places, unless
- * there is a reason for it:
+ * Every published event has exactly one end for each handler: done, or a letter. No event is lost, and none has two
+ * ends, except for a reason:
  *
- * - It was published more than once: then each copy has its end, and a late copy of an event that is done may die.
- * - Its letter was saved and the process heard no more, or died, before the broker knew: the event came again, and
- *   may have been handled then. The letter stays, because nobody can tell.
+ * - The event was published more than once: each copy has its own end, and a late copy of a done event may become a
+ *   letter.
+ * - The letter was saved, but the process died or lost its connection before the broker knew: the broker delivered the
+ *   event again, and a handler may have handled it. The letter stays, because no one can know.
+ *
+ * This is the main promise of Lazaret, so this checker runs for every event of every world.
  */
 export function* noLoss(ended: EndedWorld): Iterable<string> {
   if (ended.spilled > 0) yield `${ended.spilled} letters are still in spills`
@@ -40,20 +43,20 @@ interface Subject {
   readonly copies: readonly FactOf<'published'>[]
   readonly ends: readonly FactOf<'settled'>[]
   readonly letter: DeadLetter | undefined
-  /** It was published, and each time for another handler alone. */
+  /** Every copy was published for another handler. */
   readonly isForOthers: boolean
 }
 
 function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject): Iterable<string> {
   const { name, copies, ends, letter, isForOthers } = subject
   const who = `${name} at ${handler.name}`
-  // What a stranger sends as a replay is for one handler only.
+  // A forged replay is for one handler only.
   if (copies.length === 0 && !isForOthers) yield `${who} was never published`
   if (ends.length !== copies.length)
     yield `${who} was published ${copies.length} times and ended ${ends.length} times`
   const done = ends.filter(({ outcome }) => outcome === 'done')
   const dead = ends.filter(({ outcome }) => outcome === 'dead')
-  // A letter that only the broker keeps goes when another copy of its event is handled after all.
+  // A broker drops its letter when another copy of the event is handled.
   const isSuperseded = dead.every(({ saved }) => !saved) && ends.at(-1)?.outcome === 'done'
   const isOver = ended.history
     .of('deleted')
@@ -67,7 +70,7 @@ function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject):
   const wasInterrupted = hadInterruptedSave(ended, handler, name)
   const isRepeated = new Set(copies.map(({ replay }) => replay)).size < copies.length
   const isNewer = done.every(({ replay }) => replay < letter.cycle.number)
-  // A stranger's copy may be handled while the letter is dead: the letter then stays for a person to decide.
+  // A forged copy can be handled while the letter is dead. The letter stays for a person to decide.
   const isForged = copies.some(copy => copy.isForged === true)
   if (!wasInterrupted && !isRepeated && !isNewer && !isForged)
     yield `${who} is in two places: done, and a letter that is ${letter.state}`
@@ -77,12 +80,14 @@ function isEnd({ outcome }: FactOf<'settled'>): boolean {
   return outcome === 'done' || outcome === 'dead'
 }
 
-/** A handler may have succeeded in a process that had lost its delivery: the letter is resolved, the broker not told. */
+/**
+ * A handler can succeed in a process that has lost its delivery: the letter is resolved, but the broker does not know.
+ */
 function wasHandled({ history }: EndedWorld, handler: HandlerPlan, name: string): boolean {
   return history.of('returned').some(fact => fact.handler === handler.name && fact.event === name)
 }
 
-/** Letters that were saved, less the deaths that the broker heard of. */
+/** Whether more letters were saved than the broker has dead settlements. */
 function hadInterruptedSave({ history }: EndedWorld, handler: HandlerPlan, name: string): boolean {
   let open = 0
   for (const fact of history.of('saved', 'settled')) {

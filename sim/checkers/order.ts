@@ -1,9 +1,9 @@
 import type { EndedWorld } from './checker.ts'
 
 /**
- * Where order is kept, no later event of a key is begun before the earlier ones are resolved: done, or dead and
- * unblocked. What counts is the beginning that the broker recorded. A process that lost its connection meanwhile may
- * still start the run itself after that, and nobody could stop it.
+ * With ordering by key, no event begins before all earlier events of its key are resolved: done, or dead and
+ * unblocked. The checker uses the beginning that the broker recorded. A process that lost its connection can still
+ * start its run later, and no broker can prevent that.
  */
 export function* order({ plan, history }: EndedWorld): Iterable<string> {
   for (const { name, channel, ordering } of plan.handlers) {

@@ -2,9 +2,10 @@ import type { Fact, FactOf } from '../history.ts'
 import type { EndedWorld } from './checker.ts'
 
 /**
- * No two attempts of one event and handler run at once in a process, not even where the first has outlived its deadline.
- * With a ledger that holds for the whole fleet, as long as claims can be kept: not where the clock was set, and not for a
- * process whose ledger did not answer, nor for one that closes: it leaves the claims of handlers that run on to their leases.
+ * No two attempts of one event and handler run at the same time in one process, even if the first has passed its
+ * deadline: a slow handler must not compete with its own retry. With a ledger this holds for all processes, with three
+ * exceptions: worlds with clock changes, processes whose ledger failed, and closing processes, which leave the claims
+ * of running handlers to their leases.
  */
 export function* overlap({ plan, history }: EndedWorld): Iterable<string> {
   const isFleetWide = plan.hasLedger && history.of('jumped').length === 0
@@ -14,7 +15,7 @@ export function* overlap({ plan, history }: EndedWorld): Iterable<string> {
       .filter(({ port }) => port === 'ledger')
       .map(({ where }) => where),
   )
-  /** By handler and event: runs that have begun and have not ended. */
+  /** By handler and event: the running runs. */
   const running = new Map<string, Map<number, FactOf<'started'>>>()
   for (const fact of history.facts) {
     if (fact.what === 'started') {

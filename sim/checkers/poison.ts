@@ -1,9 +1,9 @@
 import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
- * An event that kills its process is quarantined after so many crashes, and before it runs again. That it blocks nobody
- * else is what coming to rest means: all others were finished although it was there. A run that kills after its time was
- * over, or after it was taken back, is not known to be the killer.
+ * An event that crashes its process is quarantined after the configured number of crashes, before it runs again.
+ * Otherwise one event could keep all processes down. A crash after the deadline, or after the run was taken back, does
+ * not count, because Lazaret cannot attribute it to the event.
  */
 export function* poison({ plan, history }: EndedWorld): Iterable<string> {
   const published = groupBy(history.of('published'), 'event', 'replay')

@@ -2,9 +2,9 @@ import type { RetryLimitOptions } from '../../src/core/limit/options.ts'
 import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
- * Retries start no faster than the retry limit of their consumer allows. What counts is the moment in which the
- * consumer set about it: what ledger and broker take after that is theirs. Where the clock was set, turns given before
- * and after it may meet, so those worlds say nothing.
+ * Retries start no faster than the retry limit of their consumer, so that a recovering dependency is not overloaded.
+ * The checker uses the time of the decision, because ledger and broker add their own delays. It skips worlds with
+ * clock changes, which mix turns from before and after the change.
  */
 export function* retryRate({ plan, history }: EndedWorld): Iterable<string> {
   if (history.of('jumped').length > 0) return
@@ -29,7 +29,7 @@ type Step =
   | { readonly what: 'delivered'; readonly delivery: number; readonly started: number }
   | { readonly what: 'begun'; readonly delivery: number }
 
-/** What was begun before, in this handing-over or an earlier one. */
+/** The attempts that were not the first, in this delivery or an earlier one. */
 function retriesOf(steps: readonly Step[]): ReadonlySet<unknown> {
   const startedBefore = new Map<number, number>()
   const retries = new Set<unknown>()

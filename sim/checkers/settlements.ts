@@ -1,18 +1,18 @@
 import type { EndedWorld } from './checker.ts'
 
 /**
- * No event is settled as done unless, in that very process, its handler succeeded, the ledger said that it is done, or
- * a rule dropped it. And the ledger says so only of what has succeeded. One success settles one delivery. A late one also
- * settles every copy of the event that comes before its own delivery is settled: that one may still be on its way to a
- * letter, whose store does not answer.
+ * An event is settled as done only if, in the same process, its handler succeeded, the ledger reported it as done, or
+ * a rule dropped it. The ledger reports done only after a success. Otherwise an unhandled event would be lost without
+ * a trace. One success settles one delivery. A late success also settles every copy that arrives before its own
+ * delivery is settled, because that settlement can still wait for an unreachable letter store.
  */
 export function* settlements({ history, plan }: EndedWorld): Iterable<string> {
-  /** By consumer and event: how often there was a reason to settle as done. */
+  /** By consumer and event: the number of reasons to settle as done. */
   const reasons = new Map<string, number>()
   const succeeded = new Set<string>()
   const open = new Map<string, number>()
   const lateRuns = new Set<number>()
-  /** By consumer and event: a run has succeeded late, and deliveries of the event are open. */
+  /** By consumer and event: a run succeeded late, and deliveries of the event are open. */
   const lateSuccesses = new Set<string>()
   const count = (counts: Map<string, number>, consumer: string, event: string, by: number) => {
     const id = `${consumer} ${event}`

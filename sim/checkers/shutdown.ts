@@ -1,14 +1,14 @@
 import type { FactOf } from '../history.ts'
 import type { EndedWorld } from './checker.ts'
 
-/** A delivery may be on its way when pulling stops, and arrive late. */
+/** A delivery can be on its way when the consumer stops pulling. */
 const PULLS_FOR_MS = 500
-/** What a close may take beyond its grace time where nothing goes wrong: the way to the broker, timers that are late. */
+/** The time of a close without faults beyond the grace time: latency of the broker, late timers. */
 const FAULT_FREE_CLOSE_MS = 1_500
 
 /**
- * Closing stops pulling, ends in bounded time whatever the weather, and leaves nothing: no timer, no delivery in hand, no
- * attempt. Only a call that hangs may outlive the close of its process.
+ * Closing stops pulling, ends in bounded time under any faults, and leaves nothing: no timer, no open delivery, no
+ * attempt. Otherwise deployments would hang or lose work. Only a hanging call may outlive the close of its process.
  */
 export function* shutdown(ended: EndedWorld): Iterable<string> {
   const { history, timers, depths, isIdle } = ended
@@ -33,7 +33,7 @@ function* leftBy({ history }: EndedWorld, closed: FactOf<'machineClosed'>): Iter
   const most = hadFaults ? allowedMs : graceMs + FAULT_FREE_CLOSE_MS
   if (tookMs > most) yield `${machine} took ${tookMs} ms to close; ${most} are allowed`
   if (faults.some(({ kind }) => kind === 'hang')) return
-  // A notifier that never answers is a call that hangs, too.
+  // A notifier that never answers is also a hanging call.
   const isNotifying = history
     .of('broke')
     .some(fact => fact.function === 'notifier' && fact.consumer.startsWith(`${machine}/`))

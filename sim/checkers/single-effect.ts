@@ -2,13 +2,13 @@ import type { Plan } from '../draw-plan.ts'
 import type { Fact, FactOf } from '../history.ts'
 import { type EndedWorld, groupBy } from './checker.ts'
 
-/** Longer than the longest way to the ledger and back. */
+/** Longer than any round trip to the ledger. */
 const RELEASED_WITHIN_MS = 200
 
 /**
- * With a ledger the effect happens once. It can happen again only when the run that had it did not get as far as
- * writing that down, and for each time there must be the interruption that explains it: its process died, its time
- * was over or the consumer closed, the ledger did not take it, its claim had run out.
+ * With a ledger each effect happens once. It can happen again only if the first run did not record its completion, and
+ * then the history must show the interruption: the process died, the deadline passed, the consumer closed, the ledger
+ * refused the completion, or the claim expired.
  */
 export function* singleEffect({ plan, history }: EndedWorld): Iterable<string> {
   if (!plan.hasLedger) return
@@ -26,7 +26,7 @@ export function* singleEffect({ plan, history }: EndedWorld): Iterable<string> {
   }
 }
 
-/** Nobody starts without a claim of its own. */
+/** No run starts without its own claim. */
 function* unclaimed(facts: readonly Fact[]): Iterable<string> {
   const claims = new Map<string, number>()
   const change = (consumer: string, by: number): number => {
@@ -41,7 +41,7 @@ function* unclaimed(facts: readonly Fact[]): Iterable<string> {
   }
 }
 
-/** What failed gives its claim back: the next attempt is not kept waiting until the lease has run out. */
+/** A failed run releases its claim, so that the next attempt does not wait for the end of the lease. */
 function* unreleased(plan: Plan, facts: readonly Fact[]): Iterable<string> {
   const withLedgerFault = new Set<string>()
   const aborted = new Set<number>()
@@ -74,14 +74,17 @@ function machineOf(consumer: string): string {
   return consumer.slice(0, consumer.indexOf('/'))
 }
 
-/** By its own consumer, before that claims the same again. What a run does after its time was over is not written down. */
+/**
+ * Whether the consumer of the run recorded its completion before it claimed the key again. A run after its deadline is
+ * not recorded.
+ */
 function isWritten(effect: FactOf<'effect'>, facts: readonly Fact[]): boolean {
   if (facts.some(fact => fact.what === 'aborted' && fact.run === effect.run)) return false
   const wasSet = facts.some(fact => fact.what === 'jumped')
   for (const fact of facts.slice(facts.indexOf(effect))) {
     if (fact.what !== 'claimed' && fact.what !== 'completed') continue
     if (fact.consumer !== effect.consumer || fact.key !== effect.key) continue
-    // Where the clock was set a claim may run out under its run; then what follows is another run's.
+    // After a clock change a claim can expire during its run, and the following facts belong to another run.
     if (fact.what === 'completed' && (fact.took || wasSet)) return fact.took
     if (fact.what === 'claimed' && fact.answer === 'claimed') return false
   }
@@ -95,7 +98,7 @@ function isInterrupted({ consumer, run, key }: FactOf<'effect'>, facts: readonly
       case 'machineCrashed':
         return fact.machine === machine
       case 'aborted':
-      // What it did after its effect failed, such as publishing the next event.
+      // A step after the effect failed, such as publishing the next event.
       case 'threw':
         return fact.run === run
       case 'completed':

@@ -4,9 +4,9 @@ import type { SinkPlan } from '../plan.ts'
 import type { EndedWorld } from './checker.ts'
 
 /**
- * Every tracked event has an outcome for every sink, and it is true: written at least once, or a letter, or dropped by a
- * rule and counted. What `track` told its caller holds, and so does the promise to a critical event that is in the
- * journal. What an ordinary event was on its way to when its process died, nobody was told and nobody knows.
+ * Every tracked event has a true outcome for every sink: written at least once, a letter, or dropped by a rule and
+ * counted. The outcome that `track` reported holds, and critical events in the journal are kept. Only an ordinary
+ * event whose process died on the way has no outcome, because no one was told one.
  */
 export function* sinks(ended: EndedWorld): Iterable<string> {
   const crashed = new Set(ended.history.of('machineCrashed').map(({ machine }) => machine))
@@ -35,7 +35,7 @@ function* outcomeOf(
   const acknowledged = history.of('acknowledged').filter(holds)
   const isOfSink = (each: { readonly handler: string }) => each.handler === sink.name || each.handler === '*'
   const letter = letters.find(each => each.event.id === event && isOfSink(each))
-  // The authority checker sees to it that no undecided letter is deleted.
+  // The letterChanges checker verifies that no undecided letter is deleted.
   const wasLetter =
     letter !== undefined || history.of('deleted').some(fact => fact.event === event && isOfSink(fact))
   const isDropped = history.of('droppedBySink').some(isMine)
@@ -49,7 +49,8 @@ function* outcomeOf(
   if (isPromised && written.length === 0 && !wasLetter && !isDropped)
     yield `${who} is lost (told: ${reported})`
 
-  // Both only if the sink took it and that was not heard, or if a later process found it in the journal.
+  // An event is both written and a letter only if the answer of the sink was lost, or if a later process found the
+  // event in the journal.
   const isUnheard = written.some(({ write }) => !acknowledged.some(heard => heard.write === write))
   const isRecovered =
     written.some(({ consumer }) => consumer !== `${by}/${sink.name}`) ||
