@@ -34,9 +34,9 @@ function words(fact: Fact): string {
     case 'action':
       return `ACTION ${fact.description}`
     case 'jumped':
-      return `ACTION the clock is set by ${fact.ms} ms`
+      return `ACTION the wall clock changes by ${fact.ms} ms`
     case 'faultsStopped':
-      return '──────── faults stop ────────'
+      return '──────── end of the fault phase ────────'
     default:
       return details(fact)
   }

@@ -27,7 +27,7 @@ export class Forger {
   async #forge({ kind }: ForgeryPlan): Promise<void> {
     const { plan, store, faults, extraChance: chance, history } = this.#world
     faults.count++
-    history.record({ what: 'action', description: `a stranger forges: ${kind}` })
+    history.record({ what: 'action', description: `a forged event: ${kind}` })
     const { letters } = await store.list()
     const ours = letters.filter(({ event }) => plan.events.has(event.id))
     const letter = ours.length === 0 ? undefined : chance.pick(ours)

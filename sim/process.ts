@@ -73,7 +73,7 @@ export class Process implements Clock {
     try {
       call()
     } catch (error) {
-      const description = `nobody caught: ${String(error)}`
+      const description = `uncaught: ${String(error)}`
       this.world.history.record({
         what: 'unexpectedError',
         consumer: this.name,

@@ -6,7 +6,7 @@ import { simulate } from './simulate.ts'
 import { runWorlds } from './worker-pool.ts'
 
 const USAGE =
-  'usage: npm run sim -- --seeds N [--start S], or npm run sim -- --seed X to repeat one world and read its story'
+  'usage: npm run sim -- --seeds N [--start S], or npm run sim -- --seed X to repeat one world and print its history'
 /** The number of failed worlds that are printed. A broken rule fails hundreds of worlds in the same way. */
 const PRINTED = 20
 

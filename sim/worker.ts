@@ -23,7 +23,7 @@ async function run(start: number, count: number): Promise<ChunkReport> {
     await nextTurn()
     const unheard = stray
       .splice(0)
-      .map(reason => ({ checker: 'completion', message: `nobody heard a rejection: ${reason}` }))
+      .map(reason => ({ checker: 'completion', message: `unhandled rejection: ${reason}` }))
     const violations = [...outcome.violations, ...unheard]
     if (violations.length > 0) failed.push({ seed, violations })
   }

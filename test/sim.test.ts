@@ -24,7 +24,7 @@ describe(`${WORLDS} simulated worlds`, () => {
   const count = (what: NewFact['what']) =>
     outcomes.reduce((sum, { history }) => sum + history.of(what).length, 0)
 
-  it('are stormy: processes crash, calls fail, clocks are set, letters are spilled', () => {
+  it('contain faults: processes crash, calls fail, clocks change, letters are spilled', () => {
     for (const what of [
       'fault',
       'machineCrashed',
@@ -46,23 +46,23 @@ describe(`${WORLDS} simulated worlds`, () => {
     expect(spilled.length).toBeGreaterThan(10)
   })
 
-  it('E21: come to rest when faults stop, with nothing stuck', () => {
+  it('E21: become idle after the faults stop, with no event stuck', () => {
     expect(against('completion')).toEqual([])
   })
 
-  it('E21, K10, B7: lose no event: each is done, or a letter in the store', () => {
+  it('E21, K10, B7: lose no event: each is done or a letter', () => {
     expect(against('noLoss')).toEqual([])
   })
 
-  it('E21: settle nothing as done that its handler has not handled', () => {
+  it('E21: settle an event as done only after its handler succeeded', () => {
     expect(against('settlements')).toEqual([])
   })
 
-  it('S8: do once what a ledger watches over', () => {
+  it('S8: have each effect once with a ledger', () => {
     expect(against('singleEffect')).toEqual([])
   })
 
-  it('F1, B8: make no more attempts than the policy says, those of crashed processes included', () => {
+  it('F1, B8: make no more attempts than the policy allows, including those of crashed processes', () => {
     expect(against('attempts', 'attemptCounts')).toEqual([])
   })
 
@@ -70,19 +70,19 @@ describe(`${WORLDS} simulated worlds`, () => {
     expect(against('order')).toEqual([])
   })
 
-  it('K5, B8: quarantine what kills processes, and finish everything else', () => {
+  it('K5, B8: quarantine events that crash processes, and finish all others', () => {
     expect(against('poison')).toEqual([])
   })
 
-  it('E4: start retries no faster than the retry limit', () => {
+  it('E4: start retries no faster than the retry limit allows', () => {
     expect(against('retryRate')).toEqual([])
   })
 
-  it('E16, K4: let nothing through an open breaker', () => {
+  it('E16, K4: admit no attempt through an open breaker', () => {
     expect(against('breaker')).toEqual([])
   })
 
-  it('P2: tell the whole story in every letter', () => {
+  it('P2: have the full history in every letter', () => {
     expect(against('letters')).toEqual([])
   })
 
@@ -94,7 +94,7 @@ describe(`${WORLDS} simulated worlds`, () => {
     expect(against('followUps')).toEqual([])
   })
 
-  it('change no letter except by its own event, its replay or a person', () => {
+  it('B14: change a letter only through its own event, its replay or a person', () => {
     expect(against('letterChanges')).toEqual([])
   })
 
@@ -102,13 +102,13 @@ describe(`${WORLDS} simulated worlds`, () => {
     expect(against('overlap')).toEqual([])
   })
 
-  it('leave nothing behind when they are closed', () => {
+  it('E21: leave nothing behind after a close', () => {
     expect(against('shutdown')).toEqual([])
   })
 })
 
 describe('the simulator', () => {
-  it('tells the same story for the same seed, and another for another', async () => {
+  it('produces the same history for the same seed, and another for another seed', async () => {
     const story = async (seed: number) =>
       [...describePlan(drawPlan(seed)), ...(await simulate(seed)).history.facts.map(describeFact)].join('\n')
     const first = await story(42)

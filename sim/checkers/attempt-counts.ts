@@ -32,7 +32,7 @@ function* countsOf(
       expected += begunHere
       begunHere = 0
       if (fact.started !== expected)
-        yield `${id}: ${expected} attempts were begun, and delivery ${fact.delivery} tells of ${fact.started}`
+        yield `${id}: ${expected} attempts began, but delivery ${fact.delivery} reports ${fact.started}`
       expected = fact.started
     }
   }

@@ -26,7 +26,7 @@ export function* attempts({ plan, history }: EndedWorld): Iterable<string> {
         yield `${fact.consumer} ran ${fact.event} without a recorded start`
       const handler = plan.handlers.find(({ name }) => name === fact.handler)!
       if (fact.running > handler.concurrency)
-        yield `${fact.consumer} runs ${fact.running} at once; ${handler.concurrency} are allowed`
+        yield `${fact.consumer} runs ${fact.running} handlers at once; ${handler.concurrency} are allowed`
       if (fact.attempt > handler.retry.attempts)
         yield `${fact.consumer} made attempt ${fact.attempt} of ${fact.event}; ${handler.retry.attempts} are allowed`
     }

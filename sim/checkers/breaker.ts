@@ -25,18 +25,19 @@ export function* breaker({ plan, history }: EndedWorld): Iterable<string> {
   }
   for (const fact of history.facts) {
     if (fact.what === 'admitted') {
-      if (!fact.isAllowed)
-        yield `${fact.consumer} let an attempt through while its breaker was ${fact.before}`
+      if (!fact.isAllowed) yield `${fact.consumer} admitted an attempt while its breaker was ${fact.before}`
       count(unused, fact.consumer, 1)
       count(inside, fact.consumer, 1)
     } else if ((fact.what === 'started' || fact.what === 'writing') && isGuarded(fact)) {
-      if (count(unused, fact.consumer, -1) < 0) yield `${fact.consumer} started without asking its breaker`
+      if (count(unused, fact.consumer, -1) < 0)
+        yield `${fact.consumer} started an attempt that its breaker had not admitted`
     } else if (fact.what === 'admissionEnded') {
-      if (count(inside, fact.consumer, -1) < 0) yield `${fact.consumer} told its breaker of a result twice`
+      if (count(inside, fact.consumer, -1) < 0)
+        yield `${fact.consumer} reported a result to its breaker twice`
     } else if (fact.what === 'machineClosed' && fact.active === 0) {
       for (const [consumer, left] of inside)
         if (consumer.startsWith(`${fact.machine}/`) && left > 0)
-          yield `${consumer} closed, and of ${left} admitted attempts its breaker never heard how they went`
+          yield `${consumer} closed, and its breaker got no result for ${left} admitted attempts`
     }
   }
 }

@@ -8,8 +8,8 @@ import type { EndedWorld } from './checker.ts'
 export function* completion({ isIdle, depths, spilled, history }: EndedWorld): Iterable<string> {
   if (!isIdle) {
     const left = Object.entries(depths).map(([handler, depth]) => `${depth} in queue ${handler}`)
-    yield `not at rest in time: ${[...left, `${spilled} in spills`].join(', ')}`
+    yield `not idle in time: ${[...left, `${spilled} in spills`].join(', ')}`
   }
   for (const { consumer, error } of history.of('unexpectedError'))
-    yield `${consumer} made a mistake: ${error}`
+    yield `${consumer} had an unexpected error: ${error}`
 }

@@ -17,7 +17,7 @@ export function* followUps({ plan, history, letters }: EndedWorld): Iterable<str
     for (const { name } of plan.handlers.filter(handler => handler.channel === channel)) {
       const id = `${name} ${event}`
       if (!over.has(id) && !kept.has(id))
-        yield `${event}, which follows ${follows}, was neither handled by ${name} nor is it a letter`
+        yield `${event}, a follow-up of ${follows}, was not handled by ${name} and is not a letter`
     }
   }
 }

@@ -14,9 +14,12 @@ export function* lanes(ended: EndedWorld): Iterable<string> {
     const [process, name] = consumer.split('/') as [string, string]
     const sink = sinksOf(ended, process).find(each => each.name === name)!
     for (const { events, inFlight, buffered } of writes) {
-      if (events.length > sink.batch.maxCount) yield `${consumer} wrote a batch of ${events.length}`
-      if (inFlight > sink.concurrency) yield `${consumer} has ${inFlight} writes at once`
-      if (buffered > sink.buffer.maxEvents) yield `${consumer} has ${buffered} events in its buffer`
+      if (events.length > sink.batch.maxCount)
+        yield `${consumer} wrote a batch of ${events.length}; ${sink.batch.maxCount} are allowed`
+      if (inFlight > sink.concurrency)
+        yield `${consumer} has ${inFlight} concurrent writes; ${sink.concurrency} are allowed`
+      if (buffered > sink.buffer.maxEvents)
+        yield `${consumer} has ${buffered} events in its buffer; ${sink.buffer.maxEvents} are allowed`
     }
     yield* attemptsOf(ended, consumer, sink, writes)
     if (ended.history.of('jumped').length === 0)
@@ -40,7 +43,8 @@ function* attemptsOf(
       .filter(fact => fact.event === event && fact.sink === sink.name).length
     const letter = ended.letters.find(each => each.event.id === event && each.handler === sink.name)
     const cycles = 1 + Math.max(letter?.replays ?? 0, resent)
-    if (count > sink.retry.attempts * cycles) yield `${consumer} wrote ${event} ${count} times`
+    if (count > sink.retry.attempts * cycles)
+      yield `${consumer} wrote ${event} ${count} times; ${sink.retry.attempts * cycles} are allowed`
   }
 }
 
@@ -90,7 +94,8 @@ function* reasonOf({ plan, history }: EndedWorld, letter: DeadLetter): Iterable<
     retry_limited: sink !== undefined && sink.retryLimit !== 'off',
     shutdown: history.of('machineClosing').some(closing => closing.machine.startsWith(`${machine?.name}.`)),
   }[cycle.reason as string]
-  if (isConsistent !== true) yield `letter of ${event.id} at ${handler}: nothing bears out ${cycle.reason}`
+  if (isConsistent !== true)
+    yield `letter of ${event.id} at ${handler}: its options do not explain the reason ${cycle.reason}`
   if (cycle.attempts.length > cycle.attemptCount)
-    yield `letter of ${event.id} at ${handler}: more attempts than were made`
+    yield `letter of ${event.id} at ${handler}: it lists more attempts than were made`
 }

@@ -47,11 +47,11 @@ export function* letterChanges({ plan, history }: EndedWorld): Iterable<string> 
           break
         const { from, to, replayId } = became
         const claimed = `${letter.handler} ${event} ${letter.cycle.replayId}`
-        const saved = `what ${by} saved of ${event} at ${letter.handler}`
+        const saved = `the failure of ${event} at ${letter.handler} that ${by} saved`
         if (from === 'replaying' && !(letter.cycle.replayId === replayId && given.has(claimed)))
-          yield `${saved} changed its letter from replaying to ${to}, and was not of the replay ${replayId}`
+          yield `${saved} changed its letter from replaying to ${to}, but was not part of the replay ${replayId}`
         else if (to === 'parked' && !sent.has(claimed))
-          yield `${saved} parked its letter, which was ${from}, and no replay had sent it`
+          yield `${saved} parked its letter, which was ${from}, but no replay had sent it`
         break
       }
       case 'aborted':
@@ -78,11 +78,10 @@ export function* letterChanges({ plan, history }: EndedWorld): Iterable<string> 
         const wasHandled = handled.has(id) || handled.has(key)
         if (fact.to === 'resolved' && (handledLate.has(id) || (isItsReplay && wasHandled && isReplaying)))
           break
-        if (!isReplaying) yield `${describe(fact)}, though no replay of it was under way`
+        if (!isReplaying) yield `${describe(fact)}, but no replay of it was running`
         else if (!isOfSink && !isItsReplay)
-          yield `${describe(fact)}, and was not given its event under that replay`
-        else if (!isOfSink && fact.to === 'resolved')
-          yield `${describe(fact)}, and nobody there handled its event`
+          yield `${describe(fact)}, but did not get its event under that replay`
+        else if (!isOfSink && fact.to === 'resolved') yield `${describe(fact)}, but did not handle its event`
       }
     }
   }

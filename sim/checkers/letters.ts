@@ -36,7 +36,7 @@ function* ofEvent({ sent }: EndedWorld, { event }: DeadLetter): Iterable<string>
   const plain = (each: LazaretEvent) =>
     JSON.stringify({ ...each, headers: withoutReplayHeaders(each.headers) })
   if (original === undefined || plain(event) !== plain(original))
-    yield `its event is not the one that was sent: ${JSON.stringify(event)}`
+    yield `its event differs from the published one: ${JSON.stringify(event)}`
 }
 
 function* ofCycles(
@@ -54,13 +54,14 @@ function* ofCycles(
   // Letters in a broker are never replayed; only the forger can set their cycle number.
   const ofBroker = isForged(history, event) ? numbers : [0]
   const expected = plan.letters === 'broker' ? ofBroker : [...ended].sort((a, b) => a - b)
-  if (numbers.join() !== expected.join()) yield `its cycles are ${numbers}; ${expected} ended badly`
+  if (numbers.join() !== expected.join())
+    yield `it has the cycles ${numbers}, but the cycles ${expected} failed`
   for (const { attempts, attemptCount, firstFailedAt, lastFailedAt } of cycles) {
-    if (attempts.length > attemptCount) yield `${attempts.length} attempts are told of ${attemptCount}`
+    if (attempts.length > attemptCount) yield `it lists ${attempts.length} attempts of ${attemptCount}`
     if (attempts.some(({ number }) => number > attemptCount))
-      yield 'an attempt has a number beyond their count'
+      yield 'an attempt has a number above the attempt count'
     if (firstFailedAt > lastFailedAt && history.of('jumped').length === 0)
-      yield 'it failed last before it failed first'
+      yield 'its last failure is before its first failure'
   }
 }
 
@@ -75,8 +76,7 @@ function* ofReason(ended: EndedWorld, handler: HandlerPlan, letter: DeadLetter):
     yield `${cycle.reason} is not quarantined`
   const problem = contradiction(ended, handler, letter, cycle)
   if (problem !== undefined) yield `reason ${cycle.reason}, but ${problem}`
-  if (event.key === undefined && letter.origin.queue !== handler.channel)
-    yield 'it does not tell where it came from'
+  if (event.key === undefined && letter.origin.queue !== handler.channel) yield 'it does not name its queue'
 }
 
 /**
@@ -105,23 +105,23 @@ function contradiction(
     case 'permanent':
       return PERMANENT_KINDS.some(kind => cycle.failure?.message.startsWith(kind))
         ? undefined
-        : 'the failure was not'
+        : 'the failure was not permanent'
     case 'poison':
       if (copies(ended, letter, cycle) > 1) return undefined
       return poison !== 'off' && mostAlike(cycle) >= poison.repeats
         ? undefined
-        : 'no failure repeated itself so often'
+        : 'no failure was repeated often enough'
     case 'crash_loop':
       return poison !== 'off' && unended(ended, letter, cycle) >= poison.crashes
         ? undefined
-        : 'so many never crashed'
+        : 'fewer processes crashed'
     case 'breaker_open':
-      return whenOpen === 'dead-letter' ? undefined : 'an open breaker makes no letters here'
+      return whenOpen === 'dead-letter' ? undefined : 'an open breaker does not create letters here'
     case 'retry_limited':
       return mayDeadLetter(retryLimit, isReplayed(ended, letter, cycle)) ||
         isForged(ended.history, letter.event)
         ? undefined
-        : 'no limit does that'
+        : 'no limit creates letters here'
     case 'still_running':
       return cycle.failure?.code === 'LAZARET_TIMEOUT' ? undefined : 'no attempt timed out'
     case 'retry_budget':
@@ -129,13 +129,13 @@ function contradiction(
     case 'expired':
       return eventKind === 'expires-soon' && letter.updatedAt >= letter.event.expiresAt!
         ? undefined
-        : 'it was in time'
+        : 'it had not expired'
     case 'schema':
-      return eventKind === 'schema-mismatch' || breaks(ended, 'schema') ? undefined : 'it fits its schema'
+      return eventKind === 'schema-mismatch' || breaks(ended, 'schema') ? undefined : 'it matches its schema'
     case 'undecodable':
-      return eventKind === 'undecodable' ? undefined : 'it can be read'
+      return eventKind === 'undecodable' ? undefined : 'it can be decoded'
     default:
-      return 'nothing here has that reason'
+      return 'no rule has that reason'
   }
 }
 
@@ -218,5 +218,5 @@ function* ofStory(ended: EndedWorld, { handler, event, cycle }: DeadLetter, who:
       recorded[index] === `${kind} in run ${run}`,
   )
   if (recorded.length !== failures.length || !areEqual)
-    yield `${who}: it tells of [${recorded.join(', ')}], but it failed with [${failures.map(({ kind, run }) => `${kind} in run ${run}`).join(', ')}]`
+    yield `${who}: it lists [${recorded.join(', ')}], but it failed with [${failures.map(({ kind, run }) => `${kind} in run ${run}`).join(', ')}]`
 }

@@ -62,7 +62,7 @@ function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject):
     .of('deleted')
     .some(fact => fact.event === name && fact.handler === handler.name && !isHeld(fact.state))
   if (dead.length > 0 && letter === undefined && !isSuperseded && !isOver)
-    yield `${who} is lost: given up on, and there is no letter`
+    yield `${who} is lost: dead, but there is no letter`
   if (letter === undefined) return
   if (letter.state === 'resolved' && done.length === 0 && !wasHandled(ended, handler, name))
     yield `${who} was never handled, but its letter is resolved`
@@ -73,7 +73,7 @@ function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject):
   // A forged copy can be handled while the letter is dead. The letter stays for a person to decide.
   const isForged = copies.some(copy => copy.isForged === true)
   if (!wasInterrupted && !isRepeated && !isNewer && !isForged)
-    yield `${who} is in two places: done, and a letter that is ${letter.state}`
+    yield `${who} has two ends: done, and a letter that is ${letter.state}`
 }
 
 function isEnd({ outcome }: FactOf<'settled'>): boolean {

@@ -24,7 +24,7 @@ export function* overlap({ plan, history }: EndedWorld): Iterable<string> {
       for (const other of others.values()) {
         const isHere = other.consumer === fact.consumer
         if (isHere || (isFleetWide && !withLedgerFault.has(machineOf(other.consumer))))
-          yield `${fact.consumer} began run ${fact.run} of ${fact.event} while run ${other.run} of it was still going on in ${other.consumer}`
+          yield `${fact.consumer} began run ${fact.run} of ${fact.event} while run ${other.run} of it was running in ${other.consumer}`
       }
       running.set(id, others.set(fact.run, fact))
     } else if (fact.what === 'machineClosing') withLedgerFault.add(fact.machine)

@@ -16,6 +16,6 @@ export function* poison({ plan, history }: EndedWorld): Iterable<string> {
     const { poison } = plan.handlers.find(({ name }) => name === handler)!
     if (poison === 'off') continue
     const allowed = poison.crashes * (published.get(`${event} ${replay}`)?.length ?? 0)
-    if (deaths.length > allowed) yield `${id} took down ${deaths.length} processes; ${allowed} are allowed`
+    if (deaths.length > allowed) yield `${id} crashed ${deaths.length} processes; ${allowed} are allowed`
   }
 }

@@ -21,9 +21,9 @@ export function* shutdown(ended: EndedWorld): Iterable<string> {
   }
   yield* pulled(ended)
   if (!isIdle) return
-  if (timers > 0) yield `${timers} timers are left in a world where everything is closed`
+  if (timers > 0) yield `${timers} timers are left after everything was closed`
   for (const [handler, depth] of Object.entries(depths))
-    if (depth > 0) yield `closing left ${depth} in queue ${handler}`
+    if (depth > 0) yield `closing left ${depth} events in queue ${handler}`
 }
 
 function* leftBy({ history }: EndedWorld, closed: FactOf<'machineClosed'>): Iterable<string> {
@@ -38,7 +38,7 @@ function* leftBy({ history }: EndedWorld, closed: FactOf<'machineClosed'>): Iter
     .of('broke')
     .some(fact => fact.function === 'notifier' && fact.consumer.startsWith(`${machine}/`))
   if (timers > 0 && !isNotifying) yield `${machine} closed and left ${timers} timers`
-  if (active + waiting > 0) yield `${machine} closed with ${active} active and ${waiting} waiting`
+  if (active + waiting > 0) yield `${machine} closed with ${active} running and ${waiting} waiting events`
 }
 
 function* pulled({ history }: EndedWorld): Iterable<string> {
@@ -46,6 +46,6 @@ function* pulled({ history }: EndedWorld): Iterable<string> {
   for (const { consumer, at, event } of history.of('delivered')) {
     const since = closingAt.get(consumer.slice(0, consumer.indexOf('/')))
     if (since !== undefined && at > since + PULLS_FOR_MS)
-      yield `${consumer} closes since ${since}, and ${event} was handed over to it at ${at}`
+      yield `${consumer} has been closing since ${since}, but ${event} was delivered to it at ${at}`
   }
 }

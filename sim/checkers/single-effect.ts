@@ -17,11 +17,10 @@ export function* singleEffect({ plan, history }: EndedWorld): Iterable<string> {
   for (const [pair, effects] of groupBy(history.of('effect'), 'handler', 'key')) {
     if (effects.length === 1) continue
     const written = effects.filter(effect => isWritten(effect, history.facts))
-    if (written.length > 1)
-      yield `${pair}: the effect of ${written.length} runs was written down as the first`
+    if (written.length > 1) yield `${pair}: the ledger recorded the effect of ${written.length} runs`
     for (const effect of effects) {
       if (!written.includes(effect) && !isInterrupted(effect, history.facts))
-        yield `${pair}: run ${effect.run} had its effect, was not interrupted, and it happened again`
+        yield `${pair}: run ${effect.run} had its effect and was not interrupted, but the effect happened again`
     }
   }
 }

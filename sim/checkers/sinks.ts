@@ -41,13 +41,14 @@ function* outcomeOf(
   const isDropped = history.of('droppedBySink').some(isMine)
   const reported = history.of('reported').find(isMine)?.outcome
 
-  if (reported === 'delivered' && written.length === 0) yield `${who} was told to be delivered and was not`
-  if (reported === 'dead_lettered' && !wasLetter) yield `${who} was reported as a letter and is not one`
-  if (reported === 'dropped' && !isDropped) yield `${who} was told to be dropped, and nobody counted it`
-  if (reported === undefined && !hasCrashed) yield `${who}: nobody was ever told what became of it`
+  if (reported === 'delivered' && written.length === 0)
+    yield `${who} was reported as delivered but was not written`
+  if (reported === 'dead_lettered' && !wasLetter) yield `${who} was reported as a letter but is not one`
+  if (reported === 'dropped' && !isDropped) yield `${who} was reported as dropped but was not counted`
+  if (reported === undefined && !hasCrashed) yield `${who}: its outcome was never reported`
   const isPromised = !hasCrashed || history.of('journaled').some(fact => fact.event === event)
   if (isPromised && written.length === 0 && !wasLetter && !isDropped)
-    yield `${who} is lost (told: ${reported})`
+    yield `${who} is lost (reported outcome: ${reported})`
 
   // An event is both written and a letter only if the answer of the sink was lost, or if a later process found the
   // event in the journal.
@@ -56,9 +57,10 @@ function* outcomeOf(
     written.some(({ consumer }) => consumer !== `${by}/${sink.name}`) ||
     history.of('saved').some(fact => fact.letter.id === letter?.id && fact.by !== by)
   if (letter !== undefined && isHeld(letter.state) && written.length > 0 && !isUnheard && !isRecovered)
-    yield `${who} was written, its process knew it, and yet it is a letter that is ${letter.state}`
+    yield `${who} was written and acknowledged, but is also a letter that is ${letter.state}`
   const heardHere = acknowledged.filter(({ consumer }) => consumer === `${by}/${sink.name}`).length
-  if (heardHere > 1 && !wasLetter) yield `${who} was written ${heardHere} times by ${by}, which had known it`
+  if (heardHere > 1 && !wasLetter)
+    yield `${who} was written ${heardHere} times by ${by}, which had its acknowledgement`
 }
 
 export function sinksOf({ plan }: EndedWorld, process: string): readonly SinkPlan[] {
