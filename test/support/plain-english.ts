@@ -32,6 +32,7 @@ const RELEASED_SQL = 'src/adapters/postgres/schema/'
  */
 const ORDINARY = new Set([
   'back again',
+  'alarm',
   ...`entry item packet body content topic queue transport bus worker subscriber listener callback processor visit try go end
   confirm stock shard place bookmark bridge class sort final rules pause noise gate slot ticket cluster healthy shut testing
   throttle why hash signature bucket issue done isolation past lifetime overflow sweep redrive draft wave round destination

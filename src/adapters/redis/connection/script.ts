@@ -53,7 +53,7 @@ export class ScriptRunner {
   readonly #root: string
   readonly #door: Door | undefined
 
-  /** Without a door, whoever calls checks that the store is open. */
+  /** Without an open state, the caller checks that the store is open. */
   constructor(connection: RedisConnection, root: string, door?: Door) {
     this.#connection = connection
     this.#root = root
