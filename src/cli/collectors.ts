@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { Collector } from '../ports/collector.ts'
 import type { Io } from './io.ts'
 
-/** Those of the config, by their names. Nothing is connected yet. */
+/** Creates the collectors of the config. They do not connect yet. */
 export async function openCollectors(
   { collectors = {} }: Config,
   io: Pick<Io, 'clock' | 'random'>,

@@ -1,25 +1,25 @@
 import type { Flags, Values } from './flag.ts'
 import type { ExitCode, Io } from './io.ts'
 
-/** What a command takes beside its flags. */
+/** The positional arguments of a command. */
 interface Arguments {
   readonly placeholder: string
   readonly min: number
   readonly max: number
 }
 
-/** What a command is handed when it runs. */
+/** The input of a running command. */
 export interface Context<F extends Flags> {
   readonly io: Io
   readonly args: readonly string[]
   readonly flags: Values<F>
-  /** All there are, for the one that tells the shell about them. */
+  /** All commands, for the completion script. */
   readonly commands: readonly Command[]
 }
 
 /**
- * One verb: what help and completion know of it. Its work is loaded when it is asked for, so that help does not wait
- * for stores and drivers.
+ * Declares one command for help, completion and parsing. `load` imports its code on demand, so that help does not load
+ * stores and drivers.
  */
 export interface Command<F extends Flags = Flags> {
   /** As it is typed: `dlq list`. */
@@ -31,7 +31,7 @@ export interface Command<F extends Flags = Flags> {
   load(): Promise<(context: Context<F>) => Promise<ExitCode>>
 }
 
-/** A command among others, the types of its own flags forgotten: parsing has seen to it that they hold. */
+/** Drops the flag types of a command, so that all commands fit into one list. The parser guarantees the types. */
 export function command<F extends Flags>(spec: Command<F>): Command {
   return spec as unknown as Command
 }

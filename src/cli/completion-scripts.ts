@@ -1,6 +1,6 @@
 import type { Command } from './command.ts'
 
-// Scripts that shells load once. Everything is in them, so that a Tab never waits for a process.
+// A shell loads the script once. It contains everything, so that Tab never starts a process.
 
 type Commands = readonly Command[]
 
@@ -18,14 +18,14 @@ function flagsOf({ flags }: Command): string[] {
   return Object.keys(flags).map(name => `--${name}`)
 }
 
-/** A flag has the same choices wherever it means the same; where it does not, they are offered per command. */
+/** The flags of a command with fixed choices. Choices differ between commands, so the script has them per command. */
 function choicesOf({ flags }: Command): [string, readonly string[]][] {
   return Object.entries(flags).flatMap(([name, { choices }]) =>
     choices === undefined ? [] : [[name, choices]],
   )
 }
 
-/** Those that take a value, so that it is not mistaken for a verb. */
+/** The flags that take a value, so that the script does not mistake the value for a command. */
 function valueFlags(commands: Commands): string[] {
   const names = commands.flatMap(({ flags }) =>
     Object.entries(flags).flatMap(([name, { placeholder }]) =>

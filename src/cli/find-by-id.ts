@@ -4,12 +4,12 @@ import type { Replay } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { FailedError, UsageError } from './io.ts'
 
-/** Only so many of the newest are looked at for an id that is not typed whole. */
+/** A shortened ID is searched only among this many of the newest records. */
 const MAX_SCANNED = 5_000
 const PAGE = 1_000
 const PART_OF_AN_ID = /^[0-9a-f-]{4,35}$/i
 
-/** An id typed whole, or its beginning or end, as long as that is one letter's only. */
+/** Finds a letter by its ID, or by the beginning or end of the ID if only one letter matches. */
 export function findLetter({ deadLetters }: Store, typed: string): Promise<DeadLetter> {
   return find(typed, 'dead letter', "run 'lazaret dlq list' to see the IDs", {
     get: id => deadLetters.get(id),

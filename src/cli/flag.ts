@@ -2,10 +2,10 @@ import { durationMs } from '../config/duration.ts'
 import { readTime } from './read-time.ts'
 import { suggest } from './suggest.ts'
 
-/** One flag of a command: what help says of it, and how its text becomes a value. */
+/** One flag of a command: its help text, and the parser of its value. */
 export interface Flag<T> {
   readonly about: string
-  /** What stands for the value in help; a flag without one is a switch. */
+  /** The placeholder of the value in help. A flag without one is a switch. */
   readonly placeholder?: string | undefined
   /** For help, and for the shell to complete. */
   readonly choices?: readonly string[] | undefined
@@ -19,7 +19,7 @@ export type Values<F extends Flags> = {
   readonly [K in keyof F]: (F[K] extends Flag<infer T> ? T : never) | undefined
 }
 
-/** The message says what to give instead; the code that catches it adds the flag and the text. */
+/** The message says what to give instead. The catcher adds the flag and the value. */
 export class FlagValueError extends Error {
   override readonly name = 'FlagValueError'
 }
@@ -28,7 +28,7 @@ export function switchFlag(about: string): Flag<boolean> {
   return { about, read: () => true }
 }
 
-/** A flag with a value. `read` answers undefined for what it cannot take; `remedy` says what to give instead. */
+/** A flag with a value. `read` returns undefined for an invalid text; `remedy` says what to give instead. */
 function valued<T>(
   placeholder: string,
   about: string,
@@ -50,7 +50,7 @@ export function word(placeholder: string, about: string): Flag<string> {
   return valued(placeholder, about, text => text || undefined, 'give a non-empty text')
 }
 
-/** With `others` a value that is not known is taken too: a newer writer may know it. */
+/** With `others: 'taken'` an unknown value is accepted too, because a newer version may have written it. */
 export function choice<const T extends string>(
   placeholder: string,
   choices: readonly T[],
@@ -73,13 +73,13 @@ export function count(about: string, placeholder = 'N'): Flag<number> {
   return valued(placeholder, about, read, 'give a whole number of at least 1')
 }
 
-/** 0 is any that is free. */
+/** 0 means any free port. */
 export function port(about: string): Flag<number> {
   const read = (text: string) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined)
   return valued('PORT', about, read, 'give a port from 0 (any free port) to 65535')
 }
 
-/** How many to show, `all` being any number. */
+/** A maximum number of rows, or `all`. */
 export function countOrAll(about: string): Flag<number> {
   const read = (text: string) => {
     if (text === 'all') return Number.POSITIVE_INFINITY

@@ -88,7 +88,7 @@ export const muteFlags = { until: time('when the mute ends (required)', 'future'
 
 const REASON = choice('REASON', Object.keys(REASONS) as Reason[], 'only letters with this reason', 'taken')
 
-/** What can be asked of letters everywhere, but for their reason: a replay has a reason of its own. */
+/** The filters of letters that all commands share. The reason is not among them: `replay plan` uses --reason itself. */
 const whichLetters = {
   channel: word('NAME', 'only letters of this channel'),
   handler: word('NAME', 'only letters of this handler or sink'),
@@ -132,7 +132,7 @@ export const exportFlags = {
 }
 export const importFlags = { by: BY, ...storeFlags }
 
-/** The filter from the command line. Flags that are not set stay out, so that the filter can be described in words. */
+/** The typed filter without undefined fields, so that messages can list it. */
 export function filterOf(flags: Partial<Values<typeof filterFlags>>): LetterFilter {
   const { channel, handler, type, reason, category, state, group, after, before, search } = flags
   const given = { channel, handler, type, reason, category, state, group, after, before, search }

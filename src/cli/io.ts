@@ -3,24 +3,24 @@ import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 
-/** Where text goes. `write` resolves when more can be taken, so a slow reader slows the writer down. */
+/** An output stream. `write` resolves when the stream accepts more, so a slow reader slows the command down. */
 export interface Out {
   write(text: string): Promise<void>
   readonly isTerminal: boolean
-  /** Of the terminal, in characters; undefined where there is none to fit into. */
+  /** The width of the terminal in characters; undefined without a terminal. */
   readonly columns: number | undefined
 }
 
 export interface OpenOptions {
-  /** What a relative path is relative to. */
+  /** The base of relative paths. */
   readonly folder: string
   readonly config: Config
-  /** Whether a store that is not there is made. A mistyped path must not become an empty store. */
+  /** Whether to create a missing store. A mistyped path must not become an empty store. */
   readonly creates: 'never' | 'if-missing'
   readonly clock: Clock
 }
 
-/** Everything a command touches of the world, so that a test can run one without a process. */
+/** All effects of a command, so that a test can run it without a process. */
 export interface Io {
   readonly stdout: Out
   readonly stderr: Out
@@ -30,9 +30,9 @@ export interface Io {
   readonly user: string
   readonly clock: Clock
   readonly random: Random
-  /** Aborted by Ctrl-C: running work comes to a clean end. */
+  /** Aborted by Ctrl-C, so that running work can end cleanly. */
   readonly interrupted: AbortSignal
-  /** The line a person types in answer; undefined when there is none to come. */
+  /** Asks a question and returns the typed line; undefined when the input has ended. */
   ask(question: string): Promise<string | undefined>
   openStore(url: string, options: OpenOptions): Promise<Store>
 }
@@ -40,7 +40,7 @@ export interface Io {
 /** Done, failed, wrong usage, done in part. */
 export type ExitCode = 0 | 1 | 2 | 3
 
-/** The reader of our output has exited, as `head` does: nobody reads more output, and that is not an error. */
+/** The reader closed the pipe, as `head` does. The command ends, and this is not a failure. */
 export class OutputClosedError extends Error {
   override readonly name = 'OutputClosedError'
 }
@@ -50,7 +50,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The request is correct but cannot be done; the message says what would help. */
+/** The command is right but cannot be carried out; the message says what to do. */
 export class FailedError extends Error {
   override readonly name = 'FailedError'
 }

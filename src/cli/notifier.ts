@@ -9,7 +9,7 @@ import type { Store } from '../ports/store.ts'
 import { resends } from '../replay/sink-replays.ts'
 import type { Io } from './io.ts'
 
-/** That of the config, if it has one. Nothing is connected yet. */
+/** Creates the notifier of the config, if there is one. It does not connect yet. */
 export async function openNotifier(
   { notify, masks }: Config,
   stores: Readonly<Record<string, Store>>,
@@ -35,7 +35,7 @@ export async function openNotifier(
   })
 }
 
-/** Wrong options of a target are found here. */
+/** Creates the sink of a target. Throws when the options of the target are invalid. */
 export async function openTarget(target: TargetConfig): Promise<Sink> {
   const sinks = await import('../adapters/sinks/index.ts')
   switch (target.type) {
@@ -57,7 +57,7 @@ function optionsOf<T extends TargetConfig>({ type: _, atLeast: __, kinds: ___, .
   return options
 }
 
-/** The stores stay whose they are: closing the notifier closes none of them. Its letters say who can send them again. */
+/** Keeps the store open when the notifier closes. Marks the letters, so that a replay returns them to the notifier. */
 function withoutClose(deadLetters: DeadLetterStore): DeadLetterQueue & Pick<DeadLetterStore, 'change'> {
   return {
     change: (id, change) => deadLetters.change(id, change),
@@ -66,12 +66,12 @@ function withoutClose(deadLetters: DeadLetterStore): DeadLetterQueue & Pick<Dead
   }
 }
 
-/** A group is muted when it is in any of the stores. */
+/** A group counts as muted if it is muted in any store. */
 function groupsOf(stores: readonly Store[]): Pick<Groups, 'get'> {
   return {
     async get(id) {
       const found = await Promise.all(
-        // One that is away says nothing, and keeps nobody from hearing the others.
+        // An unreachable store must not suppress the answers of the others.
         stores.map(({ groups }) => groups.get(id).catch(() => undefined)),
       )
       return found.find(group => group?.state === 'muted') ?? found.find(group => group !== undefined)
@@ -79,7 +79,7 @@ function groupsOf(stores: readonly Store[]): Pick<Groups, 'get'> {
   }
 }
 
-/** The way back of alerts that could not be delivered: a replay of one goes to the target that did not take it. */
+/** Replays alerts that could not be delivered: each goes to the target that refused it. */
 export function alertCollector(notifier: AlertNotifier, deadLetters: DeadLetterStore): Collector {
   const target = resends(
     {

@@ -18,7 +18,7 @@ export type StoreAddress =
 const SCHEMES = ['memory', 'file', 'sqlite', 'postgres', 'postgresql', 'redis', 'rediss'] as const
 const FORMS = 'memory:, file:DIR, sqlite:FILE, postgres://HOST/DATABASE or redis://HOST'
 
-/** What a store URL names. */
+/** Parses a store URL. */
 export function readStoreUrl(url: string, folder: string): StoreAddress {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*):(.*)$/is.exec(url) ?? []
   const shown = withoutCredentials(url)
@@ -43,7 +43,7 @@ export function readStoreUrl(url: string, folder: string): StoreAddress {
   return { kind: kind as 'file' | 'sqlite', url, path }
 }
 
-/** The client would take anything for a name and go looking for a server of that name. */
+/** Checks for a host, because the client would take any text for a host name and try to resolve it. */
 function serverUrl(url: string, rest: string, form: string): string {
   if (rest.startsWith('//') && URL.canParse(url)) return url
   throw new UsageError(`the store ${withoutCredentials(url)} has no host; use ${form}`)
@@ -68,12 +68,12 @@ export async function openStore(
         (await import('../adapters/sqlite/index.ts')).openSqlite({ ...named, path: address.path }),
       )
     case 'postgres':
-      // A privileged user creates its schema with `outbox migrate`; opening the store never does.
+      // Opening never creates the schema: `outbox migrate` does, run by a user with the rights.
       return whenReady(
         await (await import('../adapters/postgres/index.ts')).connectPostgres(address.url, named),
       )
     case 'redis':
-      // Nothing has to be made there: without a letter there is no key.
+      // Redis needs no preparation: without letters there are no keys.
       return (await import('../adapters/redis/index.ts')).connectRedis(address.url, { ...named, ...kept })
   }
 }
@@ -88,7 +88,7 @@ async function whenReady<S extends Store & { ready(): Promise<void> }>(store: S)
   }
 }
 
-/** Whether something is there, and of the right sort. */
+/** Throws unless the path exists and has the right type. */
 async function requireStorePath(
   { kind, url, path }: Extract<StoreAddress, { path: string }>,
   creates: OpenOptions['creates'],
@@ -113,13 +113,13 @@ async function requireStorePath(
     )
 }
 
-/** A folder of letters has a file for each day, or at least the lock of its first user. */
+/** A file store has a folder for each day, or at least the lock file of its first process. */
 async function containsStore(folder: string): Promise<boolean> {
   const names = await readdir(folder)
   return names.some(name => name === 'lock' || /^\d{4}-\d\d-\d\d$/.test(name))
 }
 
-/** Without a key in the config nothing is sealed, and what is sealed cannot be opened. */
+/** Without keys in the config, letters are neither encrypted nor decrypted. */
 async function codecOf({ sealing }: Config): Promise<Codec | undefined> {
   if (sealing === undefined) return undefined
   const { createSealing } = await import('../runtime/sealing/sealing.ts')

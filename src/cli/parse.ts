@@ -8,7 +8,7 @@ import { suggest } from './suggest.ts'
 
 type Parsed =
   | { readonly kind: 'version' }
-  /** Of everything, of the verbs that begin like this, or of one of them. */
+  /** The command, the family of commands, or '' for all. */
   | { readonly kind: 'help'; readonly of: string }
   | {
       readonly kind: 'run'
@@ -28,7 +28,7 @@ interface TypedFlag {
 const SHORT: Readonly<Record<string, string>> = { help: 'h', version: 'V', yes: 'y' }
 const GLOBAL_FLAGS: Flags = { help: HELP, version: VERSION }
 
-/** Flags may stand before, between and after the words of a verb. */
+/** Parses a command line. Flags may stand before, between and after the words of a command. */
 export function parse(argv: readonly string[], now: number): Parsed {
   const { words, typed } = split(argv)
   const asksHelp = words[0] === 'help' || typed.some(({ name }) => name === 'help')
@@ -56,7 +56,7 @@ function split(argv: readonly string[]): { readonly words: string[]; readonly ty
   return { words, typed }
 }
 
-/** A flag means the same kind of thing in every command, so that it can be read before the verb is known. */
+/** A flag has the same type in every command, so the parser can read flags before it knows the command. */
 function everyOption() {
   const flags = Object.assign({}, GLOBAL_FLAGS, ...COMMANDS.map(command => command.flags)) as Flags
   return Object.fromEntries(
@@ -68,7 +68,7 @@ function everyOption() {
   )
 }
 
-/** The command and what is left for it; or the beginning of several, when help is wanted of them. */
+/** The command and its arguments, or the name of a family if help is requested for it. */
 function findCommand(
   first: string | undefined,
   rest: readonly string[],
@@ -136,7 +136,7 @@ function readFlag(
     if (value === undefined) return true
     throw new UsageError(`${verb}: ${rawName} takes no value; remove '=${value}'`)
   }
-  // Nobody means a flag as another one's value; who does writes --search=--json.
+  // A flag is not accepted as the value of another flag. Write --search=--json to pass such a text.
   if (value === undefined || (!isInline && /^--?[a-zA-Z]/.test(value)))
     throw new UsageError(`${verb}: ${rawName} needs a value: ${rawName} ${flag.placeholder}`)
   try {

@@ -6,7 +6,7 @@ import { type Io, type Out, OutputClosedError } from './io.ts'
 
 const DEFAULT_COLUMNS = 80
 
-/** The world of a real process. */
+/** The effects of a real process. */
 export function processIo(): Io {
   const { stdin, env } = process
   let interrupted: AbortSignal | undefined
@@ -19,7 +19,7 @@ export function processIo(): Io {
     user: env['USER'] || env['LOGNAME'] || userName(),
     clock: systemClock,
     random: systemRandom,
-    // Made when it is first asked for: a command that does not care dies of Ctrl-C as usual.
+    // Created on first use: Ctrl-C kills a command that does not handle it, as usual.
     get interrupted() {
       interrupted ??= interruption()
       return interrupted
@@ -29,14 +29,14 @@ export function processIo(): Io {
   }
 }
 
-/** The second Ctrl-C ends the process immediately: a user who presses it twice means it. */
+/** Handles the first Ctrl-C only, so that a second one kills the process at once. */
 function interruption(): AbortSignal {
   const controller = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => controller.abort())
   return controller.signal
 }
 
-/** A container may run us under a number that has no name. */
+/** A container may run the process under a user ID without a name. */
 function userName(): string {
   try {
     return userInfo().username
@@ -61,7 +61,7 @@ function streamOut(stream: WriteStream): Out {
   return {
     isTerminal: stream.isTTY === true,
     get columns() {
-      // A terminal that does not know its width says 0.
+      // A terminal of unknown width reports 0.
       return stream.isTTY === true ? stream.columns || DEFAULT_COLUMNS : undefined
     },
     async write(text) {

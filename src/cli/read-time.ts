@@ -3,8 +3,8 @@ import { durationMs } from '../config/duration.ts'
 const TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)(Z|[+-]\d\d:?\d\d)?)?$/i
 
 /**
- * Epoch milliseconds of an ISO 8601 time, or of so long ago (`past`) or from now (`future`). A time without a zone is
- * UTC, whatever the machine's own zone is: the same command means the same everywhere.
+ * Parses an ISO 8601 time, or a duration before (`past`) or after (`future`) now, to epoch milliseconds. A time without a
+ * zone is UTC, so that a command means the same on every machine.
  */
 export function readTime(text: string, now: number, direction: 'past' | 'future'): number | undefined {
   const ms = durationMs(text)

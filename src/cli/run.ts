@@ -7,7 +7,7 @@ import { type ExitCode, type Io, OutputClosedError, UsageError } from './io.ts'
 import { parse } from './parse.ts'
 import { safeText } from './print/safe-text.ts'
 
-/** Runs one command line to its end and answers with its exit code. Never throws. */
+/** Runs one command line and returns its exit code. Never throws. */
 export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   try {
     const parsed = parse(argv, io.clock.now())
@@ -28,7 +28,7 @@ export async function run(argv: readonly string[], io: Io): Promise<ExitCode> {
   }
 }
 
-/** What went wrong, for the person who typed it: no stack unless it is asked for. */
+/** Prints an error for a person, without a stack unless LAZARET_DEBUG is set. */
 async function explain(error: unknown, io: Io): Promise<ExitCode> {
   if (error instanceof OutputClosedError) return 0
   const { message, stack } = error instanceof Error ? error : new Error(String(error))
@@ -42,7 +42,7 @@ async function explain(error: unknown, io: Io): Promise<ExitCode> {
   return error instanceof UsageError || error instanceof OptionsError || isConfigError(error) ? 2 : 1
 }
 
-/** One fault is one line, without the heading that many would need. */
+/** One line for each fault. */
 function faultLines({ faults }: OptionsError): string {
   return faults.map(({ path, received, remedy }) => `${path}: got ${received}; ${remedy}`).join('\n')
 }
@@ -51,7 +51,7 @@ function isDebugging({ env }: Io): boolean {
   return (env['LAZARET_DEBUG'] ?? '') !== ''
 }
 
-/** Told by its code, because the class lives where the YAML parser does and that is not always loaded. */
+/** Compares the code and not the class, because the class would load the YAML parser. */
 function isConfigError(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'LAZARET_CONFIG_INVALID'
 }

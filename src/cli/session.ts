@@ -9,24 +9,24 @@ import { type ExitCode, type Io, UsageError } from './io.ts'
 
 const DEFAULT_STORE = 'sqlite:./lazaret.db'
 
-/** What every command on a store works with. */
+/** The shared parts of all commands that use a store. */
 export interface Session {
   readonly io: Io
   readonly store: Store
   readonly config: Config
   readonly masks: Masks
-  /** Who is at work, for the audit. */
+  /** The name for the audit log. */
   readonly by: string
 }
 
-/** A type and no interface, so that verbs made by onStore() can be declared without its name. */
+/** A type alias and not an interface, so that TypeScript can inline it in the declarations of commands. */
 type SessionFlags = {
   readonly store?: string | undefined
   readonly config?: string | undefined
   readonly by?: string | undefined
 }
 
-/** The URL of the store: the flag comes before the environment, and the environment before the config. */
+/** Chooses the store: the flag before the environment, the environment before the config. */
 export function chooseStore(
   typed: string | undefined,
   io: Io,
@@ -37,7 +37,7 @@ export function chooseStore(
   return config.store === undefined ? { url: DEFAULT_STORE, folder: io.cwd } : { url: config.store, folder }
 }
 
-/** Opens the store, does the work and closes it, however the work ends. */
+/** Opens the store, runs the work, and always closes the store. */
 export async function withStore(
   io: Io,
   flags: SessionFlags,
@@ -58,7 +58,7 @@ export async function withStore(
 /** Hides nothing. */
 export const NO_MASKS = createMasks({ defaults: false })
 
-/** Written down before anything is shown: who looks leaves a trace even if the look is cut short. */
+/** Records a reveal before anything is shown, so that an interrupted command is recorded too. */
 export async function auditReveal(
   { store, io, by }: Session,
   what: Pick<AuditEntry, 'target' | 'detail'>,
@@ -66,7 +66,7 @@ export async function auditReveal(
   await store.audit.append({ at: io.clock.now(), by, action: 'payload.reveal', ...what })
 }
 
-/** Asks on a terminal; elsewhere nobody could answer, so there it has to be said beforehand. */
+/** Asks on a terminal. Without a terminal nobody can answer, so the command needs --yes. */
 export async function confirm(io: Io, question: string, isConfirmed: boolean | undefined): Promise<boolean> {
   if (isConfirmed === true) return true
   if (!io.stdin.isTerminal || !io.stderr.isTerminal)
@@ -75,7 +75,7 @@ export async function confirm(io: Io, question: string, isConfirmed: boolean | u
   return answer !== undefined && /^y(?:es)?$/i.test(answer.trim())
 }
 
-/** A verb that works on a store that is there. Its work answers the exit code, where that is not 0. */
+/** A command that uses an existing store. Its work may return an exit code [0]. */
 export function onStore<F extends Flags>(
   work: (session: Session, context: Context<F>) => Promise<ExitCode> | Promise<void>,
 ) {

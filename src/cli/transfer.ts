@@ -6,10 +6,10 @@ import { EventError } from '../core/event/errors.ts'
 import { walk } from '../operations/walk.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 
-/** Sends under way at once: stores make one transaction of what arrives together. */
+/** Letters sent at once. Stores write letters that arrive together in one transaction. */
 const BATCH_SIZE = 100
 
-/** The letters as lines of their stored form: whole, so that any store takes them unchanged. */
+/** The letters as lines of JSON in their stored form, unmasked, so that any store can import them unchanged. */
 export async function* exportLines(
   letters: DeadLetterStore,
   filter: LetterFilter,
@@ -23,8 +23,8 @@ interface ImportReport {
 }
 
 /**
- * Sends the letter of every line. A line that is not a letter is reported and skipped; a store that fails ends the
- * import with its error, because every line after it would fail too.
+ * Saves the letter of each line. An invalid line is reported and skipped. An error of the store ends the import, because
+ * all further lines would fail too.
  */
 export async function importLines(
   target: DeadLetterStore,
@@ -64,7 +64,7 @@ export async function importLines(
   return { imported, refused }
 }
 
-/** The store failed under the import; what was taken before is there. */
+/** The store failed during the import. The letters before the failure are saved. */
 export class ImportFailedError extends Error {
   override readonly name = 'ImportFailedError'
   readonly imported: number
@@ -80,7 +80,7 @@ function readLetter(text: string | undefined): DeadLetter {
     throw new Error(`the line is longer than ${MAX_BYTES} bytes, the most that a letter can have`)
   const letter = decodeLetter(text)
   const { id, channel, handler, event } = letter
-  // A letter under another id would come back as a second one when its event fails again.
+  // A letter with a wrong ID would become a second letter when its event fails again.
   if (letterId(channel, handler, event) !== id)
     throw new Error(
       'the ID does not match the channel, handler and event; the line was edited after the export',
@@ -101,11 +101,11 @@ function firstFault(error: unknown): string {
 interface Line {
   /** From 1. */
   readonly number: number
-  /** Undefined when the line is too long to be taken. */
+  /** Undefined when the line is too long. */
   readonly text: string | undefined
 }
 
-/** The longest letter that can be: a payload of 256 MiB, as base64 and with its history. */
+/** The largest possible letter: a payload of 256 MiB as base64, with its history. */
 const MAX_BYTES = 400 * 1024 * 1024
 const NEWLINE = 10
 

@@ -35,5 +35,5 @@ const collector = group(
   },
 )
 
-/** By their names, which are the brokers' in the origins of letters. */
+/** The key is the broker name in the origin of letters. */
 export const collectorsRule = entries(collector, 'give a map of collector names to collectors')

@@ -1,7 +1,7 @@
 import { LazaretError } from '../core/failure/errors.ts'
 import type { LocatedFault } from './yaml-source.ts'
 
-/** A config file that cannot be used. Every fault is listed, each with its line. */
+/** An invalid config file. The message lists every fault with its line. */
 export class ConfigError extends LazaretError {
   override readonly name = 'ConfigError'
   readonly file: string

@@ -9,7 +9,7 @@ export type Config = Settings
 const SECRET_PATHS =
   /^(?:sealing\.keys|server\.tokens)(?:[.[]|$)|^collectors\.[^.]*\.(?:url|management)$|^notify\.targets\.[^.]*\.(?:url|routingKey|secret|dsn)$/
 
-/** What holds without a config file. */
+/** The config without a config file. */
 export const DEFAULT_CONFIG: Config = settingsRule.read(undefined, 'config', new Faults())
 
 /** Reads the text of a config file. `file` names it in errors. */
@@ -27,7 +27,7 @@ function locate(faults: Faults, source: YamlSource): readonly LocatedFault[] {
     const place = path.replace(/^config\.?/, '')
     const steps = stepsOf(place)
     const origin = source.originOf(steps)
-    // The variable that is not set is reported already.
+    // The missing variable is reported already.
     if (origin === 'missing') return []
     // A value from the environment may be a secret that landed in the wrong place.
     const isHidden = origin === 'environment' || SECRET_PATHS.test(place)

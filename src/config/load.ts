@@ -8,14 +8,14 @@ const DEFAULT_CONFIG_FILE = 'lazaret.yaml'
 
 export interface LoadedConfig {
   readonly config: Config
-  /** As it was named; undefined when there is none and the defaults hold. */
+  /** The file name; undefined without a config file. */
   readonly file: string | undefined
-  /** What the relative paths in it are relative to. */
+  /** The base of the relative paths in the file. */
   readonly folder: string
 }
 
 interface LoadOptions {
-  /** Must be there; without it `lazaret.yaml` is read if there is one. */
+  /** This file must exist. Without it, `lazaret.yaml` is read if it exists. */
   readonly file?: string | undefined
   readonly cwd: string
   readonly env: Env

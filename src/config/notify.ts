@@ -56,7 +56,7 @@ export type TargetConfig = {
 
 const targetType = oneOf('slack', 'pagerduty', 'email', 'webhook', 'sentry')
 
-/** By its type, which says what else there may be. */
+/** Reads a target by its type, which decides the other keys. */
 const target: Rule<TargetConfig> = {
   read(value, path, faults) {
     const before = faults.list.length
@@ -67,7 +67,7 @@ const target: Rule<TargetConfig> = {
   },
 }
 
-/** Whom `lazaret serve` tells. Left undefined, the notifier's own defaults hold. */
+/** The notifications of `lazaret serve`. Undefined settings take the defaults of the notifier. */
 export const notifyRule = group(
   {
     targets: entries(target, 'give a map of target names to targets'),

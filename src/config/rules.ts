@@ -14,7 +14,7 @@ export function numeric<T>(rule: Rule<T>): Rule<T> {
   }
 }
 
-/** The same for a group of numbers and switches. */
+/** The same for a group of numbers and booleans. */
 export function coerced<T>(rule: Rule<T>): Rule<T> {
   return {
     read(value, path, faults) {
@@ -32,7 +32,7 @@ function asNumberOrBoolean(value: unknown): unknown {
   return typeof value === 'string' && NUMBER.test(value.trim()) ? Number(value) : value
 }
 
-/** true and false, and texts of them. */
+/** Accepts true and false, also as text. */
 export function boolean(rule: Rule<boolean>): Rule<boolean> {
   return {
     read: (value, path, faults) =>
@@ -94,7 +94,7 @@ function isRegExp(value: unknown): value is string {
   }
 }
 
-/** Things by their names. */
+/** A map of names to values. */
 export function entries<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
   return {
     read(value, path, faults) {

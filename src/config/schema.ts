@@ -91,7 +91,7 @@ const stage: Rule<Stage> = {
     value === 'rest' ? 'rest' : numeric(integer({ min: 1 })).read(value, path, faults),
 }
 
-/** Left undefined, a plan's own defaults hold. */
+/** Undefined settings take the defaults of a plan. */
 const replay = group({
   stages: optional(list(stage, { minItems: 1, maxItems: 50 })),
   perSecond: optional(numeric(number({ min: 0, above: true, max: 100_000 }))),

@@ -18,7 +18,7 @@ const tokens = list(
   }),
 )
 
-/** What `lazaret serve` goes by. Left undefined, the server's own defaults hold. */
+/** The settings of `lazaret serve`. Undefined settings take the defaults of the server. */
 export const serverRule = group(
   {
     port: optional(numeric(integer({ min: 0, max: 65_535 }))),

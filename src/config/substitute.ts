@@ -2,7 +2,7 @@ export type Env = Readonly<Record<string, string | undefined>>
 
 interface Substituted {
   readonly text: string
-  /** Whether anything was put in: such a text may hold a secret and is never shown. */
+  /** Whether a variable was substituted: such a text may hold a secret and is never shown. */
   readonly isFromEnvironment: boolean
   /** Variables that are not set and have no default. */
   readonly missing: readonly string[]

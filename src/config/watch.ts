@@ -23,7 +23,7 @@ const watch = group(rules, ({ every = SHORTEST_MS, keep = LONGEST_MS }, fault) =
   if (keep < 60 * SHORTEST_MS) fault('keep', 'give a duration of at least 1m')
 })
 
-/** Left undefined, the server's own defaults hold. */
+/** Undefined settings take the defaults of the server. */
 export const watchRule: Rule<WatchOptions | 'off'> = {
   read(value, path, faults) {
     if (value === 'off' || value === false) return 'off'

@@ -7,18 +7,18 @@ export interface LocatedFault extends Fault {
   readonly line: number
 }
 
-/** A YAML text with the environment put in: its value, and where in the text a part of it stands. */
+/** A parsed YAML text with substituted variables: its value, and the lines of its parts. */
 export interface YamlSource {
   /** Undefined when the text is not valid YAML. */
   readonly value: unknown
   readonly faults: readonly LocatedFault[]
-  /** The line of the place a path names, or of the nearest place around it that there is. */
+  /** The line of a path, or of its nearest existing parent. */
   lineOf(path: readonly string[]): number
-  /** `environment`: something at or below that place came from there. `missing`: it should have. */
+  /** `environment`: a value at or below the path came from a variable. `missing`: the variable is not set. */
   originOf(path: readonly string[]): 'file' | 'environment' | 'missing'
 }
 
-/** More aliases are an attack or a mistake; a config needs none. */
+/** A config needs no aliases. Many of them are an attack or a mistake. */
 const MOST_ALIASES = 20
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it shows how a variable is written
 const SYNTAX_HELP = 'write ${NAME} or ${NAME:-default}, or $${ for a literal ${'
@@ -76,7 +76,7 @@ function toValue(document: Document, faults: LocatedFault[]): unknown {
   }
 }
 
-/** As far as the path leads: the node there, and where its key begins. */
+/** Follows a path as far as it exists. Returns the node and the offset of its key. */
 function find(
   document: Document,
   path: readonly string[],

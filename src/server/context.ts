@@ -32,10 +32,10 @@ import { startSchedules } from './work/schedules.ts'
 
 const ONLY_STORE = 'main'
 
-/** What a server works with. Nobody takes all of it: each route names the part that it needs. */
+/** The parts that routes share. Each route declares the parts that it needs. */
 export type ServerContext = ReturnType<typeof createServerContext>
 
-/** Makes the parts of a server from its options. Nothing is started yet. */
+/** Creates the parts of a server from its options. It starts nothing. */
 export function createServerContext(options: ServerOptions) {
   const given = resolveServer(options)
   const { clock, random, masks, readOnly, needsApproval, replayDefaults, degradedAt, tracing, onError } =
@@ -117,23 +117,21 @@ export function createServerContext(options: ServerOptions) {
     replayDefaults,
     retention,
     degradedAt,
-    /** Where a store's replays are sent; undefined when nothing here can send them. */
+    /** The replay target of a store; undefined when this server cannot send its letters. */
     targetOf,
-    /** What a plan for letters of a store is made with. */
+    /** The environment for plans with letters of a store. */
     environmentOf(named: NamedStore): ReplayEnvironment {
       const target = targetOf(named)
       const why = `${named.store.url} cannot deliver events, so this server cannot send its letters`
       if (target === undefined) return { ...environment, routeOf: () => ({ kind: 'none', why }) }
       return withRoutes(environment, target)
     },
-    /**
-     * Something was changed through this server: the next request sees it, and the readers of the stream are notified.
-     */
+    /** Announces a change through this server: it drops caches and notifies the readers of the stream. */
     announce(...topics: readonly Topic[]): void {
       statsCache.clear()
       changeStream.touch(...topics)
     },
-    /** Starts what the server does beside answering; the function returned ends it. */
+    /** Starts the background work of the server. The returned function stops it. */
     startWork(): () => Promise<void> {
       const ends = [
         startSchedules(given, replaying),

@@ -1,6 +1,6 @@
 import type { DemoState } from './schema/demo.ts'
 
-/** What the demo lets a person do beside what any server does. */
+/** The actions that the demo offers in addition to those of a server. */
 export interface DemoControl {
   /** Returns the current state of the demo. */
   state(): DemoState

@@ -30,10 +30,10 @@ export async function listenOn(
   return { server, url: `http://${name}:${bound}`, port: bound }
 }
 
-/** Streams have ended before; clients that still wait for an answer get it, within the grace time. */
+/** Waits for running requests within the grace time. The caller has ended the streams before. */
 export async function stopListening(server: Server, clock: Clock): Promise<void> {
   const closed = new Promise<void>(resolve => server.close(() => resolve()))
-  // A connection that is kept alive is idle only once its last answer is through.
+  // A keep-alive connection becomes idle only after its last response.
   for (let waitedMs = 0; !(await settlesWithin(clock, POLL_EVERY_MS, closed)); waitedMs += POLL_EVERY_MS) {
     if (waitedMs < GRACE_MS) server.closeIdleConnections()
     else server.closeAllConnections()
@@ -46,7 +46,7 @@ function refusal({ code, message }: NodeJS.ErrnoException, host: string, port: n
   return new ListenError(`cannot listen on ${host}:${port} (${code ?? message}); use another host`)
 }
 
-/** The server does not listen; nothing was started. */
+/** The server cannot listen. Nothing was started. */
 export class ListenError extends LazaretError {
   override readonly name = 'ListenError'
 

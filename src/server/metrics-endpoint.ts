@@ -6,16 +6,16 @@ import type { WatchSource } from '../runtime/metrics/watched.ts'
 import { combineObservers } from '../runtime/observe.ts'
 
 interface MetricsEndpointOptions {
-  /** Made here if left out. */
+  /** Created here if omitted. */
   readonly metrics: LiveMetrics | undefined
   readonly prefix: string
   readonly sources: readonly WatchSource[]
   readonly clock: Clock
 }
 
-/** What `/metrics` shows. */
+/** Serves `/metrics`. */
 export class MetricsEndpoint {
-  /** Told by the replays that this server runs. */
+  /** Receives the observations of the replays that this server runs. */
   readonly observer: Observer
   readonly #metrics: LiveMetrics
   readonly #prefix: string
@@ -26,7 +26,7 @@ export class MetricsEndpoint {
     this.#prefix = prefix
     this.#unwatch = sources.map(source => this.#metrics.watch(source))
     const { observer } = this.#metrics
-    // Metrics of one's own are told by the handlers what becomes of a replay. These here are known to no handler.
+    // Handlers report replay outcomes to metrics that they share. No handler knows the metrics that are created here.
     this.observer = metrics === undefined ? combineObservers(observer, outcomesOf(observer)) : observer
   }
 
@@ -39,7 +39,7 @@ export class MetricsEndpoint {
   }
 }
 
-/** What letters tell of how replays end, as if their handlers had told it. */
+/** Derives replay outcomes from the letters, as a handler would report them. */
 function outcomesOf(observer: Observer): Observer {
   return {
     replayItemEnded({ channel, letterId, status }) {

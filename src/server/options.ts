@@ -43,12 +43,12 @@ import {
 import type { CollectorAssignment } from './work/collecting.ts'
 import type { ScheduleOptions } from './work/schedules.ts'
 
-/** What a plan has that does not say otherwise. */
+/** Defaults for plans that do not set these values. */
 export type ReplayDefaults = Pick<PlanRequest, 'stages' | 'perSecond' | 'haltRefailRatio' | 'maxAgeMs'>
 
 /** Options of `createServer()`. */
 export interface ServerOptions {
-  /** One, or several by their names: they are shown as one. They stay the caller's to close. */
+  /** One store, or a map of names to stores, which are shown as one. The caller closes them. */
   readonly stores: Store | Readonly<Record<string, Store>>
   /**
    * LocalConsumers of this process [none]. The console shows and controls their breakers and pauses, and replays wait for
@@ -57,9 +57,9 @@ export interface ServerOptions {
   readonly consumers?: readonly Consumer[] | undefined
   /** Dispatchers of this process, for the metrics [none]. */
   readonly dispatchers?: readonly Pick<Dispatcher, 'health'>[] | undefined
-  /** What `/metrics` shows: those that the consumers and dispatchers of this process count in [its own]. */
+  /** The metrics that `/metrics` shows; give those of the consumers and dispatchers of this process [its own]. */
   readonly metrics?: LiveMetrics | undefined
-  /** Before the name of every metric [lazaret_]. */
+  /** The prefix of every metric name [lazaret_]. */
   readonly metricsPrefix?: string | undefined
   /**
    * Collectors bring dead letters of other systems into a store, the first one unless it is named, and send replays
@@ -91,7 +91,7 @@ export interface ServerOptions {
   readonly replayTarget?: ReplayTarget | undefined
   /** Payload schemas by channel [none]. A replay does not send an event whose payload does not fit. */
   readonly schemas?: Readonly<Record<string, StandardSchema>> | undefined
-  /** For each token [100 a second, 400 at once]. */
+  /** The request rate for each token [100 per second, burst 400]. */
   readonly rateLimit?: RequestLimitOptions | undefined
   /**
    * How many streams of changes may be open at once [20 for each token, 200 in all]. The server refuses further ones
@@ -105,16 +105,16 @@ export interface ServerOptions {
   readonly retentionMs?: number | 'never' | undefined
   /** The same for undecided letters: dead, quarantined or parked. Events that nobody dealt with are then deleted ['never']. */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
-  /** Replays by itself, on a schedule [off]. */
+  /** Replays letters on a schedule [off]. */
   readonly automaticReplay?: ScheduleOptions['automaticReplay']
-  /** When letters past their time are deleted, as a cron pattern in UTC [never]. */
+  /** When to delete letters past their retention, as a cron pattern in UTC [never]. */
   readonly cleanup?: ScheduleOptions['cleanup']
   /**
    * How the server watches channels: it keeps a snapshot of each in its store, and raises an alert when a value
    * crosses a limit [every 60 000 ms]. `'off'` takes no snapshots, and shows those of other processes.
    */
   readonly watch?: WatchOptions | 'off' | undefined
-  /** From so many waiting letters on, health is degraded [100]. */
+  /** The number of waiting letters from which health is degraded [100]. */
   readonly degradedAt?: number | undefined
   /**
    * Further host names of the server, beside loopback names and the address it listens on [none]. They need tokens:
@@ -130,9 +130,9 @@ export interface ServerOptions {
         readonly demo?: DemoControl | undefined
       }
     | undefined
-  /** Gives each replayed event its own trace, with a link to the trace of its first cycle [none]. */
+  /** Gives each replayed event its own trace, linked to the trace of the first delivery [none]. */
   readonly tracing?: Tracing | undefined
-  /** Gets a line for each change of what the server does by itself: collecting, replays [none]. */
+  /** Logs the background work of the server: collecting and replays [none]. */
   readonly logger?: Logger | undefined
   /** Receives unexpected errors [none]. */
   readonly onError?: ((error: unknown) => void) | undefined
@@ -267,7 +267,7 @@ function isStores(value: unknown): value is ServerOptions['stores'] {
   return isStore(value) || (isObject(value) && Object.values(value).every(isStore))
 }
 
-/** What somebody else made, known by the methods that are used of it. */
+/** Accepts an object by the methods that the server calls, so that any implementation fits. */
 function having<T>(remedy: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
   return that(
     (value): value is T => isObject(value) && methods.every(method => typeof value[method] === 'function'),

@@ -5,7 +5,7 @@ import { withoutCredentials } from '../core/options/show.ts'
 import { UnknownActionError } from './demo-control.ts'
 import type { InputFault, Problem } from './schema/problem.ts'
 
-/** Every kind of problem there is, with its status and title. The kind is in `type` and is never renamed. */
+/** Every kind of problem with its status and title. Clients match the kind in `type`, so it is never renamed. */
 const KINDS = {
   'invalid-request': [400, 'Invalid request'],
   unauthenticated: [401, 'Authentication required'],
@@ -26,7 +26,7 @@ const KINDS = {
 type ProblemKind = keyof typeof KINDS
 export const PROBLEM_TYPE = 'application/problem+json'
 
-/** Thrown anywhere on the way of a request; answered as problem details (RFC 9457). `detail` says the remedy. */
+/** Thrown anywhere in a request, and answered as problem details (RFC 9457). `detail` says what to do. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError'
   readonly kind: ProblemKind
@@ -48,7 +48,7 @@ export class ProblemError extends Error {
   }
 }
 
-/** The failure as a problem document. Details of an unexpected error go to the server's log, not to the client. */
+/** Converts an error to a problem. The details of an unexpected error go to the server log and not to the caller. */
 export function problemOf(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error
   if (error instanceof OptionsError)

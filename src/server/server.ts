@@ -11,7 +11,7 @@ import { ROUTES } from './routes/index.ts'
 
 const DEFAULT_PORT = 4_600
 const DEFAULT_HOST = '127.0.0.1'
-/** A broker or store that does not answer keeps the server no longer than this; what was begun is taken up elsewhere. */
+/** Closing waits at most this long for brokers and stores. Another server continues the unfinished work. */
 const TIMEOUT_MS = 5_000
 
 /** Options of `listen()`. */
@@ -34,7 +34,7 @@ export interface LazaretServer {
   close(): Promise<void>
 }
 
-/** Nothing is started before the first request or `listen`. */
+/** Creates a server. Its background work starts with the first request or `listen`. */
 export function createServer(options: ServerOptions): LazaretServer {
   return new HttpServer(options)
 }
@@ -71,7 +71,7 @@ class HttpServer implements LazaretServer {
     return { url, port: bound, close: () => this.close() }
   }
 
-  /** A server that changes nothing does nothing by itself either. */
+  /** A read-only server runs no background work either. */
   #start(): void {
     if (this.#context.readOnly || this.#closing !== undefined) return
     this.#endWork ??= this.#context.startWork()

@@ -6,19 +6,19 @@ import { createServer, type LazaretServer, ListenError, type TokenOptions } from
 
 export const DEFAULT_PORT = 4_600
 const LOOPBACK = '127.0.0.1'
-/** Its story is told in a minute, so a trend has to be seen within it. */
+/** The demo takes a minute, so snapshots must be frequent enough to show a trend. */
 const WATCHED_EVERY_MS = 5_000
-/** So many ports are tried, from the usual one on. */
+/** The number of ports to try, from the default port on. */
 const PORTS_TRIED = 30
 
 interface DemoListenOptions {
   readonly store: ShopStore
   readonly demo: Demo
   readonly clock: Clock
-  /** The one that was asked for; without it the first that is free. */
+  /** The requested port; without it the first free one. */
   readonly port: number | undefined
   readonly host: string | undefined
-  /** What the console asks for where others can reach it; without it one that nobody knows yet. */
+  /** The token for a non-loopback address [a random one]. */
   readonly token: string | undefined
   readonly onError: (error: unknown) => void
 }
@@ -27,9 +27,9 @@ export interface DemoServer {
   readonly server: LazaretServer
   readonly url: string
   readonly port: number
-  /** Whether someone asked for this port. */
+  /** Whether the user requested this port. */
   readonly isPortRequested: boolean
-  /** What the console asks for where others can reach it. */
+  /** The token that the console requires; undefined on a loopback address. */
   readonly token: string | undefined
   readonly hasConsole: boolean
 }
@@ -38,7 +38,7 @@ interface DemoServerOptions extends Pick<DemoListenOptions, 'store' | 'demo' | '
   readonly tokens: readonly TokenOptions[]
 }
 
-/** The server of a demo, which does not listen yet. */
+/** Creates the server of a demo. It does not listen yet. */
 export function createDemoServer({ store, demo, ...options }: DemoServerOptions): LazaretServer {
   return createServer({
     stores: { shop: store },
@@ -76,7 +76,7 @@ async function listenOnFirstFree(server: LazaretServer, host: string) {
       first ??= error
     }
   }
-  // Of all refusals the first says best what is wrong: another port would not have helped.
+  // The first error explains the problem best, because no other port helped.
   throw first
 }
 

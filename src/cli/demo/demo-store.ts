@@ -7,19 +7,19 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { FailedError, type Io, UsageError } from '../io.ts'
 
-/** Where a demo keeps its events and letters. */
+/** The store of a demo. */
 export interface DemoStore {
   readonly store: ShopStore
   readonly url: string
-  /** Whether it is still there when the demo has ended. */
+  /** Whether the store is kept after the demo. */
   readonly isKept: boolean
-  /** Takes away what nobody asked to keep. */
+  /** Deletes a temporary store. */
   remove(): Promise<void>
 }
 
 /**
- * A file in a folder of its own that is gone afterwards, unless a store is named. `$LAZARET_STORE` does not count here:
- * it names the store that people work with, and a demo has no business in it.
+ * Opens a temporary file, unless a store is named. It ignores `$LAZARET_STORE`, because that names the store that people
+ * work with, and demo data must not get into it.
  */
 export async function openDemoStore(io: Io, url: string | undefined, clock: Clock): Promise<DemoStore> {
   if (url !== undefined) return openNamed(io, url, clock)
@@ -40,7 +40,7 @@ async function openNamed(io: Io, url: string, clock: Clock): Promise<DemoStore> 
     if (store.broker === undefined || store.ledger === undefined)
       throw new UsageError(`the store ${url} cannot deliver events; use a new sqlite:FILE, or memory:`)
     const { count } = await store.deadLetters.stats()
-    // The demo invents customers and letters: they must not come to lie among real ones.
+    // The demo creates fake customers and letters, which must not mix with real ones.
     if (count > 0)
       throw new FailedError(
         `the store ${url} already holds ${count} letters; use a new store, or omit --store`,

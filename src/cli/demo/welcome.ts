@@ -15,7 +15,7 @@ const HIGHLIGHTS = [
   ['/metrics', 'all numbers, in the Prometheus format'],
 ] as const
 
-/** What a person reads when the demo has started: where it is, and what to look at. */
+/** The text after the start of the demo: its URL, and what to look at. */
 export function welcome(io: Io, server: DemoServer, demoStore: DemoStore, seed: number): string {
   const paint = paintFor(io.stdout, io.env)
   const sights = HIGHLIGHTS.map(([where, what]) => `  ${paint('bold', where.padEnd(8))}  ${what}`)
@@ -31,7 +31,7 @@ export function welcome(io: Io, server: DemoServer, demoStore: DemoStore, seed: 
   ].join('\n')
 }
 
-/** What is not as it usually is. */
+/** Notes on what differs from the usual demo. */
 export function notes({ port, isPortRequested, token, hasConsole }: DemoServer): readonly string[] {
   return [
     ...(!isPortRequested && port !== DEFAULT_PORT

@@ -1,4 +1,4 @@
-/** `warn` is worth a look; only `fail` makes the doctor exit with an error. */
+/** `warn` needs attention; only `fail` makes the exit code 1. */
 type CheckStatus = 'ok' | 'warn' | 'fail'
 
 export interface Check {
@@ -22,7 +22,7 @@ export function fail(name: string, found: string, remedy: string): Check {
   return { name, status: 'fail', found, remedy }
 }
 
-/** A message of ours is `what is wrong; what to do`. */
+/** Splits an error message of the form `what is wrong; what to do` into finding and remedy. */
 export function failWith(name: string, error: unknown, remedy: string): Check {
   const { message } = error instanceof Error ? error : new Error(String(error))
   const cut = message.indexOf('; ')

@@ -5,17 +5,17 @@ import { readStoreUrl, type StoreAddress } from '../open-store.ts'
 import { counted } from '../print/fields.ts'
 import { type Check, failWith, ok, warn } from './check.ts'
 
-/** The bits of a mode that are for others than the owner. */
+/** The permission bits of group and others. */
 const OTHERS = 0o077
-/** Looking at more takes too long; what is found in so many is enough to act on. */
+/** Checking more files takes too long, and these are enough to act on. */
 const MAX_READ = 10_000
 
-/** Stores hold payloads. Files that are made now are for their owner alone; those of earlier versions may not be. */
+/** Stores hold payloads, so only the owner may read their files. Earlier versions created files with wider permissions. */
 export async function checkPermissions(
   address: Extract<StoreAddress, { path: string }>,
   name = 'modes',
 ): Promise<Check[]> {
-  // Windows has no such modes.
+  // Windows has no such permission bits.
   if (process.platform === 'win32') return []
   try {
     const found = await modeOf(address.path)
@@ -45,11 +45,11 @@ function filesOf(path: string): readonly string[] {
   return [path, `${path}-wal`, `${path}-shm`]
 }
 
-/** Undefined: it is not there, or has gone meanwhile. */
+/** Undefined when the file does not exist. */
 async function modeOf(path: string): Promise<{ mode: number; isDirectory: boolean } | undefined> {
   try {
     const found = await lstat(path)
-    // The mode of a link says nothing.
+    // The mode of a symbolic link has no meaning.
     return found.isSymbolicLink() ? undefined : { mode: found.mode, isDirectory: found.isDirectory() }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
@@ -61,7 +61,7 @@ function quoted(path: string): string {
   return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-/** Letters in the spill are safe, and nobody sees them: their store was down, or its service has not run since. */
+/** Warns of letters in the spill. They are safe but invisible: their store is down, or their service has not run since. */
 export async function checkSpill({ spill }: Config, folder: string): Promise<Check[]> {
   if (spill === undefined) return []
   try {

@@ -9,10 +9,10 @@ import { iso, relative } from '../print/times.ts'
 import { type Check, fail, ok, warn } from './check.ts'
 
 const MINUTE_MS = 60_000
-/** When this was written. No clock that is right shows an earlier time. */
+/** No correct clock shows a time before this code was written. */
 const EARLIEST_MS = Date.UTC(2025, 0, 1)
 const LATEST_MS = Date.UTC(2100, 0, 1)
-/** File systems and machines in a network are allowed to differ so much. */
+/** Clocks of machines in a network may differ by this much. */
 const TOLERATED_MS = 5 * MINUTE_MS
 const FULL_SHARE = 0.02
 const LOW_SHARE = 0.1
@@ -25,7 +25,7 @@ export function checkNode(version: string): Check {
     : fail('node', `${version} is too old`, `install Node ${MIN_NODE_VERSION} or newer`)
 }
 
-/** The clock alone, and against what was written to the store: a clock that went back breaks every "newest first". */
+/** Checks the clock against the times in the store, because a clock that was set back breaks every sort by time. */
 export async function checkClock(
   io: Io,
   address: StoreAddress | undefined,
@@ -57,7 +57,7 @@ export async function checkClock(
 export async function checkAccess(name: string, path: string): Promise<Check> {
   try {
     await access(path, constants.R_OK | constants.W_OK)
-    // Beside a database its log is made, and in a folder its files.
+    // SQLite creates its log beside the database, so the folder must be accessible too.
     await access(dirname(path), constants.X_OK)
     return ok(name, `${path} can be read and written`)
   } catch (error) {

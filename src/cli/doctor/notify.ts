@@ -6,10 +6,10 @@ import { openTarget } from '../notifier.ts'
 import { type Check, failWith, ok, warn } from './check.ts'
 
 const TIMEOUT_MS = 10_000
-/** They can be asked without anybody being told anything, and have a client that may not be installed. */
+/** These types can be probed without sending an alert, and their client may not be installed. */
 const PROBED_TYPES: readonly string[] = ['email', 'sentry']
 
-/** Whether every target can be made of what the config says, and lets us in where that can be asked. Nobody is told anything. */
+/** Checks the options of every target, and logs in where that is possible. It sends no alert. */
 export async function checkNotify({ notify }: Config, clock: Clock): Promise<Check[]> {
   const checks: Check[] = []
   for (const [name, target] of Object.entries(notify?.targets ?? {})) {
@@ -40,7 +40,7 @@ async function probe(sink: Sink, clock: Clock): Promise<void> {
   }
 }
 
-/** Targets that wait for what a server never tells: it tells of channels, and of what could not be told. */
+/** Warns of targets that no alert of the server reaches. A server sends alerts about channels and failed deliveries only. */
 export function checkRoutes({ notify }: Config): Check[] {
   return Object.entries(notify?.targets ?? {}).flatMap(([name, { type, ...route }]) => {
     const isBackup = route.kinds?.includes('alert_undelivered') === true

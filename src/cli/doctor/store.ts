@@ -6,12 +6,12 @@ import type { Store } from '../../ports/store.ts'
 import { counted, sizeText } from '../print/fields.ts'
 import { type Check, fail, failWith, ok, warn } from './check.ts'
 
-/** What a store that lies in files may know about itself. A store that says nothing is asked nothing. */
+/** Implemented by stores that consist of files. Other stores skip the check for damage. */
 interface ReportsUsage {
   usage(): Promise<{ readonly bytes: number; readonly files: number; readonly damaged: number }>
 }
 
-/** Whether its letters can be read, and whether something of it is damaged or waits for nobody. */
+/** Checks that the letters can be read, and counts those that wait. */
 export async function checkLetters(store: Store): Promise<{ checks: Check[]; newestAt: number | undefined }> {
   try {
     const { count, byState, newestAt } = await store.deadLetters.stats()
@@ -51,7 +51,7 @@ export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
   }
 }
 
-/** Looking at every letter is for stores in which that takes a moment. */
+/** The check reads every letter, so it is skipped in larger stores. */
 const MAX_READ = 20_000
 
 export async function checkExpired(store: Store, now: number): Promise<Check[]> {
@@ -70,7 +70,7 @@ export async function checkExpired(store: Store, now: number): Promise<Check[]> 
 const FULL_SHARE = 0.95
 const LOW_SHARE = 0.8
 
-/** How a Redis is set up decides whether it keeps letters: it can be told to forget them when memory or power runs out. */
+/** Checks the settings of Redis that decide whether letters survive full memory or a power cut. */
 export async function checkRedis(store: Store): Promise<Check[]> {
   const { inspect } = store as Partial<RedisStore>
   if (inspect === undefined) return []
@@ -82,7 +82,7 @@ export async function checkRedis(store: Store): Promise<Check[]> {
   }
 }
 
-/** One that is too old was refused when it was opened. */
+/** Opening the store has already refused a version that is too old. */
 function checkVersion({ version }: ServerFindings): Check {
   return ok('redis', `version ${version}`)
 }

@@ -6,7 +6,7 @@ import { safeText } from './safe-text.ts'
 import { type Paint, stateColour } from './style.ts'
 import { isoAndRelative } from './times.ts'
 
-/** A title and a basis are made of error messages, so they are masked like them. */
+/** Masks title and basis, because they consist of error messages. */
 export function groupJson(group: Group, masks: Masks): unknown {
   const { title, basis } = group
   return toJson({ ...group, title: masks.maskText(title), basis: masks.maskText(basis) })

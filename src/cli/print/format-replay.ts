@@ -25,7 +25,7 @@ const DECISION_TEXTS: Readonly<Record<ReplayDecision, string>> = {
 
 const MAX_REASONS = 5
 
-/** What was planned, what the gates say, and what has come of it. */
+/** Formats a replay for a person: plan, decisions of the gates, outcomes. */
 export function formatReplay(
   replay: Replay,
   counts: ReplayCounts | undefined,
@@ -75,7 +75,7 @@ export function formatReplay(
   ].join('')
 }
 
-/** What the gates decided, each with its reasons; the gates are asked again before each letter is sent. */
+/** One line per decision of the gates. The gates run again before each send, so later decisions are added. */
 function findingLines({ findings, count }: Replay, skipped: readonly ReplayItem[], masks: Masks): string[] {
   if (count === 0) return ['  no letter matches\n']
   const later = new Map<string, number>()
@@ -87,7 +87,7 @@ function findingLines({ findings, count }: Replay, skipped: readonly ReplayItem[
   })
 }
 
-/** One reason behind the line, several below it. */
+/** A single reason follows on the same line, several reasons below it. */
 function reasons(decision: string, skipped: readonly ReplayItem[], masks: Masks): string {
   const whys = new Map<string, number>()
   for (const item of skipped)

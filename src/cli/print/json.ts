@@ -3,13 +3,11 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskLetter } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 
-/**
- * Data of the user is shown as it is: a number in a payload is not converted to a time, even if its name suggests one.
- */
+/** Fields with user data are not converted: a number in a payload is not a time, whatever its name. */
 const USER_DATA = new Set(['payload', 'headers', 'detail', 'patch', 'origin'])
 const TIME_NAME = /^(?:at|after|before|[a-z]\w*(?:At|Until))$/
 
-/** Times are epoch milliseconds inside and ISO 8601 outside. */
+/** Converts times from epoch milliseconds to ISO 8601. */
 export function toJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toJson)
   if (typeof value !== 'object' || value === null) return value
@@ -22,7 +20,7 @@ export function toJson(value: unknown): unknown {
   )
 }
 
-/** A letter as it may be shown, or as it is where a person has asked to see it. */
+/** The JSON of a letter, masked unless it is revealed. */
 export function letterJson(letter: DeadLetter, masks: Masks | 'reveal'): unknown {
   return toJson(masks === 'reveal' ? letterToJson(letter) : maskLetter(letter, masks))
 }

@@ -8,8 +8,8 @@ const CLEAR_LINE = '\r\u001b[2K'
 const DEFAULT_COLUMNS = 80
 
 /**
- * One line on stderr that says how far a long work is, its rate and how long it will still take. On anything but a
- * terminal it says nothing: a log full of bars helps nobody.
+ * Shows one line on stderr with progress, rate and remaining time. Without a terminal it prints nothing, because progress
+ * bars would fill a log.
  */
 export class Progress {
   readonly #io: Io
@@ -19,7 +19,7 @@ export class Progress {
   #isShown = false
   #base: number | undefined
 
-  /** Without a total it counts. */
+  /** Without a total it shows a count only. */
   constructor(io: Io, total: number | undefined) {
     this.#io = io
     this.#total = total
@@ -28,7 +28,7 @@ export class Progress {
 
   async show(done: number, note = ''): Promise<void> {
     const now = this.#io.clock.now()
-    // Work that goes on from an earlier run has not done that part just now.
+    // The rate ignores work that an earlier run has done.
     this.#base ??= done
     if (!this.#io.stderr.isTerminal || now - this.#paintedAt < REPAINT_MS) return
     this.#paintedAt = now
@@ -37,7 +37,7 @@ export class Progress {
     await this.#io.stderr.write(CLEAR_LINE + cutTo(this.#line(done, now, note), columns - 1))
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   async clear(): Promise<void> {
     if (this.#isShown) await this.#io.stderr.write(CLEAR_LINE)
     this.#isShown = false

@@ -4,8 +4,8 @@ const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u206
 const NAMED: Readonly<Record<string, string>> = { '\n': '⏎', '\r': '␍', '\t': ' ' }
 
 /**
- * Text of strangers as a terminal may show it, on one line. An error message or a key can hold escape sequences that
- * clear the screen, rewrite what stands above or type for the person; here they become visible signs.
+ * Makes foreign text safe for a terminal, on one line. An error message or a key can contain escape sequences that clear
+ * the screen, overwrite lines or simulate input; they become visible characters.
  */
 export function safeText(text: string): string {
   return text.replace(UNSAFE, sign => NAMED[sign] ?? `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)

@@ -6,7 +6,7 @@ const CODES: Readonly<Record<Colour, number>> = { red: 31, green: 32, yellow: 33
 
 export type Paint = (colour: Colour | undefined, text: string) => string
 
-/** Colours where a person looks, and nowhere else. */
+/** Uses colours on a terminal only. */
 export function paintFor(out: Out, env: Io['env']): Paint {
   const isColoured = out.isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb'
   if (!isColoured) return (_, text) => text
@@ -14,7 +14,7 @@ export function paintFor(out: Out, env: Io['env']): Paint {
     colour === undefined || text === '' ? text : `\u001b[${CODES[colour]}m${text}\u001b[0m`
 }
 
-/** Of the states of letters, groups and replays alike. */
+/** The colour of a state of a letter, group or replay. */
 export function stateColour(state: string): Colour | undefined {
   switch (state) {
     case 'dead':

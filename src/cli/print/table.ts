@@ -4,12 +4,12 @@ import { cutTo, widthOf } from './width.ts'
 
 export interface Column<T> {
   readonly title: string
-  /** On one line, safe to show. */
+  /** The text of a cell: one line, safe for a terminal. */
   cell(row: T): string
   colour?(row: T): Colour | undefined
-  /** Where there is too little room the columns with the greatest number go first; without one a column stays. */
+  /** On a narrow terminal the columns with the highest number are dropped first. A column without one stays. */
   readonly dropAt?: number
-  /** May be cut, and is of little use below this width: before that other columns go. */
+  /** The column may be cut to this width. Below it, other columns are dropped instead. */
   readonly shrinksTo?: number
 }
 
@@ -17,8 +17,8 @@ const GAP = 2
 const LEAST = 6
 
 /**
- * Lays rows out in columns that fit the terminal. Widths are those of the first page, so that a long listing can be
- * written page by page; a wider cell of a later page is cut if it may be, and else moves the rest of its line.
+ * Formats rows as columns that fit the terminal. The first page sets the widths, so that a long listing can be written
+ * page by page; a wider cell of a later page is cut, or shifts the rest of its line.
  */
 export class Table<T> {
   readonly #paint: Paint
@@ -26,14 +26,14 @@ export class Table<T> {
   readonly #room: number
   #layout: readonly { readonly column: Column<T>; readonly width: number }[] | undefined
 
-  /** Without a width everything is shown whole: output for a program must not be cut. */
+  /** Without a width nothing is cut, because a program may read the output. */
   constructor(columns: readonly Column<T>[], paint: Paint, width: number | undefined) {
     this.#columns = columns
     this.#paint = paint
     this.#room = width ?? Number.POSITIVE_INFINITY
   }
 
-  /** The text of these rows, with the titles above the first. */
+  /** The text of these rows. The first page begins with the titles. */
   page(rows: readonly T[]): string {
     const titles = this.#layout === undefined
     this.#layout ??= this.#arrange(rows)
@@ -56,7 +56,7 @@ export class Table<T> {
       chosen = chosen.filter(each => each !== next)
     }
     let excess = total(chosen.map(({ width }) => width)) - this.#room
-    // The widest first, so that what is short stays whole.
+    // Cuts the widest columns first, so that short values stay complete.
     for (const each of [...chosen].sort((a, b) => b.width - a.width)) {
       if (excess <= 0 || each.column.shrinksTo === undefined) continue
       const given = Math.min(excess, Math.max(0, each.width - LEAST))
@@ -87,7 +87,7 @@ function total(widths: readonly number[]): number {
   return widths.reduce((sum, width) => sum + width, 0) + GAP * Math.max(0, widths.length - 1)
 }
 
-/** A table for standard output, as wide and as coloured as that is. */
+/** A table with the width and colours of stdout. */
 export function tableOn<T>(
   { stdout, env }: Pick<Io, 'stdout' | 'env'>,
   columns: readonly Column<T>[],

@@ -5,7 +5,7 @@ const STEPS: readonly (readonly [unit: string, ms: number])[] = [
   ['s', 1_000],
 ]
 
-/** `3d4h`, `5m`, `2.5s`, `12ms`: two units at most, which is as much as anyone reads. */
+/** `3d4h`, `5m`, `2.5s`, `12ms`: at most two units. */
 export function spanText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)}ms`
   if (ms < 60_000) return `${Math.round(ms / 100) / 10}s`
@@ -28,7 +28,7 @@ export function iso(at: number): string {
   return new Date(at).toISOString()
 }
 
-/** Both: exact for looking it up, relative for understanding it. */
+/** The exact time for searching, and the relative time for reading. */
 export function isoAndRelative(at: number, now: number): string {
   return `${iso(at)} (${relative(at, now)})`
 }

@@ -12,24 +12,24 @@ import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 
 const DEFAULT_SEED = 1
-/** Makes the story run so many times as fast. */
+/** Multiplies the speed of the demo. */
 const SPEED = 'LAZARET_DEMO_SPEED'
 const MAX_SPEED = 100
-/** So that others who are to see it, such as a Prometheus, can be told before it starts. */
+/** Sets the token in advance, so that a Prometheus can know it before the demo starts. */
 const TOKEN = 'LAZARET_DEMO_TOKEN'
-/** Ctrl-C returns the terminal within two seconds, even if something hangs. */
+/** Ctrl-C returns the terminal within two seconds, whatever hangs. */
 const CLOSE_LIMIT_MS = 1_500
 
 type DemoContext = Context<typeof demoFlags>
 type Flags = DemoContext['flags'] & { readonly seed: number }
 
-/** A shop with failing handlers and the console on it, until Ctrl-C. */
+/** Runs a demo shop with failing handlers and the console until Ctrl-C. */
 export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
-  // Looked at before anything is made, so that Ctrl-C in the midst of starting leaves nothing behind either.
+  // Reading the signal installs its handler, so that Ctrl-C during the start cleans up too.
   void io.interrupted
   const clock = pacedClock(io.clock, speedOf(io))
   const { seed = DEFAULT_SEED } = flags
-  // The store opens on a thread of its own meanwhile.
+  // The store opens on its own thread in parallel.
   const history = simulateHistory(clock.now(), seed)
   const demoStore = await openDemoStore(io, flags.store, clock)
   try {

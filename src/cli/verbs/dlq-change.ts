@@ -19,7 +19,7 @@ type Decide = (store: Store, letter: DeadLetter, decision: Decision) => Promise<
 export const dlqDiscard = decideAll((store, letter, decision) => discardLetter(store, letter.id, decision))
 export const dlqReopen = decideAll(reopenLetter)
 
-/** One after the other, going on past those that cannot be. */
+/** Changes the letters one after the other, and continues after a failure. */
 function decideAll(decide: Decide) {
   return onStore<typeof decideFlags>(async ({ store, by }, { io, args, flags }) => {
     const decision: Decision = { by, at: io.clock.now(), note: flags.note }
@@ -102,7 +102,7 @@ async function showPreview(io: Io, isJson: boolean | undefined, purge: Purge): P
   return 0
 }
 
-/** The command line works on one store, which needs no name here. */
+/** The command line uses one store, so the digest needs no store name. */
 function digestOf({ frozen }: Purge): string {
   return digestFrozen(new Map([['', frozen]]))
 }

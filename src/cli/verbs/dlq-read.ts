@@ -45,7 +45,7 @@ function letterTable(io: Io, masks: Masks): (letters: readonly DeadLetter[]) => 
     { title: 'ATTEMPTS', cell: ({ cycle }) => String(cycle.attemptCount), dropAt: 4 },
     {
       title: 'FAILED',
-      // A person asks how long ago, a program when.
+      // A terminal shows the age, a pipe the exact time.
       cell: ({ cycle }) => (isTerminal ? relative(cycle.lastFailedAt, now) : iso(cycle.lastFailedAt)),
     },
     {

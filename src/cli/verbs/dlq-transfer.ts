@@ -13,7 +13,7 @@ import { safeText } from '../print/safe-text.ts'
 import { withStore } from '../session.ts'
 import { exportLines, ImportFailedError, importLines, linesOf } from '../transfer.ts'
 
-/** Payloads are in it whole, so nobody else on the machine may read it. */
+/** The file has unmasked payloads, so only the owner may read it. */
 const OWNER_ONLY = 0o600
 
 export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<ExitCode> {
@@ -53,10 +53,10 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
   })
 }
 
-/** A file that is there whole or not at all: it gets its name when everything is in it. */
+/** Writes a file atomically: it gets its final name after the last byte. */
 async function openAtomic(path: string, named: string) {
   const unfinished = `${path}.part`
-  // A file that someone left there would keep its own mode and owner.
+  // An existing file would keep its mode and owner.
   await rm(unfinished, { force: true }).catch(() => {})
   const file = await open(unfinished, 'wx', OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
     throw new FailedError(
@@ -127,7 +127,7 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
   )
 }
 
-/** Opened before the store is, so that a mistyped file makes no empty store. */
+/** Opens the input before the store, so that a mistyped file name does not create an empty store. */
 async function openInput(io: Io, named: string): Promise<AsyncIterable<Uint8Array>> {
   if (named === '-') {
     if (io.stdin.isTerminal)

@@ -17,7 +17,7 @@ import { safeText } from '../print/safe-text.ts'
 import { paintFor } from '../print/style.ts'
 import { chooseStore } from '../session.ts'
 
-/** Looks at everything it can reach, whatever else is wrong. */
+/** Runs every check that is possible, whatever else fails. */
 export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise<ExitCode> {
   const { loaded, check } = await checkConfig(io, flags.config)
   const checks: Check[] = [checkNode(process.version), check]
@@ -31,7 +31,7 @@ export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise
     checks.push(ok('store', `${withoutCredentials(url)} opens`))
     const letters = await checkLetters(store)
     newestAt = letters.newestAt
-    // Damage is come upon by reading, so it is asked for last.
+    // Reading finds damage, so this check comes last.
     const expired = await checkExpired(store, io.clock.now())
     checks.push(...letters.checks, ...expired, ...(await checkDamage(store)), ...(await checkRedis(store)))
   } catch (error) {
@@ -64,7 +64,7 @@ async function checkConfig(
     const found = loaded.file === undefined ? 'no config file; the defaults apply' : `${loaded.file} is valid`
     return { loaded, check: ok('config', found) }
   } catch (error) {
-    // The rest is looked at as if there were none, to find what else is wrong.
+    // The other checks run with the default config, to find further faults.
     const loaded = { config: DEFAULT_CONFIG, file: undefined, folder: io.cwd }
     const { message } = error as Error
     return {

@@ -31,7 +31,7 @@ export async function outboxMigrate({ io, flags }: Context<typeof migrateFlags>)
   })
 }
 
-/** The store, which has to be one that can have an outbox. */
+/** The URL of the store. Throws unless it is Postgres. */
 export async function outboxUrl(
   io: Io,
   flags: { readonly store?: string | undefined; readonly config?: string | undefined },

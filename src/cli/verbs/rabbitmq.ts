@@ -7,7 +7,7 @@ import { safeText } from '../print/safe-text.ts'
 import { type Column, tableOn } from '../print/table.ts'
 import { isoAndRelative } from '../print/times.ts'
 
-/** One queue that cannot be declared says nothing about the others: each is tried, each is told of. */
+/** Declares each queue and reports each result, because one failure says nothing about the other queues. */
 export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags>): Promise<ExitCode> {
   const options = {
     url: serverUrl(io, flags.url),
@@ -45,7 +45,7 @@ async function printResult(io: Io, asJson: boolean | undefined, result: DeclareR
   else await io.stdout.write(`${safeText(result.queue)}: ${result.declared?.length} queues declared\n`)
 }
 
-/** A person waits for the answer. */
+/** Short, because a person waits for the answer. */
 export const TIMEOUT_MS = 5_000
 
 export function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags>): Promise<ExitCode> {
@@ -67,7 +67,7 @@ export function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags
   })
 }
 
-/** A password on the command line is seen by everyone on the machine, so the environment is asked too. */
+/** Also reads the environment, because all users of the machine can see a password on the command line. */
 export function serverUrl(io: Io, given: string | undefined): string {
   return given ?? io.env['LAZARET_AMQP_URL'] ?? 'amqp://localhost'
 }

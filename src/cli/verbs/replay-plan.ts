@@ -26,7 +26,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
     throw new UsageError(
       'replay plan: --reason is missing; give the reason for the replay (--letter-reason filters letters)',
     )
-  // The filter's reason is why a letter died; this command's is why it lives again.
+  // `--letter-reason` filters by the reason of a letter; `--reason` is the reason for the replay.
   const filter = filterOf({ ...flags, reason: flags['letter-reason'] })
   if (args.length > 0 && Object.keys(filter).length > 0)
     throw new UsageError('replay plan: give ids or filters, not both')
@@ -138,11 +138,11 @@ export const replayList = onStore<typeof replayListFlags>(async ({ store }, { io
   return io.stdout.write(tableOn(io, columns).page(replays))
 })
 
-/** Where this command line can send letters: into the store's own broker, and back through the collectors of the config. */
+/** The replay targets of the command line: the broker of the store, and the collectors of the config. */
 interface ReplayRoutes {
-  /** What a plan asks about each letter. */
+  /** Finds the route of a letter for a plan. */
   readonly routeOf: NonNullable<ReplayEnvironment['routeOf']>
-  /** Where a run sends to; fails when nothing can be sent at all. */
+  /** The target of a run. Throws when there is none. */
   target(): ReplayTarget
   close(): Promise<void>
 }

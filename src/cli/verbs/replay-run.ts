@@ -12,7 +12,7 @@ import { Progress } from '../print/progress.ts'
 import { confirm, onStore, type Session } from '../session.ts'
 import { openRoutes, replayEnvironment, showReplay } from './replay-plan.ts'
 
-/** More than this at once is asked about. */
+/** A replay of more letters asks for confirmation. */
 const LARGE_REPLAY = 100
 const TIMEOUT_MS = 5_000
 
@@ -30,7 +30,7 @@ function runInForeground(begin: typeof startReplay) {
       await io.stderr.write('nothing was sent\n')
       return 1
     }
-    // A replay that runs already has lost its runner, or is refused because it has one.
+    // A replay in the state running either lost its runner, or the lease refuses this one.
     if (replay.state !== 'running') await begin(store, replay.id, { by, why: flags.note, clock: io.clock })
     try {
       const ended = await runToEnd(session, target, replay)
@@ -112,7 +112,7 @@ function progressNote({ stage, stages }: Replay, counts: ReplayCounts): string {
   return `stage ${Math.min(stage + 1, stages.length)} of ${stages.length} · ${counts.recovered} recovered${failures}`
 }
 
-/** Done when it came to its end and all that was sent is well again. */
+/** 0 when the replay finished and all sent letters recovered. */
 function exitCode({ state }: Replay, counts: ReplayCounts): ExitCode {
   if (state === 'finished' && failedAgain(counts) === 0 && counts.lost === 0) return 0
   return counts.recovered === 0 && state !== 'paused' ? 1 : 3

@@ -57,7 +57,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
   }
 }
 
-/** The one that was typed; else those of the server in the config; else the one everything works on. */
+/** Opens the store of the flag, else the stores of `server.stores`, else the default store. */
 async function openStores(
   io: Io,
   typed: string | undefined,
@@ -68,7 +68,7 @@ async function openStores(
   const chosen = chooseStore(typed, io, loaded)
   const urls = several === undefined ? { main: chosen.url } : several
   const opened = new Map<string, Store>()
-  // A collector writes to its store, and a notifier what it could not deliver, so it may be the first who does.
+  // A collector or a notifier may be the first writer of a store, so the store may have to be created.
   const isWritten = config.collectors !== undefined || config.notify !== undefined
   const creates = isWritten ? 'if-missing' : 'never'
   const base = { config, creates, clock: io.clock } as const
@@ -89,7 +89,7 @@ async function closeAll(stores: Readonly<Record<string, Store>>): Promise<void> 
   await Promise.all(Object.values(stores).map(store => store.close()))
 }
 
-/** Alerts that could not be delivered are in the first store, and are replayed from there. */
+/** The first store holds alerts that could not be delivered. This collector replays them. */
 function alertsOf(
   notifier: AlertNotifier | undefined,
   stores: Readonly<Record<string, Store>>,
@@ -101,12 +101,12 @@ function alertsOf(
 }
 
 function problemOf(error: unknown): string {
-  // Ours say what is wrong and what to do; where in the code it was found helps nobody.
+  // A LazaretError says what to do, so its stack is not needed.
   if (error instanceof LazaretError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }
 
-/** A line of JSON on standard error for each, as log collectors expect it. */
+/** Logs lines of JSON to stderr, for log collectors. */
 export function stderrLogger({ stderr, clock }: Pick<Io, 'stderr' | 'clock'>): Logger {
   const at = (level: LogLevel) => (fields: LogFields, message: string) => {
     const time = new Date(clock.now()).toISOString()

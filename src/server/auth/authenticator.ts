@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { ProblemError } from '../problem.ts'
 import type { Role } from '../schema/me.ts'
 
-/** A token that is let in. The token itself is nowhere: `sha256` is its hash, in hex. */
+/** A token that the server accepts. The server stores only the hash of the token. */
 export interface TokenOptions {
   /** The name of the person or program, for the audit. Every token needs its own. */
   readonly name: string
@@ -12,13 +12,13 @@ export interface TokenOptions {
   readonly sha256: string
 }
 
-/** Who is asking. */
+/** The person or program that sent a request. */
 export interface Caller {
   readonly name: string
   readonly role: Role
 }
 
-/** Without tokens, only this machine can reach the server, and every local user may do everything. */
+/** Without tokens the server listens on a loopback address only, and every caller is admin. */
 const LOCAL: Caller = Object.freeze({ name: 'local', role: 'admin' })
 const BEARER = /^Bearer +([\x21-\x7e]+) *$/i
 
@@ -50,7 +50,7 @@ export class TokenAuthenticator {
     })
   }
 
-  /** Hashed first and held against all: how long it takes tells nothing about any of them. */
+  /** Compares the hash with all tokens in constant time, so that the duration discloses nothing. */
   #find(token: string): Caller | undefined {
     const hash = createHash('sha256').update(token).digest()
     let found: Caller | undefined

@@ -5,10 +5,10 @@ import type { Caller } from './authenticator.ts'
 
 const RANK: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 }
 
-/** Actions that cannot be undone are for admins. */
+/** Only admins may do what cannot be undone. */
 const ADMIN_ONLY: ReadonlySet<Action> = new Set<Action>(['letters.purge'])
 
-/** Who may do what. Looking is for everyone who is let in. */
+/** Decides which roles may run which actions. Every authenticated caller may read. */
 export class Permissions {
   readonly #isReadOnly: boolean
 

@@ -9,7 +9,7 @@ export interface RequestLimitOptions {
   readonly burst?: number | undefined
 }
 
-/** Bounds how fast one caller may ask. There are as many buckets as tokens, and one for everyone without. */
+/** Limits the request rate of each caller. Unauthenticated callers share one limit. */
 export class RequestLimiter {
   readonly #rate: Rate
   readonly #tats = new Map<string, number>()

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
   '.txt': 'text/plain; charset=utf-8',
 }
-/** Vite puts a hash of the content into the name: under that name there will never be anything else. */
+/** Vite puts a content hash into the file name, so a browser may cache such a file for ever. */
 const HASHED = /-[\w-]{8,}\.\w+$/
 const INDEX = 'index.html'
 const RELIST_EVERY_MS = 1_000
@@ -28,8 +28,8 @@ interface CachedFile {
 }
 
 /**
- * The console's files. A path is looked up among those that are there and is never made into one, so none leads out of
- * the folder. Every other path is a page of the console, whose router finds it.
+ * Serves the files of the console. It looks a path up in the list of existing files and never builds a file path from it,
+ * so no request can leave the folder. Paths without a file extension get `index.html`, whose router shows the page.
  */
 export class ConsoleFiles {
   readonly #folder: string | undefined
@@ -49,7 +49,7 @@ export class ConsoleFiles {
     const name = decoded(pathname).replace(/^\/+/, '')
     await this.#listFiles()
     const isThere = this.#names.has(name)
-    // A file that is not there is no place of the console: a script that got a page instead would fail in riddles.
+    // A missing file must be a 404. A browser that got a page instead of a script would report a misleading error.
     const wanted = isThere ? name : posix.extname(name) === '' || name === INDEX ? INDEX : undefined
     if (wanted === undefined || !this.#names.has(wanted)) throw notFound(this.#names.size === 0)
     const file = await this.#readFile(wanted)
@@ -66,7 +66,7 @@ export class ConsoleFiles {
     return new Response(file.gzipped, { headers: { ...headers, 'content-encoding': 'gzip' } })
   }
 
-  /** A console that is rebuilt while the server runs is found. */
+  /** Lists the files again, so that a console that is rebuilt while the server runs is served. */
   async #listFiles(): Promise<void> {
     const now = this.#clock.now()
     if (this.#folder === undefined || now - this.#listedAt < RELIST_EVERY_MS) return
@@ -93,7 +93,7 @@ export class ConsoleFiles {
   }
 }
 
-/** Both from the sources and from the package the build lies in `dist/console`. */
+/** The build is in `dist/console`, for the sources and for the package. */
 function defaultFolder(): URL {
   const isBuilt = import.meta.url.endsWith('.js')
   return new URL(isBuilt ? '../../console/' : '../../../dist/console/', import.meta.url)

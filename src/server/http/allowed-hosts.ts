@@ -6,8 +6,8 @@ const WILDCARDS = ['0.0.0.0', '::']
 const SAFE_METHODS = ['GET', 'HEAD']
 
 /**
- * The names the server goes by. A page of another site can make its own name point to this machine (DNS rebinding),
- * and then its requests come from a browser that is allowed in; but they still carry its name.
+ * Checks the host name of requests, against DNS rebinding: a page of another site can point its own name to this machine,
+ * and then its requests come from a browser that may reach the server. But they still carry the name of that site.
  */
 export class AllowedHosts {
   readonly #allowed: ReadonlySet<string>
@@ -25,7 +25,7 @@ export class AllowedHosts {
     const host = hostOf(request)
     const name = bare(withoutPort(host))
     if (isLoopback(name) || name === this.#bound || this.#allowed.has(name)) return
-    // An address is nobody's name to point elsewhere.
+    // Nobody can rebind an IP address.
     if (this.#bound !== undefined && WILDCARDS.includes(this.#bound) && isIP(name) !== 0) return
     throw new ProblemError(
       'wrong-host',
@@ -34,9 +34,8 @@ export class AllowedHosts {
   }
 
   /**
-   * A request that changes something must come from the console itself, or from a program. A browser says where a
-   * request comes from; a program without a token has to say it too, because without a token that is all there is to
-   * tell.
+   * A change must come from the console or from a program. A browser sends the origin of a request itself. A program without
+   * a token must send it too, because nothing else tells its request from that of a foreign page.
    */
   requireSameSite(request: Request, hasToken: boolean): void {
     if (SAFE_METHODS.includes(request.method)) return
@@ -59,7 +58,7 @@ function crossSite(): ProblemError {
   )
 }
 
-/** The scheme is left out: behind a proxy the console is on https and the server on http. */
+/** Ignores the scheme, because behind a proxy the console uses https and the server http. */
 function isOriginOf(origin: string, host: string): boolean {
   const url = URL.parse(origin)
   return url !== null && url.origin === origin && url.host === host.toLowerCase()

@@ -11,11 +11,11 @@ import { withSecurityHeaders } from './headers.ts'
 import { checked, jsonOf, searchOf } from './input.ts'
 import { API, type HandlerInput, type Route } from './route.ts'
 
-/** All unauthenticated clients share this bucket. */
+/** Unauthenticated requests share this rate limit. The space keeps it apart from token names. */
 const UNAUTHENTICATED = ' unauthenticated'
 const ANONYMOUS: Caller = Object.freeze({ name: 'anonymous', role: 'viewer' })
 
-/** What decides about a request before its handler is asked. */
+/** The parts that check a request before its handler runs. */
 interface RequestChecks {
   readonly hosts: AllowedHosts
   readonly authenticator: TokenAuthenticator
@@ -26,8 +26,8 @@ interface RequestChecks {
 }
 
 /**
- * The way of a request: is it meant for us, who asks, not too fast, from where, may they, what exactly, then the
- * handler. Every failure is answered as a problem, and every answer carries the security headers.
+ * The order of the checks: host name, token, rate limit, origin, permission, input; then the handler runs. Every error is
+ * answered as a problem, and every response has the security headers.
  */
 export function createApp<C extends RequestChecks>(
   routes: readonly Route<C>[],
@@ -101,7 +101,7 @@ function toResponse(
   return new Response(text, { status, headers: { 'content-type': 'application/json', ...partial } })
 }
 
-/** A path of ours asked in another way, a path of the API that there is none of, or something of the console. */
+/** Handles requests without a route: a wrong method, an unknown path of the API, or a file of the console. */
 function handleUnmatched(
   routes: readonly Pick<Route<never>, 'method' | 'path'>[],
   request: Request,
@@ -125,11 +125,11 @@ function pattern(path: string): RegExp {
   return new RegExp(`^${path.replaceAll('.', '\\.').replace(/:\w+/g, '[^/]+')}/?$`)
 }
 
-/** JSON with a mark of what it says: a reader that has the same already is told so, in no bytes. */
+/** JSON with an ETag. A client that has the same content receives a 304 without a body. */
 function jsonWithTag(request: Request, text: string, headers: Readonly<Record<string, string>>): Response {
   const tag = `W/"${createHash('sha1').update(text).digest('base64url')}"`
   const known = (request.headers.get('if-none-match') ?? '').split(',').map(each => each.trim())
-  // It may be kept, but is asked about again every time.
+  // Clients may cache the response, but must revalidate it.
   const kept = { ...headers, etag: tag, 'cache-control': 'private, no-cache' }
   if (known.includes(tag)) return new Response(null, { status: 304, headers: kept })
   return new Response(text, { headers: { ...kept, 'content-type': 'application/json' } })

@@ -10,7 +10,7 @@ const CSP = [
   "form-action 'none'",
 ].join('; ')
 
-/** On every answer, whatever it is: a payload that holds a page or a script is never one here. */
+/** Sent with every response, so that a browser never runs a page or script from a payload. */
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'content-security-policy': CSP,
   'x-content-type-options': 'nosniff',
@@ -21,7 +21,7 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=()',
 }
 
-/** The answer with them, and with `no-store` unless it says how long it may be kept. */
+/** Adds the security headers, and `no-store` unless the response has its own cache rule. */
 export function withSecurityHeaders(response: Response): Response {
   const headers = new Headers(response.headers)
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) headers.set(name, value)

@@ -18,7 +18,7 @@ export function searchOf(url: URL): Readonly<Record<string, string>> {
   return Object.fromEntries(url.searchParams)
 }
 
-/** What a schema makes of a value, or a problem with every fault. */
+/** Parses a value with a schema. Throws one problem with all faults. */
 export function checked<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
@@ -38,7 +38,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return inner
 }
 
-/** The JSON of a body, within bounds. */
+/** Reads a JSON body within the limits of size and depth. */
 export async function jsonOf(request: Request): Promise<unknown> {
   const [type] = (request.headers.get('content-type') ?? '').split(';')
   if (type?.trim().toLowerCase() !== 'application/json') {
@@ -61,7 +61,7 @@ async function textOf(request: Request): Promise<string> {
       'too-large',
       `The request body is larger than ${MAX_BODY_BYTES} bytes. Send less in one request.`,
       {
-        // The rest of the body is not read, so the connection cannot be used again.
+        // The rest of the body stays unread, so the connection cannot be reused.
         headers: { connection: 'close' },
       },
     )
@@ -86,7 +86,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Without recursion: the value may be a million levels deep. */
+/** Works without recursion, because the value may be a million levels deep. */
 function isDeeper(value: unknown, most: number): boolean {
   let level = [value]
   for (let depth = 0; depth <= most; depth++) {

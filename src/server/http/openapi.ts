@@ -5,7 +5,7 @@ import type { Route } from './route.ts'
 
 const PROBLEM = { $ref: '#/components/schemas/Problem' }
 
-/** The table of routes as an OpenAPI 3.1 document: the same schemas that requests are checked by. */
+/** Generates the OpenAPI 3.1 document from the routes and from the schemas that validate requests. */
 export function openApi(routes: readonly Route<never>[], version: string) {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {

@@ -7,7 +7,7 @@ export const API = '/api/v1'
 type Schema = z.ZodType | undefined
 type Output<S> = S extends z.ZodType ? z.output<S> : undefined
 
-/** What a handler is handed: checked, and from somebody who may ask it. `context` is the part of the server it named. */
+/** The input of a handler: validated, from an authorised caller. `context` has the declared parts of the server. */
 export interface HandlerInput<C, P = undefined, Q = undefined, B = undefined> {
   readonly context: C
   readonly caller: Caller
@@ -18,22 +18,22 @@ export interface HandlerInput<C, P = undefined, Q = undefined, B = undefined> {
 }
 
 /**
- * One line of the table that everything follows from: routing, checks, permissions, the OpenAPI document, its page in
- * the docs, and the tests that go over all routes. A route that changes something names the action it is.
+ * Declares one route. Routing, validation, permissions, the OpenAPI document, the reference page and the tests of all
+ * routes derive from it. A route that changes something names its action.
  */
 interface RouteSpec<C, P extends Schema, Q extends Schema, B extends Schema, A extends z.ZodType> {
   readonly method: 'GET' | 'POST' | 'PATCH'
   /** With `:name` for parameters. */
   readonly path: string
   readonly about: string
-  /** `public`: for every client that reaches the server. Every other role needs an authenticated caller. */
+  /** `public` needs no token. All other routes need an authenticated caller. */
   readonly access?: 'public'
   readonly action?: Action
   readonly params?: P
   readonly query?: Q
   readonly body?: B
   readonly answer: A
-  /** What it is answered as [application/json]; a handler that answers otherwise makes the response itself. */
+  /** The media type of the answer [application/json]. For another type the handler returns a Response. */
   readonly media?: string
   /** [200] */
   readonly status?: (answer: z.output<A>) => number
@@ -44,7 +44,7 @@ interface RouteSpec<C, P extends Schema, Q extends Schema, B extends Schema, A e
 
 export type Route<C> = RouteSpec<C, Schema, Schema, Schema, z.ZodType>
 
-/** Makes the routes of a file, whose handlers get no more of the server than `C`. */
+/** Creates routes whose handlers receive only the part `C` of the server. */
 export function routeFor<C>() {
   return <
     A extends z.ZodType,
@@ -53,6 +53,6 @@ export function routeFor<C>() {
     B extends Schema = undefined,
   >(
     spec: RouteSpec<C, P, Q, B, A>,
-    // The types of what it takes are forgotten in the table: the checks before the handler have seen to it that they hold.
+    // The table drops the input types. The validation before the handler guarantees them.
   ): Route<C> => spec as unknown as Route<C>
 }

@@ -10,7 +10,7 @@ import { auditView } from '../views/audit.ts'
 import { readJsonCursor, writeJsonCursor } from './json-cursor.ts'
 
 const route = routeFor<Pick<ServerContext, 'stores' | 'searches'>>()
-/** Where each store is to be read on: its own cursor, or null from the newest on. One that has no more is left out. */
+/** The next cursor of each store; null starts at the newest entry. Stores without more entries are omitted. */
 type StoreCursors = Readonly<Record<string, string | null>>
 
 export const auditRoutes = [
@@ -22,7 +22,7 @@ export const auditRoutes = [
     answer: auditPage,
     async handle({ context, caller, query: { store, limit, cursor, target, action } }) {
       const mayReveal = context.searches.mayReveal(caller)
-      // Who could look for a target with a guess in it would learn whether somebody had searched for that.
+      // A target may contain a search text. A caller could guess it and learn whether somebody searched for it.
       if (target !== undefined && tellsSearch(target) && !mayReveal) return { entries: [] }
       const listing: Listing = { name: 'audit of all stores', filter: [target, action] }
       const isStoreCursors = (value: unknown): value is StoreCursors =>
@@ -56,7 +56,7 @@ export const auditRoutes = [
       const more = next.found.flatMap(({ name, value }) =>
         value === undefined ? [] : [[name, value] as const],
       )
-      // One that is down is asked again while that leads anywhere, and may be up by then.
+      // A store that is down keeps its position, because it may answer on the next page.
       const down = gathered.faults.map(fault => [fault.store, cursors?.[fault.store] ?? null] as const)
       const left = more.length === 0 && merged.length === 0 ? [] : [...more, ...down]
       return {
@@ -70,22 +70,22 @@ export const auditRoutes = [
 
 type Wanted = Pick<AuditQuery, 'target' | 'action'> & { readonly limit: number }
 
-/** Entries of one store, some of which make it onto a page of all of them. */
+/** Entries of one store. Only some of them may fit on the merged page. */
 interface AuditChunk {
   readonly log: AuditLog
   readonly wanted: Wanted
-  /** The cursor it was read from; null from the newest entry on. */
+  /** The cursor of the first entry; null for the newest entry. */
   readonly from: string | null
-  /** A cursor to find the others from, and how many entries lie before it. */
+  /** A cursor to read from again, and the number of entries before it. */
   readonly anchor: { readonly cursor: string | undefined; readonly before: number }
   readonly entries: readonly AuditEntry[]
-  /** Where it goes on; undefined at the end. */
+  /** The cursor after the last entry; undefined at the end. */
   readonly cursor: string | undefined
 }
 
 /**
- * Reads as many as a page may take. A store tells only where a whole list of its goes on, and the newest is soon
- * another one: where `isPartly` may be taken, the first entry is read for itself, and what is behind it stays.
+ * Reads up to one page of entries. A store returns a cursor only for the end of a list. If the merged page may take only
+ * some entries (`isPartly`), the first entry is read separately: its cursor stays valid while new entries arrive.
  */
 async function readChunk(
   log: AuditLog,
@@ -106,7 +106,7 @@ async function readChunk(
   return { log, wanted, from, anchor, entries, cursor: rest.cursor }
 }
 
-/** Where a stretch goes on when so many of its entries were taken; undefined at the end, null at the newest. */
+/** The cursor after the first `taken` entries of a chunk; undefined at the end, null at the newest entry. */
 async function cursorAfter(chunk: AuditChunk, taken: number): Promise<string | null | undefined> {
   const { log, wanted, from, anchor, entries, cursor } = chunk
   if (taken === entries.length) return cursor
@@ -117,8 +117,8 @@ async function cursorAfter(chunk: AuditChunk, taken: number): Promise<string | n
 }
 
 /**
- * The newest first, each store's in its own order: that is the one its cursor follows, even where a clock was set back
- * between two entries.
+ * Merges the chunks, newest first, and keeps the order within each store. The cursors follow that order, even if a clock
+ * was set back between two entries.
  */
 function mergeNewest<S extends AuditChunk>(
   chunks: readonly S[],

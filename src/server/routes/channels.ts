@@ -21,10 +21,10 @@ import { downsample, sumSnapshots } from '../watch/sum-snapshots.ts'
 
 const CHANNEL = `${API}/channels/:channel`
 const MINUTES_SHOWN = 60
-/** Beyond the busiest ones nobody looks, and each costs a question. */
+/** The list has only the channels with the most letters, because each costs a query. */
 const MAX_CHANNELS = 200
 const HOUR_MS = 3_600_000
-/** More than a screen has room for. */
+/** More points than a screen can show. */
 const MAX_POINTS = 240
 
 type Context = Pick<
@@ -124,7 +124,7 @@ async function listChannels(context: Context) {
   }
 }
 
-/** Messages may wait in the dead-letter queue of a channel that has no letter. */
+/** A channel without letters may have messages in its dead-letter queue. */
 function needsAttention({ newestFirst: [{ depth }], alerts }: ChannelWatch): boolean {
   return depth > 0 || alerts.length > 0
 }
@@ -133,14 +133,14 @@ function countOf(counts: readonly Counts[], channel: string): number {
   return counts.reduce((sum, each) => sum + (Object.hasOwn(each, channel) ? each[channel]! : 0), 0)
 }
 
-/** The channel as it is after a change. */
+/** Announces a change, and returns the channel as it is now. */
 async function channelAfterChange(context: Context, channel: string) {
   context.announce('channels')
   const { channels, ...rest } = await listChannels(context)
   return { channels: channels.filter(each => each.channel === channel), ...rest }
 }
 
-/** A consumer belongs to no store, so what was done to it is written down in the first one. */
+/** Records the change in the audit log of the first store, because a consumer belongs to no store. */
 async function auditChange(
   { context, caller, params, body }: HandlerInput<Context, { channel: string }, undefined, PauseBody>,
   found: readonly LocalConsumer[],
@@ -193,7 +193,7 @@ async function consumerView(
   }
 }
 
-/** Known where a store is a broker that counts. */
+/** The depth is known only if the store is a broker that can count. */
 async function depthOf(
   stores: readonly NamedStore[],
   { channel, handler }: { readonly channel: string; readonly handler: string },

@@ -34,7 +34,7 @@ const REPLAYS_SHOWN = 20
 const AUDIT_SHOWN = 50
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** Rates are told for so many; those seen longer ago than an hour have none. */
+/** Only this many groups get a rate. Groups that were last seen more than an hour ago have the rate 0. */
 const MAX_RATED = 300
 
 type Context = Pick<
@@ -136,7 +136,7 @@ function touches({ id, selectedBy }: Replay, group: string, sample: readonly Dea
 
 function commonValues(letters: readonly DeadLetter[], masks: Masks): CommonValue[] {
   return commonValue.shape.field.options.flatMap(field => {
-    // Counted as they are shown: how often each value occurs tells nothing about what is masked then.
+    // Counts masked values, so that frequencies disclose nothing about them.
     const values = letters.flatMap(letter => {
       const value = fieldOf(letter, field)
       return value === undefined ? [] : [masksOfEvent(letter.event, masks).maskText(value)]
@@ -155,7 +155,7 @@ function fieldOf(letter: DeadLetter, field: CommonValue['field']): string | unde
   return field === 'reason' ? letter.cycle.reason : letter[field]
 }
 
-/** Where a group stands: greater ranks come first, number by number; then the lesser text. */
+/** The sort key of a group: higher ranks first, compared number by number; then the smaller tie text. */
 type SortPosition = readonly [rank: readonly number[], tie: string]
 
 interface GroupOrder {
@@ -164,7 +164,7 @@ interface GroupOrder {
   readonly cursor: string | undefined
 }
 
-/** Groups of all stores in one order; the cursor names the place in it, so that it holds while groups come and go. */
+/** One page of the groups of all stores. The cursor is a sort key, so it stays valid while groups come and go. */
 export async function pageOfGroups(
   context: Pick<Context, 'statsCache' | 'groupTexts' | 'clock'>,
   found: readonly (NamedStore & { readonly value: readonly Group[] })[],

@@ -50,7 +50,7 @@ export const healthRoutes = [
       const report = healthReport(channels, dlqSize, context.degradedAt)
       return {
         ...report,
-        // Without them nobody knows how many letters there are, and the next one has nowhere to go.
+        // While a store or broker is down, the number of letters is unknown and new letters may not be saved.
         status: report.status === 'UP' && down.length + queues.down.length > 0 ? 'DEGRADED' : report.status,
         ...(down.length === 0 ? {} : { storesDown: [...down] }),
         ...(queues.down.length === 0 ? {} : { brokersDown: [...queues.down] }),
@@ -58,9 +58,9 @@ export const healthRoutes = [
           ...rest,
           lastProcessedAt: isoOr(lastProcessedAt),
           paused: [...paused],
-          // Not the error's text: it may quote a payload, and anybody may ask here.
+          // The error text stays out: it may quote a payload, and this route needs no token.
           userFunctionFailures: userFunctions.failures,
-          // Not the problem in words either: it names servers and queues.
+          // The problem text stays out too: it names servers and queues.
           ...(stalls === undefined ? {} : { stalled: stalls.map(({ place }) => place) }),
         })),
       }

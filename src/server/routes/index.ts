@@ -12,7 +12,7 @@ import { purgeRoutes } from './purge.ts'
 import { replayChangeRoutes } from './replay-changes.ts'
 import { replayRoutes } from './replays.ts'
 
-/** Makes the OpenAPI document of all routes. */
+/** Provides the OpenAPI document of all routes. */
 interface OpenApiSource {
   document(): Readonly<Record<string, unknown>> & { readonly openapi: string }
 }
@@ -26,7 +26,7 @@ const openApiRoute = routeFor<OpenApiSource>()({
   handle: ({ context }) => ({ ...context.document() }),
 })
 
-/** Every route there is. Of two that fit a path, the earlier is taken. */
+/** All routes. If two match a path, the first one handles the request. */
 export const ROUTES: readonly Route<ServerContext & OpenApiSource>[] = [
   ...healthRoutes,
   openApiRoute,

@@ -1,6 +1,6 @@
 import { decodeCursor, encodeCursor, type Listing } from '../../adapter-kit/query/cursor.ts'
 
-/** A place in a listing over several stores, which no text of one store can name. */
+/** A position in a listing over several stores. The cursor of one store cannot express it. */
 export function writeJsonCursor(listing: Listing, position: unknown): string {
   return encodeCursor(listing, Buffer.from(JSON.stringify(position)).toString('base64url'))
 }

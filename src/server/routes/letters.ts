@@ -41,7 +41,7 @@ import { letterDetailView, letterSummary } from '../views/letter.ts'
 const LETTERS = `${API}/dead-letters`
 const AUDIT_SHOWN = 50
 export const oneId = z.strictObject({ id })
-/** With several stores: where to look, for an id that more than one has. */
+/** Selects a store, for an ID that several stores have. */
 export const whichStore = z.strictObject({ store: storeName.optional() })
 
 type Context = Pick<
@@ -70,8 +70,8 @@ export const letterRoutes = [
         const last = page.cursor === undefined ? undefined : page.letters.at(-1)
         return { letters: page.letters, lookedUntil: last && placeOf(last) }
       }, store)
-      // Every store has the same order, so one place in it is where to go on in all of them. Letters behind the place that
-      // a store was looked at until may have others before them.
+      // All stores sort letters the same way, so one position continues the listing in all of them. Letters after the
+      // smallest position that a store was read up to wait for the next page: a store may have unread letters before them.
       const [until] = found.flatMap(({ value }) => value.lookedUntil ?? []).sort(comparePlaces)
       const merged = found
         .flatMap(({ name, value }) => value.letters.map(letter => ({ name, letter })))
@@ -160,7 +160,7 @@ export const letterRoutes = [
   ),
 ]
 
-/** A search that looks at what is masked leaves a trace. */
+/** Records a search of unmasked text in the audit log. */
 export async function auditSearch(
   { searches }: Pick<Context, 'searches'>,
   caller: Caller,
@@ -189,7 +189,7 @@ async function destinationOf(context: Context, named: NamedStore, letter: DeadLe
   }
 }
 
-/** A decision about one letter, by a person who says why. */
+/** A route that changes the state of one letter, with a reason. */
 function decisionRoute(
   verb: 'discard' | 'reopen',
   about: string,

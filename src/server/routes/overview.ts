@@ -102,7 +102,7 @@ export const overviewRoutes = [
     answer: changeEvent,
     media: 'text/event-stream',
     handle: ({ context, caller, request }) =>
-      // Hono asks the same of HEAD and drops the body: no stream is opened for that.
+      // Hono calls the handler for HEAD too and drops the body. A HEAD must not open a stream.
       request.method === 'HEAD'
         ? new Response(null, { headers: { 'content-type': 'text/event-stream' } })
         : context.changeStream.open(caller.name, request.headers.has('last-event-id')),

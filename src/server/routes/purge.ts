@@ -27,7 +27,7 @@ type Context = Pick<ServerContext, 'stores' | 'searches' | 'clock' | 'announce'>
 
 const route = routeFor<Context>()
 const PURGE = `${API}/dead-letters/purge`
-/** More would keep a request waiting for minutes. */
+/** A larger purge would keep a request waiting for minutes. */
 const MAX_PURGED = 100_000
 const PREVIEW_AGAIN = `Nothing was deleted. Preview the purge again with POST ${PURGE}/preview.`
 
@@ -111,7 +111,7 @@ async function freezeAll(
 ): Promise<readonly StorePurge[]> {
   const request: PurgeRequest = { filter: toLetterFilter(body.filter), isExpiredOnly: false, at }
   const { found, faults } = await context.stores.each(async named => {
-    // A purge is in the audit with its search; a preview is not, and its count tells of masked text.
+    // The audit log has the search of a purge. A preview has no entry of its own, but its count discloses masked text.
     if (expectedCount === undefined) await auditSearch(context, caller, named, request.filter)
     return named.store.deadLetters.stats(failedUntil(request))
   }, body.store)

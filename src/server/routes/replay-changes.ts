@@ -118,7 +118,7 @@ function controlRoute(
   })
 }
 
-/** Whether a test holds says what is there: without the right to reveal, nobody is told that of what may be masked. */
+/** A `test` discloses whether a value is present, so a caller who may not reveal payloads must not use it. */
 function requireNoMaskedTest({ searches }: Context, caller: Caller, patch: PlanBody['patch']): void {
   if (searches.mayReveal(caller) || !patch?.some(({ op }) => op === 'test')) return
   throw new ProblemError(
@@ -127,7 +127,7 @@ function requireNoMaskedTest({ searches }: Context, caller: Caller, patch: PlanB
   )
 }
 
-/** A plan with tests tells of each letter whether they hold, so it is audited like a look at the payload. */
+/** A plan with a `test` discloses payload values, so the audit log records it like a reveal. */
 async function auditTests(
   { masks, clock }: Context,
   caller: Caller,
@@ -141,7 +141,7 @@ async function auditTests(
   await store.audit.append({ at: clock.now(), by: caller.name, action: 'payload.test', target, detail })
 }
 
-/** The letters that are meant: what a plan is asked for with, and a few of them. */
+/** Resolves the selection to one store, and reads a few of its letters. */
 async function select(
   context: Context,
   { ids, filter, store }: Selection,
@@ -185,10 +185,10 @@ async function sampleOf(
   const shown = { letterId: letter.id, store: named.name, before: payloadView(payload, masks) }
   try {
     const after = patch === undefined ? shown.before : patchedView(payload, patch, masks)
-    // Where it does not fit, this says which operation it is.
+    // Throws an error that names the operation that does not fit.
     payloadOf(letter, { patch })
     const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
-    // What is wrong with the payload, also where nothing can send it.
+    // Without a route, the gates check the payload even if this server cannot send the letter.
     const environment = { ...context.environmentOf(named), routeOf: undefined }
     const { decision, why } = await judge(letter, asked, environment, context.clock.now())
     return {
@@ -201,7 +201,7 @@ async function sampleOf(
   }
 }
 
-/** The store to plan in: the one that is named, or the only one there is. */
+/** The store to plan in: the named one, or the only one. */
 function onlyStore({ stores }: Context, name: string | undefined) {
   const chosen = stores.chosen(name)
   const [only] = chosen

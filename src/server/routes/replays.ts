@@ -117,25 +117,25 @@ export function findReplay({ stores }: Pick<ReplayContext, 'stores'>, id: string
   return stores.find('replay', id, ({ store }) => store.replays.get(id))
 }
 
-/** Says why the gates decided as they did about an item, as it may be shown. */
+/** Returns a function that masks the reason of a gate for an item. */
 function createReasonMasker(
   { masks }: Pick<ReplayContext, 'masks'>,
   { store }: Pick<NamedStore, 'store'>,
   { patch }: Replay,
 ) {
   return async ({ why, decision, letterId }: ReplayItem): Promise<string | undefined> => {
-    // Only a schema speaks of what is in the payload.
+    // Only schema errors quote payload values.
     if (why === undefined || decision !== 'skip_schema') return why && masks.maskText(why)
     const letter = await store.deadLetters.get(letterId)
-    // Without the letter nobody knows what of it is masked.
+    // Without the letter it is unknown which values are masked.
     if (letter === undefined && masks.hidesNothing !== true) return MASK
     return masksOfResend(letter, patch, masks).maskText(why)
   }
 }
 
 /**
- * The reasons given most, as they may be shown. What one letter hides does for all of which the same is said: it was
- * said of each of them.
+ * The most frequent reasons, masked. Letters with the same reason text share the masks of the first letter, because the
+ * text is the same.
  */
 async function mostFrequentReasons(
   items: readonly ReplayItem[],
@@ -154,7 +154,7 @@ async function mostFrequentReasons(
   return [...counts].map(([why, count]) => ({ why, count }))
 }
 
-/** A replay whole, as the one who asks sees it. */
+/** The full view of a replay for this caller. */
 export async function replayView(
   context: ReplayContext,
   caller: Caller,
@@ -191,13 +191,13 @@ export async function replayView(
   }
 }
 
-/** The searched text may be a masked value, and the count would reveal that it exists. */
+/** The search text may be a masked value, and the count would disclose that it occurs. */
 function withoutSearch(selectedBy: Replay['selectedBy']): Replay['selectedBy'] {
   const { filter } = selectedBy
   return filter?.search === undefined ? selectedBy : { ...selectedBy, filter: { ...filter, search: MASK } }
 }
 
-/** Whether the one who asks may do it now, and if not, why. */
+/** Whether the caller may run the action now, and if not, why. */
 export function replayPermission(
   context: ReplayContext,
   caller: Caller,
@@ -229,7 +229,7 @@ export function replayPermission(
   return permission
 }
 
-/** Letters of the replay itself that failed again are not new arrivals. */
+/** Counts letters that match the filter and failed after the plan, without those that the replay itself sent. */
 async function arrivedSincePlan(
   { store }: NamedStore,
   { selectedBy: { filter }, createdAt }: Replay,

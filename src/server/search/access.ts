@@ -4,15 +4,15 @@ import type { Caller } from '../auth/authenticator.ts'
 import type { Permissions } from '../auth/permissions.ts'
 import type { NamedStore } from '../stores/federation.ts'
 
-/** A console asks again with every change; the same search of the same person is written down once in so long. */
+/** A console repeats its search after every change. The audit log records a repeated search once in this time. */
 const AUDIT_EVERY_MS = 10 * 60_000
 const MAX_REMEMBERED = 1_000
 
 type SearchAction = 'letters.search' | 'groups.search'
 
 /**
- * Who may search what is masked: who may reveal it. Everyone else searches what they are shown, because a search tells
- * whether a text is there, and with that, character by character, what is there.
+ * Decides who may search masked text: only callers who may reveal it. All others search the masked form, because a search
+ * discloses whether a text occurs, and so could disclose a masked value character by character.
  */
 export class SearchAccess {
   readonly #masks: Masks
@@ -26,12 +26,12 @@ export class SearchAccess {
     this.#clock = clock
   }
 
-  /** Whether the caller may know of what is masked. */
+  /** Whether the caller may see masked values. */
   mayReveal(caller: Caller): boolean {
     return this.#masks.hidesNothing === true || this.#permissions.of(caller, 'letter.reveal').allowed
   }
 
-  /** Is in the audit before it is answered, like a look at a payload. Nothing is audited where nothing is masked. */
+  /** Records the search before the answer, like a reveal. Without masks there is nothing to record. */
   async audit(
     { name, store }: NamedStore,
     caller: Caller,

@@ -6,11 +6,11 @@ import type { NamedStore } from '../stores/federation.ts'
 import { TtlCache } from '../stores/ttl-cache.ts'
 
 const CACHE_MS = 60_000
-/** Those seen last; more are not looked through for a text that is masked. */
+/** A masked search reads only the groups that were seen last. */
 const MAX_SEARCHED = 1_000
 const AT_ONCE = 50
 
-/** The texts of groups as they may be shown. Each costs a look at a letter, so they are kept until the next letter. */
+/** The masked texts of groups. Masking reads a letter of the group, so the result is cached until the next letter. */
 export class MaskedGroupTexts {
   readonly #masks: Masks
   readonly #cache: TtlCache
@@ -27,7 +27,7 @@ export class MaskedGroupTexts {
     )
   }
 
-  /** Those of the groups whose texts, as they are shown, have what is searched. */
+  /** The groups whose masked texts contain the search text. */
   async search(named: NamedStore, groups: readonly Group[], search: string): Promise<readonly Group[]> {
     const wanted = search.toLowerCase()
     const found: Group[] = []

@@ -11,14 +11,14 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import { countLetters } from '../stores/search-stats.ts'
 
-/** So many letters one request looks at, whatever it finds; then it answers where to go on. */
+/** One request reads at most this many letters, whatever it finds, and then returns a cursor. */
 const MAX_READ = 2_000
 const READ_AT_ONCE = 200
 
-/** Letters that were found, and how far was looked. */
+/** The letters found, and the position up to which the search has read. */
 interface MaskedPage {
   readonly letters: readonly DeadLetter[]
-  /** The last letter that was looked at; undefined when there are no more. */
+  /** The last letter that was read; undefined at the end of the listing. */
   readonly lookedUntil: LetterPlace | undefined
 }
 
@@ -28,8 +28,8 @@ interface Search {
 }
 
 /**
- * The letters whose masked text has what is searched. The store's own search is not used: which letters it finds, and
- * how long that takes, depends on what is masked. What is looked at here depends on nothing but what is shown.
+ * Lists the letters whose masked text contains the search text. It does not use the search of the store, because the
+ * results and the duration of that search depend on masked values. This search depends only on what the caller may see.
  */
 export async function listMasked(
   store: Pick<DeadLetterStore, 'list'>,
@@ -58,7 +58,7 @@ export async function listMasked(
   return { letters, lookedUntil: place }
 }
 
-/** The figures of those letters, as far as one request looks. */
+/** The counts of those letters, within the limit of one request. */
 export async function statsMasked(
   store: Pick<DeadLetterStore, 'list'>,
   search: Search,
@@ -70,7 +70,7 @@ export async function statsMasked(
   return countLetters(letters, lookedUntil === undefined)
 }
 
-/** What a search looks through (adapter-kit/query/letter-query), each as it is shown. */
+/** Whether one of the searched fields (adapter-kit/query/letter-query), in masked form, contains the text. */
 function tellsMasked({ event, cycle: { failure } }: DeadLetter, lowerCased: string, masks: Masks): boolean {
   const own = masksOfEvent(event, masks)
   const texts = [failure?.name, failure?.message, failure?.code, event.key]

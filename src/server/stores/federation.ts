@@ -5,7 +5,7 @@ import type { Store } from '../../ports/store.ts'
 import { notFound, ProblemError } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
 
-/** A store that does not answer for so long counts as down. */
+/** A store that does not answer within this time counts as down. */
 const TIMEOUT_MS = 5_000
 
 export interface NamedStore {
@@ -13,13 +13,16 @@ export interface NamedStore {
   readonly store: Store
 }
 
-/** What the stores said, and which of them did not say anything. */
+/** The answers of the stores that answered, and the faults of the others. */
 export interface StoreAnswers<T> {
   readonly found: readonly (NamedStore & { readonly value: T })[]
   readonly faults: readonly StoreFault[]
 }
 
-/** Several stores as one: everyone is asked, and one that is down does not keep the others from answering. */
+/**
+ * Queries several stores as one. A store that is down becomes a fault in the answer, so that an outage of one store does
+ * not hide the letters of the others.
+ */
 export class Federation {
   readonly all: readonly NamedStore[]
   readonly #clock: Clock
@@ -29,7 +32,7 @@ export class Federation {
     this.#clock = clock
   }
 
-  /** All, or the one that is named. */
+  /** All stores, or the one with this name. */
   chosen(name?: string): readonly NamedStore[] {
     if (name === undefined) return this.all
     const chosen = this.all.filter(each => each.name === name)
@@ -38,7 +41,7 @@ export class Federation {
     throw new ProblemError('not-found', `Unknown store ${JSON.stringify(name)}. Use one of: ${names}.`)
   }
 
-  /** Rejects only when nobody answers. */
+  /** Rejects only when no store answers. */
   async each<T>(ask: (named: NamedStore) => Promise<T>, name?: string): Promise<StoreAnswers<T>> {
     const asked = this.chosen(name)
     const results = await Promise.all(asked.map(named => this.#ask(named, ask)))
@@ -48,7 +51,7 @@ export class Federation {
     throw new ProblemError('unavailable', faults.map(each => `${each.store}: ${each.problem}`).join('; '))
   }
 
-  /** The first that has it. Whether a store that is down has it, nobody knows. */
+  /** The first store that has it. While a store is down, a missing ID is `unavailable` and not `not-found`. */
   async find<T>(
     what: string,
     id: string,
@@ -75,14 +78,14 @@ export class Federation {
         return { store: named.name, problem: `no answer within ${TIMEOUT_MS / 1_000} s` }
       return { ...named, value: await asking }
     } catch (error) {
-      // An invalid request is not the store's fault.
+      // A wrong request is not a fault of the store.
       if (error instanceof OptionsError || error instanceof ProblemError) throw error
       return { store: named.name, problem: withoutCredentials((error as Error).message) }
     }
   }
 }
 
-/** For an answer: the faults, if there are any. */
+/** The field `faults` of an answer, or nothing when every store answered. */
 export function withFaults(faults: readonly StoreFault[]): { faults?: StoreFault[] } {
   return faults.length === 0 ? {} : { faults: [...faults] }
 }

@@ -6,21 +6,21 @@ import { SingleFlight } from './single-flight.ts'
 
 const PROBE_EVERY_MS = 1_000
 
-/** What a probe says of the stores. It names a store that is down and says nothing else of it: anyone may ask. */
+/** The result for the stores. It names a store that is down and no details, because callers need no token. */
 interface StoreCheck {
   readonly stats: readonly LetterStats[]
   readonly down: readonly string[]
 }
 
-/** The letters in stores and the messages in dead-letter queues, both of one moment. */
+/** The letters in stores and the messages in dead-letter queues, counted at the same moment. */
 interface LetterCheck {
   readonly stores: StoreCheck
   readonly queues: DeadLetterDepths
 }
 
 /**
- * Answers health probes without a token. For any number of probes, stores and brokers never get two requests at the
- * same time, and each kind of probe asks them at most once a second.
+ * Runs the health checks of the server. They need no token, so anyone may call them often: the stores and brokers are
+ * never queried twice at once, and each kind of check queries them at most once a second.
  */
 export class HealthCheck {
   readonly #stores: SingleFlight<StoreCheck>
@@ -35,7 +35,7 @@ export class HealthCheck {
     })
   }
 
-  /** Whether the stores answer. It waits for no broker. */
+  /** Checks whether the stores answer. It does not wait for brokers. */
   checkStores(): Promise<StoreCheck> {
     return this.#stores.get()
   }

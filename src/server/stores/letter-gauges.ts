@@ -7,11 +7,11 @@ import type { LocalConsumers } from './local-consumers.ts'
 import { oldestOf, waitingStats } from './search-stats.ts'
 import { TtlCache } from './ttl-cache.ts'
 
-/** Scrapes come often, and from several sides; stores are asked no more often than this. */
+/** Several Prometheus servers may scrape at once. The stores are queried at most this often. */
 const SIZES_CACHE_MS = 15_000
-/** Each channel costs a query. An age is still right, because the cache holds the time and not the age. */
+/** Each channel costs a query. An age stays exact, because the cache holds the time and not the age. */
 const TIMES_CACHE_MS = 60_000
-/** Those with most letters. The others are told as one. */
+/** The channels with the most letters have their own series. The others share one. */
 const MAX_CHANNELS = 50
 const SECOND_MS = 1_000
 
@@ -20,7 +20,7 @@ interface ChannelSize {
   readonly size: number
 }
 
-/** How many letters wait in each channel, over all stores that answer, and how old the oldest of them is. */
+/** Reads the gauges of waiting letters: number and age of the oldest per channel, over all stores that answer. */
 export class LetterGauges {
   readonly #stores: Federation
   readonly #consumers: LocalConsumers
@@ -39,8 +39,7 @@ export class LetterGauges {
     const { shown, others, oldestAt, silent } = await this.#sizes()
     const times = await this.#times(shown, silent)
     const ages = [...times].map(([channel, at]) => this.#age(channel, at))
-    // The channel of the oldest letter is unknown; if the letter is older than those of all listed channels, it is in
-    // another one.
+    // If the oldest letter is older than those of all shown channels, it is in one of the other channels.
     const isElsewhere = oldestAt !== undefined && [...times.values()].every(at => at > oldestAt)
     return [
       ...shown.map(({ channel, size }) => sizeOf(channel, size)),
@@ -55,7 +54,7 @@ export class LetterGauges {
       const { found, faults } = await this.#stores.each(({ store }) => waitingStats(store.deadLetters))
       const stats = found.flatMap(({ value }) => value)
       const sizes = addSizes(stats)
-      // A channel that is consumed here has a series before its first letter, and after its last.
+      // A channel with a consumer here has a series even without letters, so that alerts on it can resolve.
       for (const { health } of this.#consumers.all())
         if (!sizes.has(health.channel)) sizes.set(health.channel, 0)
       const sorted = Array.from(sizes, ([channel, size]): ChannelSize => ({ channel, size })).sort(
@@ -67,7 +66,7 @@ export class LetterGauges {
     })
   }
 
-  /** When the oldest of each channel last failed; those that have none are left out. */
+  /** The last failure of the oldest letter per channel. Channels without letters are omitted. */
   async #times(
     shown: readonly ChannelSize[],
     silent: ReadonlySet<string>,
@@ -81,7 +80,7 @@ export class LetterGauges {
     return new Map(times.flatMap(([channel, at]) => (at === undefined ? [] : [[channel, at] as const])))
   }
 
-  /** A store that was silent just now is not waited for once more: a scrape has no time for that. */
+  /** Skips stores that just timed out: a scrape cannot wait for a second timeout. */
   #timeOf(channel: string, silent: ReadonlySet<string>): Promise<number | undefined> {
     return this.#cache.get(`oldest ${channel}`, TIMES_CACHE_MS, async () => {
       const { found } = await this.#stores.each(async ({ name, store }) =>

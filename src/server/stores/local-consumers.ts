@@ -8,7 +8,7 @@ export interface LocalConsumer {
   readonly health: ConsumerHealth
 }
 
-/** The consumers that run in this process: the only ones that a server can steer. */
+/** The consumers of this process. The server can control only these. */
 export class LocalConsumers {
   readonly #consumers: readonly Consumer[]
   readonly #clock: Clock
@@ -28,7 +28,7 @@ export class LocalConsumers {
     )
   }
 
-  /** The same, and a problem when there is none. */
+  /** Like `of`, but throws a problem when no consumer matches. */
   require(channel: string, handler?: string): readonly LocalConsumer[] {
     const found = this.of(channel, handler)
     if (found.length > 0) return found
@@ -39,14 +39,14 @@ export class LocalConsumers {
     )
   }
 
-  /** Those of them that have a breaker, and a problem when none has: forcing nothing would look like success. */
+  /** The consumers with a breaker. Throws when none has one, because forcing no breaker would look like success. */
   requireBreaker(channel: string, handler: string): readonly LocalConsumer[] {
     const found = this.require(channel, handler).filter(({ consumer }) => consumer.breaker !== undefined)
     if (found.length > 0) return found
     throw new ProblemError('conflict', `The breaker of ${handler} is off. Pause channel ${channel} instead.`)
   }
 
-  /** Why events sent to a channel would not be handled now. A breaker that would admit a probe does not count. */
+  /** Why the consumers of a channel would not handle an event now. A breaker that admits a probe is not a fault. */
   downstreamFault(channel: string): string | undefined {
     const now = this.#clock.now()
     for (const { consumer, health } of this.of(channel)) {

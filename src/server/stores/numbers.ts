@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000
 const MINUTES_SHOWN = 60
 const MAX_RUNNING = 50
 
-/** What the small numbers are made of. */
+/** The sources of the overview numbers. */
 export interface NumberSources {
   readonly stores: Federation
   readonly consumers: LocalConsumers
@@ -31,7 +31,7 @@ interface StoreNumbers {
   readonly expiring: number | undefined
 }
 
-/** The small numbers of the overview, over all stores that answer. */
+/** Reads the numbers of the overview from all stores that answer. */
 export function gatherNumbers(sources: NumberSources): Promise<StoreAnswers<StoreNumbers>> {
   const { stores, statsCache, retention, clock } = sources
   const { expireUndecidedAfterMs } = retention

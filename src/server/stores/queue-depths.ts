@@ -4,19 +4,19 @@ import type { Collector } from '../../ports/collector.ts'
 import type { LocalConsumers } from './local-consumers.ts'
 import { TtlCache } from './ttl-cache.ts'
 
-/** The snapshots of several stores are taken one after the other, and share an answer. */
+/** The server takes the snapshots of several stores one after the other. The cache lets them share one answer. */
 const CACHE_MS = 2_000
-/** Who does not answer for so long counts as down. */
+/** A broker that does not answer within this time counts as down. */
 const TIMEOUT_MS = 3_000
 
-/** A queue of dead letters, and the channel it is of: where no consumer here tells that, it stands under its own name. */
+/** A dead-letter queue and its channel. The channel is the queue name if no consumer of this process knows better. */
 export interface DeadLetterQueueDepth extends QueueDepth {
   readonly broker: string
   readonly channel: string
 }
 
 export interface DeadLetterDepths {
-  /** Messages in dead-letter queues that no store has letters of yet. */
+  /** Messages in dead-letter queues that are not letters in a store yet. */
   readonly total: number
   readonly queues: readonly DeadLetterQueueDepth[]
   /** The brokers that did not answer. */
@@ -25,13 +25,13 @@ export interface DeadLetterDepths {
 
 interface BrokerAnswer {
   readonly broker: string
-  /** Undefined: the caller knows only the queue. */
+  /** Undefined when the source knows only the queue, as a collector does. */
   readonly channel: string | undefined
-  /** Undefined: no answer. */
+  /** Undefined when the broker did not answer. */
   readonly queues: readonly QueueDepth[] | undefined
 }
 
-/** How much lies in the dead-letter queues of brokers: those of the consumers here, and those that are collected. */
+/** Counts the messages in dead-letter queues: those of the consumers of this process, and those of the collectors. */
 export class QueueDepths {
   readonly #consumers: LocalConsumers
   readonly #collectors: readonly Collector[]
@@ -45,12 +45,12 @@ export class QueueDepths {
     this.#cache = new TtlCache(clock)
   }
 
-  /** As of a moment ago. */
+  /** The depths of at most two seconds ago. */
   cached(): Promise<DeadLetterDepths> {
     return this.#cache.get('depths', CACHE_MS, () => this.read())
   }
 
-  /** As of now. It never rejects: a broker that does not answer in time is named in `down`. */
+  /** The depths of now. It never rejects: `down` names a broker that does not answer in time. */
   async read(): Promise<DeadLetterDepths> {
     const asked = [
       ...this.#collectors.map(each =>
@@ -63,7 +63,7 @@ export class QueueDepths {
         ),
     ]
     const answers = await Promise.all(asked)
-    // A queue that is collected and that a consumer here writes to is counted once.
+    // A collector and a consumer may know the same queue, which must count once.
     const depths = new Map<string, DeadLetterQueueDepth>()
     for (const { broker, channel, queues = [] } of answers)
       for (const { queue, depth } of queues)

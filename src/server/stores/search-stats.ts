@@ -2,14 +2,14 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 
-/** So many letters are looked through for a text to the last one. */
+/** Up to this many letters, a search is counted exactly. */
 const MAX_SEARCHED_EXACTLY = 50_000
-/** In more, so many are found, and then counting ends. */
+/** Beyond that, counting stops at this number. */
 const MAX_FOUND = 500
 
 /**
- * The figures of a filter. To find a text in a million letters and count them all takes seconds, in which nobody else
- * is answered; so where there are many it is told that there are many. A plan has the exact number.
+ * The counts of a filter. A text search over a million letters takes seconds and blocks other requests, so a search in
+ * many letters returns a lower bound (`atLeast`). A plan has the exact number.
  */
 export async function statsOf(
   letters: DeadLetterStore,
@@ -23,7 +23,7 @@ export async function statsOf(
   return countLetters(page.letters, page.cursor === undefined)
 }
 
-/** The figures of letters, newest first. `isAll`: there are no more of them. */
+/** The counts of these letters, newest first. `isAll` is true when no more letters match. */
 export function countLetters(
   letters: readonly DeadLetter[],
   isAll: boolean,
@@ -46,12 +46,12 @@ function countBy<K extends string>(names: readonly K[]): Record<K, number> {
   return Object.fromEntries(counts) as Record<K, number>
 }
 
-/** Those of letters that still wait for someone. */
+/** The states of letters that wait for a decision. */
 export const WAITING_STATES = LETTER_STATES.filter(
   state => state === 'dead' || state === 'quarantined' || state === 'parked',
 )
 
-/** What waits, in the order of WAITING_STATES. */
+/** The counts of waiting letters, in the order of WAITING_STATES. */
 export function waitingStats(
   letters: Pick<DeadLetterStore, 'stats'>,
   filter: Omit<LetterFilter, 'state'> = {},
@@ -63,7 +63,7 @@ export function countOf(stats: readonly LetterStats[]): number {
   return stats.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** When the letter that waits longest last failed. */
+/** The last failure of the letter that waits longest. */
 export function oldestOf(stats: readonly LetterStats[]): number | undefined {
   const times = stats.flatMap(({ oldestAt }) => oldestAt ?? [])
   return times.length === 0 ? undefined : Math.min(...times)

@@ -7,8 +7,8 @@ interface PendingAnswer<T> {
 }
 
 /**
- * One question that many ask: it is never asked twice at once, and an answer is shared for a short time. An answer that
- * takes longer than that is shared by all who wait for it, so the question itself has to bound how long that is.
+ * Shares one query between many callers. It never runs twice at once, and its result is reused for a short time. All
+ * callers wait for a running query, however long it takes, so the query itself needs a timeout.
  */
 export class SingleFlight<T> {
   readonly #clock: Clock
@@ -16,19 +16,19 @@ export class SingleFlight<T> {
   readonly #ask: () => Promise<T>
   #latest: PendingAnswer<T> | undefined
 
-  /** A failure of `ask` is shared like any other answer. */
+  /** Callers share a failure of `ask` like any other result. */
   constructor(clock: Clock, maxAgeMs: number, ask: () => Promise<T>) {
     this.#clock = clock
     this.#maxAgeMs = maxAgeMs
     this.#ask = ask
   }
 
-  /** An answer that was asked for at most `maxAgeMs` ago. */
+  /** The result of a query that began at most `maxAgeMs` ago. */
   get(): Promise<T> {
     return this.#answerSince(this.#clock.now() - this.#maxAgeMs + 1)
   }
 
-  /** An answer of this moment, for figures that have to fit others. One that is still awaited counts as such. */
+  /** A result of now, for counts that must fit other counts. The result of a running query counts as one. */
   getNow(): Promise<T> {
     return this.#answerSince(this.#clock.now())
   }
@@ -36,7 +36,7 @@ export class SingleFlight<T> {
   #answerSince(earliest: number): Promise<T> {
     const now = this.#clock.now()
     const latest = this.#latest
-    // A clock that was set back must not keep an answer for longer.
+    // A clock that was set back must not extend the life of a result.
     const isFresh = latest !== undefined && now >= latest.at && latest.at >= earliest
     if (latest !== undefined && (latest.isPending || isFresh)) return latest.answer
     const next: PendingAnswer<T> = { at: now, answer: this.#ask(), isPending: true }

@@ -10,15 +10,15 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const SPARKLINE_HOURS = 24
 const INFLOW_MINUTES = 120
-/** What lies behind hardly changes any more, and is the larger part to count. */
+/** Past hours rarely change and are the larger part to count, so their cache lives longer. */
 const PAST_CACHE_MS = MINUTE_MS
 const PRESENT_CACHE_MS = 2_000
 const GROUPS_CACHE_MS = 1_000
 const GROUP_PAGE = 1_000
-/** More causes than anyone looks through: the ones that were seen last. */
+/** A person does not look through more groups than this. The list has those that were seen last. */
 const MAX_GROUPS = 5_000
 
-/** What has to be counted over and over, asked of the stores once in a while. */
+/** Caches counts that many consoles request, so that the stores count once for all of them. */
 export class StatsCache {
   readonly #clock: Clock
   readonly #times: TtlCache
@@ -40,7 +40,7 @@ export class StatsCache {
     return this.#series(named, filter, { bucketMs: MINUTE_MS, past: INFLOW_MINUTES - 2, present: 2 })
   }
 
-  /** Ends with this minute, so that within it the same question is asked. */
+  /** The series ends with the current minute, so that all requests within a minute share one cache entry. */
   async #series(
     { name, store }: NamedStore,
     filter: LetterFilter,
@@ -62,7 +62,7 @@ export class StatsCache {
     return parts.flat()
   }
 
-  /** All groups that match, last seen first, as far as anyone would look. */
+  /** The groups that match, last seen first, up to MAX_GROUPS. */
   groups({ name, store }: NamedStore, query: GroupQuery = {}): Promise<readonly Group[]> {
     return this.#groups.get(`${name} ${JSON.stringify(query)}`, GROUPS_CACHE_MS, async () => {
       const groups: Group[] = []
@@ -76,7 +76,7 @@ export class StatsCache {
     })
   }
 
-  /** Someone changed something here and wants to see it. When letters failed is not changed by anyone. */
+  /** Drops cached groups after a change, so that the caller sees it. Failure times do not change, so series stay. */
   clear(): void {
     this.#groups.clear()
   }

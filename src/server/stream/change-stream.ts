@@ -4,21 +4,21 @@ import type { OverviewNumbers } from '../schema/overview.ts'
 import { type Topic, topic } from '../schema/stream.ts'
 import type { StreamLimiter } from './stream-limiter.ts'
 
-/** Changes are sent at most twice a second. */
+/** The stream sends at most two `change` events a second. */
 const CHANGE_EVERY_MS = 500
 const POLL_EVERY_MS = 1_000
 const HEARTBEAT_MS = 15_000
 const RETRY_MS = 2_000
 
-/** What the stream is told by: a text for each topic that is another one when something has changed. */
+/** The state that the stream compares. `marks` has a text per topic that differs after each change. */
 export interface StreamState {
   readonly numbers: OverviewNumbers
   readonly marks: Readonly<Record<Topic, string>>
 }
 
 /**
- * Tells consoles what to ask for again. As long as someone reads, the stores are looked at once a second, however many
- * read; what is changed through this server is told at once. Every message is written once and queued for each reader.
+ * Tells consoles what has changed. While at least one client reads, the server polls the stores once a second, however
+ * many clients there are; changes through this server are sent at once. A message is encoded once for all readers.
  */
 export class ChangeStream {
   readonly #clock: Clock
@@ -47,8 +47,8 @@ export class ChangeStream {
   }
 
   /**
-   * `isBack`: it read before and missed something, so everything may have changed. Refused when the caller, or all of
-   * them together, have as many streams open as they may.
+   * `isReconnect`: the client may have missed events, so it receives a change of all topics. Throws when the caller, or
+   * all callers together, have reached their limit of open streams.
    */
   open(caller: string, isReconnect: boolean): Response {
     const release = this.#limiter.acquire(caller)
@@ -67,7 +67,7 @@ export class ChangeStream {
       headers: {
         'content-type': 'text/event-stream',
         'cache-control': 'no-store',
-        // Proxies that gather answers before they pass them on are asked not to.
+        // This header asks nginx and others not to buffer the stream.
         'x-accel-buffering': 'no',
       },
     })
@@ -101,13 +101,13 @@ export class ChangeStream {
 
   async #poll(): Promise<void> {
     this.#isPolling = true
-    // A store that is down says nothing new; the next look may find it up again.
+    // The state of a store that is down is unknown. The next poll may succeed.
     const readState = await this.#readState().catch(() => undefined)
     if (readState !== undefined) this.#compare(readState)
     if (this.#clock.now() - this.#sentAt >= HEARTBEAT_MS) this.#send(this.#encoder.encode(': heartbeat\n\n'))
     this.#isPolling = this.#readers.size > 0 && !this.#isClosed
     if (this.#isPolling) this.#cancelPoll = this.#clock.schedule(POLL_EVERY_MS, () => void this.#poll())
-    // Who comes later starts afresh.
+    // The next reader starts without a previous state.
     else this.#lastState = undefined
   }
 
@@ -130,18 +130,15 @@ export class ChangeStream {
   }
 }
 
-/** A new timestamp alone is not a change. */
+/** The time of the poll alone is not a change. */
 function numbersText({ numbers }: StreamState): string {
   return JSON.stringify({ ...numbers, at: '' })
 }
 
-/** A reader that is this far behind is disconnected: it reconnects and loads the data again. */
+/** The server disconnects a reader that is this far behind. The client reconnects and loads everything again. */
 const MAX_BEHIND_BYTES = 64 * 1_024
 
-/**
- * One open stream. A message to it is queued or, if the client does not read, ends the stream: nobody waits for a
- * reader.
- */
+/** One open stream. A message is queued; if the client does not read, the stream ends. The server never waits for it. */
 class StreamReader {
   readonly stream: ReadableStream<Uint8Array>
   readonly #onEnd: (reader: StreamReader) => void

@@ -12,7 +12,7 @@ export const DEFAULT_STREAMS_PER_TOKEN = 20
 export const DEFAULT_STREAMS_TOTAL = 200
 const RETRY_AFTER_S = 10
 
-/** Bounds the streams that are open at once: each costs memory and a write for every change. */
+/** Limits the number of open streams, because each costs memory and a write for every change. */
 export class StreamLimiter {
   readonly #perToken: number
   readonly #total: number
@@ -24,7 +24,7 @@ export class StreamLimiter {
     this.#total = total
   }
 
-  /** Takes a place or refuses with 429. The function returned gives the place back; calling it twice is safe. */
+  /** Admits one more stream or throws a 429. The returned function releases it; calling it twice is safe. */
   acquire(caller: string): () => void {
     const own = this.#openByCaller.get(caller) ?? 0
     if (own >= this.#perToken) throw tooMany(`${caller} has ${own} open streams, the limit for one token.`)

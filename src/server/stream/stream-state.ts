@@ -5,13 +5,13 @@ import type { StreamState } from './change-stream.ts'
 
 const REPLAYS_WATCHED = 20
 
-/** What a look is taken at. */
+/** The sources of the state. */
 interface StreamStateSources extends NumberSources {
   readonly snapshotReader: SnapshotReader
   readonly demo: DemoControl | undefined
 }
 
-/** One look at everything, as cheap as it can be: figures that stores keep anyway. */
+/** Reads the state of everything. It runs every second, so it uses only numbers that the stores keep anyway. */
 export async function readStreamState(sources: StreamStateSources): Promise<StreamState> {
   const gathered = await gatherNumbers(sources)
   const replays = await sources.stores.each(async ({ store }) => {
@@ -26,7 +26,7 @@ export async function readStreamState(sources: StreamStateSources): Promise<Stre
     const { channel, handler, breakerState, paused, failureRate } = health
     return [channel, handler, breakerState, paused, Math.round(failureRate * 100)]
   })
-  // Also those that another server took.
+  // Another server may have taken the newest snapshot.
   const watches = await sources.snapshotReader.all()
   const snapshotAt = Math.max(0, ...watches.map(({ newestFirst: [{ at }] }) => at))
   const numbers = addNumbers(sources, gathered)

@@ -4,10 +4,10 @@ import type { AuditEntry } from '../../ports/audit.ts'
 import type { AuditEntry as EntryJson } from '../schema/audit.ts'
 import { iso, type Json } from '../schema/common.ts'
 
-/** The actions whose target is a filter. Only in theirs an earlier version may have written a search. */
+/** The actions whose target is a filter. Earlier versions may have written a search text into it. */
 const BY_FILTER = /^(letters\.(purge|export)|payload\.reveal)(\.|$)/
 
-/** What somebody searched for may be what others may not see: it is shown to those who may reveal it. */
+/** Hides the search text from callers who may not reveal payloads, because it may be a masked value. */
 export function auditView(
   store: string,
   { at, by, action, target, detail }: AuditEntry,

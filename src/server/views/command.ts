@@ -9,7 +9,7 @@ const MS: readonly (readonly [string, number])[] = [
   ['s', 1_000],
 ]
 
-/** The line that plans the same on the command line. */
+/** The command line that plans the same replay. */
 export function planCommand(
   replay: Replay,
   storeUrl: string,
@@ -18,7 +18,7 @@ export function planCommand(
   const { selectedBy, reason, stages, perSecond, halt, to, maxAgeMs, allowQuarantined, needsApproval } =
     replay
   const filter = Object.entries(fromLetterFilter(selectedBy.filter ?? {})).flatMap(([name, value]) => [
-    // On the command line `--reason` is why they are sent again.
+    // On the command line `--reason` is the reason for the replay.
     name === 'reason' ? '--letter-reason' : `--${name}`,
     String(value),
   ])
@@ -45,7 +45,7 @@ function duration(ms: number): string {
   return `${ms / size}${unit}`
 }
 
-/** For a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }

@@ -3,7 +3,7 @@ import type { LetterFilter } from '../../ports/dead-letters.ts'
 import { isoOr } from '../schema/common.ts'
 import type { LetterFilter as FilterJson } from '../schema/letters.ts'
 
-/** What was asked for, in the words of the store. Anything beside the filter is left out. */
+/** Converts a filter of the API to one of the store. Other fields are dropped. */
 export function toLetterFilter(asked: FilterJson): LetterFilter {
   const { channel, handler, type, reason, category, state, group, search, after, before } = asked
   const filter = {

@@ -3,7 +3,7 @@ import type { Group } from '../../ports/groups.ts'
 import { iso, isoOr } from '../schema/common.ts'
 import type { Group as GroupJson } from '../schema/groups.ts'
 
-/** The sparkline's last hour is the rate. `texts` are those of the group as they may be shown. */
+/** The last hour of the sparkline is the rate. `texts` are the masked texts of the group. */
 export function groupView(
   store: string,
   group: Group,
@@ -28,7 +28,7 @@ export function groupView(
     regressed,
     owner: triage.owner,
     link: triage.link,
-    // What muted it, or set it, is over once it is in another state by itself.
+    // A group that left the state `muted` by itself has no end of mute any more.
     mutedUntil: state === 'muted' ? isoOr(triage.mutedUntil) : undefined,
     setAt: isoOr(triage.setAt),
     setBy: triage.setBy,

@@ -50,7 +50,7 @@ export function letterSummary(store: string, letter: DeadLetter, masks: Masks): 
   }
 }
 
-/** Everything that the letter itself tells, masked. */
+/** All fields of the letter itself, masked. */
 export function letterDetailView(
   store: string,
   letter: DeadLetter,
@@ -72,7 +72,7 @@ export function letterDetailView(
   }
 }
 
-/** `own` are the masks for texts about the event: a key may be a value that is masked in the payload. */
+/** `own` are the masks for texts about the event, because a key may repeat a masked payload value. */
 function eventView({ event }: DeadLetter, masks: Masks, own: Masks): LetterEvent {
   const { id, type, channel, idempotencyKey, occurredAt, expiresAt } = event
   const masked = maskForDisplay(event, masks) as Readonly<Record<string, Json>>
@@ -99,7 +99,7 @@ function originView(origin: DeadLetter['origin'], masks: Masks): Record<string, 
   return Object.fromEntries(told)
 }
 
-/** Oldest first, the current one last. `masks` are those for texts about the letter's event. */
+/** Oldest cycle first, the current one last. `masks` are the masks for texts about the event. */
 function cyclesView(letter: DeadLetter, masks: Masks): CycleJson[] {
   return allCycles(letter).map(cycle => cycleView(cycle, masks))
 }

@@ -8,10 +8,10 @@ import { applyPatch } from '../../replay/json-patch.ts'
 import type { Json } from '../schema/common.ts'
 import { masksInto, masksOfPayload, stepsOf } from './payload-masks.ts'
 
-/** Stands for a value that is masked where it is, and is masked wherever a patch carries it. */
+/** Replaces a masked value before the patch runs, so that the value stays masked wherever the patch moves it. */
 const HIDDEN = `\0${MASK}`
 
-/** A patch asks whether a masked value is a certain one: to answer either way would be to show it. */
+/** A patch tests a masked value. Either answer would disclose the value. */
 class MaskedTestError extends Error {
   override readonly name = 'MaskedTestError'
 
@@ -22,14 +22,14 @@ class MaskedTestError extends Error {
   }
 }
 
-/** A payload as it may be shown. */
+/** The masked payload. */
 export function payloadView(payload: unknown, masks: Masks): Json {
   return (maskForDisplay({ payload }, masks) as { readonly payload: Json }).payload
 }
 
 /**
- * What a patch makes of a payload, as it may be shown. It is applied to the payload without what is masked, so that
- * nothing of that can come out of it, wherever it is moved or copied to. Undefined when the patch does not fit.
+ * The masked result of a patch. The patch runs on the payload without its masked values, so that it cannot move or copy
+ * them into view. Returns undefined when the patch does not fit.
  */
 export function patchedView(
   payload: unknown,
@@ -61,7 +61,7 @@ function withoutMasked(value: unknown, masks: Masks | undefined, depth = 0): unk
     : Object.fromEntries(Object.entries(value).map(([name, each]) => [name, inside(each, name)]))
 }
 
-/** The operation where nothing is known of the insides of what is hidden: there it changes nothing that is seen. */
+/** Adapts an operation to hidden values: inside a hidden value it has no visible effect. */
 function asSeen(document: JsonValue, operation: PatchOperation): readonly PatchOperation[] {
   const { op, path, from } = operation
   const isInside = (pointer: string) =>
@@ -72,7 +72,7 @@ function asSeen(document: JsonValue, operation: PatchOperation): readonly PatchO
   return isFromInside ? [{ op: 'add', path, value: HIDDEN }] : [operation]
 }
 
-/** What is at a place, hidden when anything on the way to it is; undefined when there is no such place. */
+/** The value at a pointer: hidden if a value on the path is hidden, undefined if the path does not exist. */
 function seenAt(document: JsonValue, pointer: string): unknown {
   let value: unknown = document
   for (const step of stepsOf(pointer)) {

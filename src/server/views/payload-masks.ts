@@ -10,7 +10,7 @@ import { startCursors, stepInto } from '../../core/dead-letter/mask-path.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { PatchOperation } from '../../ports/replays.ts'
 
-/** The masks as they are inside a property or entry; undefined where everything is masked. */
+/** The masks inside a property or array entry; undefined if all of it is masked. */
 export function masksInto(masks: Masks | undefined, step: string | number): Masks | undefined {
   if (masks === undefined || masks.isMaskedName(String(step))) return undefined
   const { open, arrived } = stepInto(startCursors(masks.paths), step)
@@ -21,7 +21,7 @@ export function masksOfPayload(masks: Masks): Masks | undefined {
   return masksInto(masks, 'payload')
 }
 
-/** The masks at a JSON Pointer into the payload. A number may be an entry as well as a name, so it counts as both. */
+/** The masks at a JSON Pointer into the payload. A number may be an index or a name, so it counts as both. */
 export function masksAt(masks: Masks, pointer: string): Masks | undefined {
   return stepsOf(pointer).reduce(
     (inside: Masks | undefined, step) => masksInto(inside, /^(\d+|-)$/.test(step) ? Number(step) : step),
@@ -34,7 +34,7 @@ export function stepsOf(pointer: string): readonly string[] {
   return steps.map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** What a patch writes to places that are masked. */
+/** The values that a patch writes to masked paths. */
 function hiddenInPatch(patch: readonly PatchOperation[] | undefined, masks: Masks): HiddenValues {
   return joinHidden(
     ...(patch ?? []).map(({ path, value }) => {
@@ -45,8 +45,8 @@ function hiddenInPatch(patch: readonly PatchOperation[] | undefined, masks: Mask
 }
 
 /**
- * The masks for what is said of a letter as it would be sent: a schema may say what it was given, and it was given what
- * is hidden in the letter or in the patch.
+ * The masks for texts about a letter that is about to be sent. A schema error may quote values that are masked in the
+ * letter or in the patch.
  */
 export function masksOfResend(
   letter: DeadLetter | undefined,

@@ -42,7 +42,7 @@ function recoveredShare({
   return ended === 0 ? undefined : recovered / ended
 }
 
-/** `why` as it may be shown. */
+/** `why` is the masked reason. */
 export function itemView(item: ReplayItem, why: string | undefined): ItemJson {
   const { position, letterId, decision, status, cycle, sentAt, endedAt } = item
   return {
@@ -57,7 +57,7 @@ export function itemView(item: ReplayItem, why: string | undefined): ItemJson {
   }
 }
 
-/** What a patch writes is a piece of a payload, and masked as it will be where it is written. */
+/** Masks the values of a patch like the payload paths that they are written to. */
 export function patchView({ patch }: Replay, masks: Masks): PatchOperation[] | undefined {
   return patch?.map(({ op, path, from, value }) => ({
     op,

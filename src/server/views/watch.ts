@@ -6,7 +6,7 @@ import type { ChannelAlert, ChannelWatch as ChannelWatchJson, TrendPoint } from 
 import type { ChannelWatch } from '../watch/snapshot-reader.ts'
 import { mergeSnapshots, type Point, sumSnapshots } from '../watch/sum-snapshots.ts'
 
-/** Of one channel, in every store that has it. */
+/** The view of one channel over all stores that have it. */
 export function watchView(
   watches: readonly ChannelWatch[],
   { trendOver, stableWithin }: WatchPolicy,

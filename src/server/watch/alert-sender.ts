@@ -4,13 +4,13 @@ import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { ChannelNotice, Notifier } from '../../ports/notifier.ts'
 import type { ChannelWatch } from './snapshot-reader.ts'
 
-/** Who takes longer to be told of something is told again with the next snapshot. */
+/** A notifier that takes longer is tried again with the next snapshot. */
 const TIMEOUT_MS = 30_000
 
 interface ReportedAlert {
   readonly channel: string
   readonly alert: Alert
-  /** By a server before this one. */
+  /** Whether a server before this one reported it. */
   readonly isFromEarlierServer: boolean
 }
 
@@ -24,8 +24,8 @@ interface SenderOptions {
 }
 
 /**
- * Tells people which alerts have begun and which are over. An alert that could not be sent is sent with the next
- * snapshot, with its state at that time.
+ * Notifies people when alerts begin and end. If a delivery fails, the sender repeats it with the next snapshot and the
+ * values of that time.
  */
 export class AlertSender {
   readonly #options: SenderOptions
@@ -38,12 +38,12 @@ export class AlertSender {
     this.#failures = new FailureReporter(options.onError)
   }
 
-  /** What was told before, by this server or another. */
+  /** Restores the alerts that this server or another one has reported before. */
   restore(watches: readonly ChannelWatch[]): void {
     this.#reported = firingAlerts(watches, true)
   }
 
-  /** Does not wait for people to be told. */
+  /** Starts the deliveries and does not wait for them. */
   report(watches: readonly ChannelWatch[], at: number): void {
     const now = firingAlerts(watches, false)
     for (const [key, alert] of now)
@@ -60,7 +60,7 @@ export class AlertSender {
     }
   }
 
-  /** Resolves when nothing is being handed on any more. */
+  /** Resolves when no delivery is running. */
   async flush(): Promise<void> {
     await Promise.all(this.#deliveries.values())
   }
@@ -121,7 +121,10 @@ function firingAlerts(
   )
 }
 
-/** Reports the first failure after a number of ignored ones, and the next one only after a success in between. */
+/**
+ * Reports a series of failures once: after `tolerated` failures in a row it reports one, and then none until a success.
+ * Without it, a store that is down for an hour would fill the log with the same line.
+ */
 export class FailureReporter {
   readonly #onError: (error: unknown) => void
   readonly #tolerated: number
@@ -132,7 +135,7 @@ export class FailureReporter {
     this.#tolerated = tolerated
   }
 
-  /** Whether it went well. */
+  /** Runs the work and returns whether it succeeded. */
   async of(work: () => Promise<void>): Promise<boolean> {
     try {
       await work()

@@ -6,13 +6,13 @@ import type { ChannelSnapshot, SnapshotQuery } from '../../ports/snapshots.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
 import { TtlCache } from '../stores/ttl-cache.ts'
 
-/** Another server may have taken newer ones. */
+/** The cache is short, because another server may have taken newer snapshots. */
 const CACHE_MS = 5_000
-/** How far back it is looked for the beginning of an alert: a day, with a snapshot each minute. */
+/** How far back the reader searches for the start of an alert: a day, with a snapshot each minute. */
 const MAX_LOOK_BACK = 1_500
 const MAX_PER_CHANNEL = 10_000
 
-/** How a channel stands in one store, by its last snapshots. */
+/** The state of a channel in one store, according to its latest snapshots. */
 export interface ChannelWatch {
   readonly store: string
   readonly channel: string
@@ -23,17 +23,17 @@ export interface ChannelWatch {
 
 interface AlertStart {
   readonly since: number
-  /** The newest snapshot that it was seen in. */
+  /** The newest snapshot in which the alert was firing. */
   readonly seenAt: number
 }
 
-/** Reads what was taken, by whichever server, and says what it means. */
+/** Reads the snapshots of all servers, and derives trends and alerts from them. */
 export class SnapshotReader {
   readonly policy: WatchPolicy
   readonly #stores: Federation
   readonly #clock: Clock
   readonly #cache: TtlCache
-  /** By store, what is known of the alerts that stand. */
+  /** The known start of each firing alert, by store. */
   readonly #alertStarts = new Map<string, ReadonlyMap<string, AlertStart>>()
 
   constructor(stores: Federation, policy: WatchPolicy, clock: Clock) {
@@ -47,19 +47,19 @@ export class SnapshotReader {
     return this.#cache.get(named.name, CACHE_MS, () => this.#readNow(named))
   }
 
-  /** Of every store that answers. */
+  /** The channels of every store that answers. */
   async all(): Promise<readonly ChannelWatch[]> {
     const gathered = await this.#stores.each(named => this.read(named)).catch(() => undefined)
     return gathered?.found.flatMap(({ value }) => value) ?? []
   }
 
-  /** Of one channel, oldest first. */
+  /** The snapshots of one channel, oldest first. */
   async history(named: NamedStore, channel: string, after: number): Promise<readonly ChannelSnapshot[]> {
     const found = await this.#list(named, { channel, after, perChannel: MAX_PER_CHANNEL })
     return found.toReversed()
   }
 
-  /** There are new ones. */
+  /** Drops the cache after new snapshots were taken. */
   clear(): void {
     this.#cache.clear()
   }
@@ -85,7 +85,7 @@ export class SnapshotReader {
     return watches
   }
 
-  /** Each with the time it began at, which may lie before the few snapshots that were read. */
+  /** Adds to each alert the time when it began, which may be before the few snapshots that were read. */
   async #alerts(
     named: NamedStore,
     newestFirst: ChannelWatch['newestFirst'],
@@ -99,7 +99,7 @@ export class SnapshotReader {
       const key = `${channel}\n${alertKey(alert)}`
       const before = known(key)
       let { since } = alert
-      // Groups that were seen within these snapshots have continued since.
+      // An alert that was known within these snapshots has been firing since then.
       if (alert.isOlder && before !== undefined && before.seenAt >= newestFirst.at(-1)!.at) {
         since = before.since
       } else if (alert.isOlder) {
@@ -118,8 +118,8 @@ export class SnapshotReader {
   }
 
   /**
-   * Snapshots of a clock that was set back since are left out, or they would be the newest until it has caught up. Those of
-   * another server may be a little ahead.
+   * Ignores snapshots from the future: after a clock was set back they would stay the newest until it catches up. The clock
+   * of another server may be slightly ahead.
    */
   async #list({ store }: NamedStore, query: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
     const before = this.#clock.now() + this.policy.everyMs
@@ -128,7 +128,7 @@ export class SnapshotReader {
   }
 }
 
-/** They come by channel, newest first. */
+/** The store returns snapshots by channel, newest first. */
 function byChannel(snapshots: readonly ChannelSnapshot[]): readonly ChannelWatch['newestFirst'][] {
   const channels: [ChannelSnapshot, ...ChannelSnapshot[]][] = []
   for (const snapshot of snapshots) {

@@ -5,9 +5,9 @@ import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dea
 import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
 import { oldestOf, WAITING_STATES, waitingStats } from '../stores/search-stats.ts'
 
-/** Beyond those with the most letters nobody looks, and each costs a few questions. */
+/** Only the channels with the most letters have snapshots, because each costs several queries. */
 const MAX_CHANNELS = 200
-/** Letters of one channel that are looked at, and of all together: what is read does not grow with the store. */
+/** The sample sizes per channel and in total are limited, so that the cost does not grow with the store. */
 const MAX_PER_CHANNEL = 1_000
 const MIN_PER_CHANNEL = 50
 const MAX_IN_TOTAL = 5_000
@@ -16,11 +16,11 @@ interface TakeOptions {
   readonly letters: DeadLetterStore
   /** Messages in dead-letter queues that are not letters yet, by channel. */
   readonly queues: ReadonlyMap<string, number>
-  /** Of these another snapshot is needed whatever waits there: they are not known to be empty, or an alert stands. */
+  /** Channels that need a snapshot even without letters: their last one was not empty, or an alert is firing. */
   readonly required: readonly string[]
   readonly ageMs: number
   readonly at: number
-  /** Ends it between two channels. */
+  /** Stops between two channels. */
   readonly signal: AbortSignal
 }
 
@@ -31,12 +31,12 @@ interface SelectedChannel {
   readonly queued: number
 }
 
-/** By channel; the mark is another one when letters came or went. */
+/** Samples by channel. The mark changes when letters arrive or leave. */
 type SampleCache = Map<string, { readonly mark: string; readonly sample: Sample }>
 
-/** Takes snapshots of a store, one channel after the other, so that it answers others meanwhile. */
+/** Takes snapshots of a store, one channel after the other, so that the store can serve other callers in between. */
 export class SnapshotTaker {
-  /** What was seen of a channel in which nothing has changed since is as good as a second look. */
+  /** Samples of the last round. A channel without changes reuses its sample. */
   #samples: SampleCache = new Map()
 
   async take(options: TakeOptions): Promise<readonly ChannelSnapshot[]> {
@@ -117,7 +117,7 @@ function countOf(byChannel: LetterStats['byChannel'], channel: string): number {
   return Object.hasOwn(byChannel, channel) ? byChannel[channel]! : 0
 }
 
-/** Mostly all or none are, and then it is known already. */
+/** Counts the letters over the age limit. It queries the store only if some, but not all, letters of a state are. */
 async function overAge(
   letters: DeadLetterStore,
   { channel, before }: { readonly channel: string; readonly before: number },
@@ -148,7 +148,7 @@ interface StateCount {
   readonly count: number
 }
 
-/** Looks at the newest of those that wait in a channel, about so many, of each state its share. */
+/** Samples about `most` of the newest waiting letters of a channel, each state in proportion. */
 async function takeSample(
   letters: DeadLetterStore,
   channel: string,
@@ -164,7 +164,7 @@ async function takeSample(
   return sampleOf(found)
 }
 
-/** Page by page, so that reading them does not delay other requests. */
+/** Reads page by page, so that other queries are served in between. */
 async function newest(
   letters: DeadLetterStore,
   filter: LetterFilter,
@@ -190,13 +190,13 @@ function sampleOf(letters: readonly DeadLetter[]): Sample {
   }
 }
 
-/** Over all lives of the event that are known: a replay that failed was another try. */
+/** Retries over all known cycles: each attempt of a failed replay counts as a retry. */
 function retriesOf({ cycle, endedCycles }: DeadLetter): number {
   const attempts = endedCycles.reduce((sum, ended) => sum + ended.attemptCount, cycle.attemptCount)
   return Math.max(0, attempts - 1)
 }
 
-/** By the groups that the letters belong to; one that no attempt was made of is named by its reason. */
+/** Counts the letters by group. A letter without an attempt is named by its reason. */
 function errorsOf(letters: readonly DeadLetter[]): readonly ErrorShare[] {
   const errors = new Map<string, ErrorShare>()
   for (const letter of letters) {

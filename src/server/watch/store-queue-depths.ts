@@ -3,9 +3,9 @@ import type { DeadLetterQueueDepth, QueueDepths } from '../stores/queue-depths.t
 import type { CollectorAssignment } from '../work/collecting.ts'
 
 /**
- * Messages in dead-letter queues by channel, for the store that they come to: the one they are collected into, else the
- * first. So each is counted once, however many stores there are. While a broker does not answer, what it said last holds:
- * that nobody can count its messages does not mean that there are none.
+ * The messages in dead-letter queues by channel, assigned to one store: the store of their collector, else the first
+ * store. Each message therefore counts once. While a broker does not answer, its last depths stay in use, because an
+ * outage must not look like an empty queue.
  */
 export class StoreQueueDepths {
   readonly #depths: QueueDepths

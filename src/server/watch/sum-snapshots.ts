@@ -3,8 +3,8 @@ import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
 export type Point = Pick<ChannelSnapshot, 'at' | 'depth' | 'overAge' | 'averageRetries' | 'oldestAt'>
 
 /**
- * Several stores as one: at every moment one of them was looked at, what the last look at each had found. It begins where
- * all of them are known, because a store that comes in later would look like a rise.
+ * Adds the snapshots of several stores. At each time of a snapshot it adds the latest snapshot of each store. The series
+ * begins when all stores have a snapshot, because a store that joins later would look like a rise.
  */
 export function sumSnapshots(stores: readonly (readonly ChannelSnapshot[])[]): readonly Point[] {
   const known = stores.filter(snapshots => snapshots.length > 0)
@@ -24,7 +24,7 @@ export function sumSnapshots(stores: readonly (readonly ChannelSnapshot[])[]): r
     })
 }
 
-/** Of the same channel in several stores, each as it was last seen. */
+/** Adds the latest snapshots of one channel in several stores. */
 export function mergeSnapshots([first, ...others]: readonly ChannelSnapshot[]): ChannelSnapshot {
   return others.reduce(addSnapshots, first!)
 }
@@ -58,7 +58,7 @@ function earlier(a: number | undefined, b: number | undefined): number | undefin
   return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b)
 }
 
-/** At most so many for a drawing: of each equal stretch the highest, so that no peak is left out, and the last of all. */
+/** Reduces the points of a chart. It keeps the highest point of each equal interval, so that no peak is lost, and the last. */
 export function downsample(points: readonly Point[], most: number): readonly Point[] {
   const first = points[0]
   const last = points.at(-1)

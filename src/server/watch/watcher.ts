@@ -9,15 +9,15 @@ import { AlertSender, FailureReporter } from './alert-sender.ts'
 import type { ChannelWatch, SnapshotReader } from './snapshot-reader.ts'
 import { SnapshotTaker } from './snapshot-taker.ts'
 
-/** A store that takes longer for one round is left alone until the next. */
+/** A round that takes longer is abandoned until the next one. */
 const TIMEOUT_MS = 60_000
-/** A single missing snapshot needs no report. */
+/** One missing snapshot is not reported. */
 const TOLERATED = 1
 const PURGE_EVERY_MS = 3_600_000
 
 interface WatcherOptions {
   readonly named: NamedStore
-  /** The name of the store, if there are several: the receiver of an alert must distinguish them. */
+  /** The name of the store if there are several, so that alerts can name it. */
   readonly store: string | undefined
   readonly snapshotReader: SnapshotReader
   /** Messages in dead-letter queues that belong to this store, by channel. */
@@ -25,12 +25,12 @@ interface WatcherOptions {
   readonly notifier: Notifier | undefined
   readonly masks: Masks
   readonly clock: Clock
-  /** There are new snapshots. */
+  /** Called after new snapshots were saved. */
   readonly onSnapshots: () => void
   readonly onError: (error: unknown) => void
 }
 
-/** Goes its round through a store's channels at every interval, writes down what it saw, and tells what is amiss. */
+/** Takes snapshots of the channels of a store at every interval, saves them, and sends alerts. */
 export class ChannelWatcher implements LeaderTask {
   readonly name = 'watch'
   readonly #options: WatcherOptions
@@ -77,14 +77,12 @@ export class ChannelWatcher implements LeaderTask {
     this.#round = round.then(() => {
       if (signal.aborted) return
       const tookMs = Math.max(0, clock.now() - startedAt)
-      // However slow a store is, half of the time nobody asks it for this.
+      // Snapshots of a slow store use at most half of the time.
       this.#cancel = clock.schedule(Math.max(waitMs - tookMs, tookMs), () => this.#startRound(signal))
     })
   }
 
-  /**
-   * How long to wait for the next one. The first is taken when it is due, even if another server took the one before.
-   */
+  /** Returns the wait before the next round. The first round waits until the next snapshot is due, also after another server's. */
   async #runRound(signal: AbortSignal): Promise<number> {
     const { named, snapshotReader, clock } = this.#options
     snapshotReader.clear()
@@ -110,7 +108,7 @@ export class ChannelWatcher implements LeaderTask {
       at,
       signal,
     })
-    // Who is not on duty any more, or too late, leaves writing to the next one.
+    // A server that lost its lease, or a round that is too late, must not write.
     if (signal.aborted) return
     const kept = named.store.snapshots
     if (snapshots.length > 0) {
@@ -119,7 +117,7 @@ export class ChannelWatcher implements LeaderTask {
       this.#sender?.report(await snapshotReader.read(named), at)
       onSnapshots()
     }
-    // Also when the clock was set back since.
+    // The absolute difference also covers a clock that was set back.
     if (Math.abs(at - this.#purgedAt) < PURGE_EVERY_MS) return
     await kept.purge(Math.max(0, Math.floor(at - snapshotReader.policy.keepMs)))
     this.#purgedAt = at

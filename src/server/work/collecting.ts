@@ -12,7 +12,7 @@ export interface CollectorAssignment {
   readonly store?: string | undefined
 }
 
-/** Starts it in one server of all that share its store; the function returned ends it. */
+/** Runs the collector in one of the servers that share its store. The returned function stops it. */
 export function startCollecting(
   { collector, store }: CollectorAssignment,
   stores: Federation,

@@ -2,21 +2,21 @@ import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 
 const LEASE_MS = 30_000
-/** Thrice in a lease: one that is late, or does not get through, costs nobody their turn. */
+/** Three renewals per lease, so that one late or failed renewal does not lose the lease. */
 const POLL_EVERY_MS = LEASE_MS / 3
-/** The name that servers claim under; what they claim is the key. */
+/** The handler name of all claims in the ledger; the key is the name of the task. */
 const LEDGER_HANDLER = 'lazaret server'
 
-/** What one server does at a time. `stop` resolves when nothing of it is under way any more. */
+/** A task that only one server may run at a time. `stop` resolves when no part of it is running. */
 export interface LeaderTask {
   readonly name: string
   start(): void
   stop(): Promise<void>
 }
 
-/** Starts a duty in one server of all that share the ledger; the function returned ends it. */
+/** Runs a task in one of the servers that share the ledger. The returned function stops it. */
 export function runOnLeader(task: LeaderTask, ledger: Ledger | undefined, clock: Clock): () => Promise<void> {
-  // A store without a ledger is a folder of files, which has one server.
+  // A store without a ledger is a folder of files, and only one server can use it.
   if (ledger === undefined) {
     task.start()
     return () => task.stop()
@@ -27,12 +27,12 @@ export function runOnLeader(task: LeaderTask, ledger: Ledger | undefined, clock:
 }
 
 /**
- * Of all servers that share a store, one has the duty and the others stand by:
+ * Elects one leader among the servers that share a store; the others stand by:
  *
- *   standing by ─claimed▶ on duty ─lease lost, or not renewed in time▶ stopping ─▶ standing by
+ *   standby ─claimed▶ leader ─lease lost, or not renewed in time▶ stopping ─▶ standby
  *
- * The lease is a claim in the store's ledger. A server that cannot renew it stops before the lease can have run out, so
- * that two servers never have the duty at once.
+ * The lease is a claim in the ledger of the store. A leader that cannot renew the lease stops before the lease ends, so
+ * that two servers never run the task at once.
  */
 export class LeaderElection {
   readonly #task: LeaderTask
@@ -56,7 +56,7 @@ export class LeaderElection {
     })
   }
 
-  /** The next one can go on at once. */
+  /** Stops the task and releases the lease, so that another server can take over at once. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancelRenewal?.()
@@ -75,7 +75,7 @@ export class LeaderElection {
         await this.#stop()
       else if (this.#token === token) this.#scheduleStop()
     } catch {
-      // The store is away. If it stays away, it is not held any more.
+      // The store is unreachable. Unless a renewal succeeds in time, the scheduled stop ends the task.
     }
   }
 
@@ -87,7 +87,7 @@ export class LeaderElection {
     this.#task.start()
   }
 
-  /** Long enough before the lease can have run out, there is time to stop. */
+  /** Schedules the stop early enough that the task has ended before the lease does. */
   #scheduleStop(): void {
     this.#cancelStop?.()
     this.#cancelStop = this.#clock.schedule(LEASE_MS - POLL_EVERY_MS, () => void this.#stop())

@@ -5,7 +5,7 @@ import { type LogLine, writeLine } from '../../runtime/log/gathering.ts'
 const COLLECTING: LogLine = { what: 'collecting_began', level: 'info', message: 'collecting began' }
 const COLLECTED: LogLine = { what: 'collecting_ended', level: 'info', message: 'collecting ended' }
 const RUNNING: LogLine = { what: 'replay_running', level: 'info', message: 'replay runs on this server' }
-/** One that is still running has come to a safe point because this server closes; another takes it up. */
+/** `running`: this server closes and has stopped at a safe point; another server continues the replay. */
 const ENDED: Partial<Record<ReplayState, LogLine>> = {
   running: { what: 'replay_left', level: 'info', message: 'replay handed over to another server' },
   paused: { what: 'replay_paused', level: 'info', message: 'replay paused' },
@@ -14,7 +14,7 @@ const ENDED: Partial<Record<ReplayState, LogLine>> = {
   finished: { what: 'replay_finished', level: 'info', message: 'replay finished' },
 }
 
-/** The lines of a server about what it does beside answering. */
+/** Logs the background work of the server: collecting and replays. */
 export class ServerLog {
   readonly #logger: Logger | undefined
 

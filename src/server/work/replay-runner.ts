@@ -10,10 +10,10 @@ import type { ReplayEnvironment, ReplayTarget } from '../../replay/target.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
 import type { ServerLog } from './log.ts'
 
-/** Replays that lost their runner, here or elsewhere, are looked for so often. */
+/** How often the runner searches for replays that lost their runner, here or in another process. */
 const POLL_EVERY_MS = 15_000
 const RATE_WINDOW_MS = 60_000
-/** Of the latest replays, those that were stopped: what they had sent may have come to its end since. */
+/** Only the latest replays are checked for outcomes that arrived after the replay stopped. */
 const MAX_STOPPED_REPLAYS = 20
 
 export interface RunnerOptions {
@@ -34,7 +34,7 @@ interface Run {
   sentSoFar: number | undefined
 }
 
-/** Runs what was started, and takes up what another runner left. A replay has one runner at a time, wherever. */
+/** Runs started replays, and continues those that another runner left. A lease gives each replay one runner at a time. */
 export class ReplayRunner {
   readonly #options: RunnerOptions
   readonly #stop = new AbortController()
@@ -47,7 +47,7 @@ export class ReplayRunner {
     this.#options = options
   }
 
-  /** From the first call on it looks for replays without a runner. */
+  /** Begins to search for replays without a runner. Further calls do nothing. */
   start(): void {
     if (this.#isStarted || this.#stop.signal.aborted) return
     this.#isStarted = true
@@ -66,13 +66,13 @@ export class ReplayRunner {
     this.#runs.set(id, run)
   }
 
-  /** Letters a second, of the last minute; undefined when it is not run here. */
+  /** Letters per second over the last minute; undefined when this server does not run the replay. */
   rateOf(id: string): number | undefined {
     const run = this.#runs.get(id)
     return run && windowTotal(run.sent, this.#options.environment.clock.now()) / (RATE_WINDOW_MS / 1_000)
   }
 
-  /** What has become since of what a stopped replay had sent. Several who ask at once are one, so that it is told once. */
+  /** Records outcomes that arrived after a replay stopped. Concurrent calls share one run, so that each outcome counts once. */
   gatherLate({ store }: NamedStore, replay: Replay): Promise<void> {
     const { environment, observer } = this.#options
     const { id } = replay
@@ -86,7 +86,7 @@ export class ReplayRunner {
     return gathering
   }
 
-  /** What runs comes to its next safe point and stays as it is, for the next runner. */
+  /** Stops all replays at their next safe point. Another runner can continue them. */
   async close(): Promise<void> {
     this.#stop.abort()
     this.#cancelPoll?.()
@@ -107,7 +107,7 @@ export class ReplayRunner {
       })
       log.replayEnded(replay, named.name)
     } catch (error) {
-      // Someone else runs it, and that is well.
+      // Another process runs the replay, which is not an error.
       if (!(error instanceof ReplayRefusedError)) onError(error)
     } finally {
       this.#runs.delete(id)
@@ -118,7 +118,7 @@ export class ReplayRunner {
   #progress(named: NamedStore, { id, count }: Replay, { waiting, skipped, lost }: ReplayCounts): void {
     const run = this.#runs.get(id)
     if (run === undefined) return
-    // Only now it is known that nobody else has it.
+    // The first progress proves that this process has the lease.
     if (run.sentSoFar === undefined) this.#options.log.replayRunning(id, named.name)
     const sent = count - waiting - skipped - lost
     const news = sent - (run.sentSoFar ?? sent)
@@ -137,7 +137,7 @@ export class ReplayRunner {
         for (const replay of await replays.list({ limit: MAX_STOPPED_REPLAYS }))
           await this.gatherLate(named, replay)
       })
-      // Requests to stores that do not answer report it; the next look may find them up again.
+      // Requests report stores that do not answer. The next poll may succeed.
       .catch(() => {})
     this.#cancelPoll = environment.clock.schedule(POLL_EVERY_MS, () => this.#poll())
   }

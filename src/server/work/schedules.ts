@@ -5,7 +5,7 @@ import { type AutomaticReplayOptions, onSchedule, replayAutomatically } from '..
 import type { NamedStore } from '../stores/federation.ts'
 import type { RunnerOptions } from './replay-runner.ts'
 
-/** What is done by itself, at the times of a cron pattern in UTC. */
+/** The scheduled work of a server. Schedules are cron patterns in UTC. */
 export interface ScheduleOptions extends Retention {
   /** Replays dead letters on a schedule [off]. */
   readonly automaticReplay?: Pick<AutomaticReplayOptions, 'cron' | 'batchSize' | 'maxAgeMs'> | undefined
@@ -24,7 +24,7 @@ type ScheduleContext = Omit<RunnerOptions, 'log' | 'onChange'>
 
 const CLEANUP_TURN = 'cleanup'
 
-/** Starts them; the function returned ends them, after what is under way. */
+/** Starts the schedules. The returned function stops them after the running work has ended. */
 export function startSchedules(options: ScheduleOptions, context: ScheduleContext): () => Promise<void> {
   const stop = new AbortController()
   const ends = context.stores.all.map(named => startOf(named, options, context, stop.signal))
