@@ -161,7 +161,7 @@ inBrowser('the keyboard alone', () => {
         .waitFor()
       await tabTo(page, /^\/letters\/[0-9a-f-]{36}$/)
       await keyboard.press('Enter')
-      await page.getByRole('heading', { name: 'Replay destination' }).waitFor()
+      await page.getByRole('heading', { name: 'Replay target' }).waitFor()
       for (const [key, path] of [
         ['o', 'overview'],
         ['r', 'replays'],

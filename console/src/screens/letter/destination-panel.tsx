@@ -8,7 +8,7 @@ export function DestinationPanel({ letter: { destination, state } }: { letter: L
   const { channel, handler, broker, obstacle } = destination
   const isOver = state === 'resolved' || state === 'discarded'
   return (
-    <Panel title="Replay destination">
+    <Panel title="Replay target">
       <div className="stack">
         <p className="destination external-text">
           {broker !== undefined && (

@@ -19,7 +19,7 @@ export function CheckStep({
       <Facts
         of={[
           ['letters', count === undefined ? '…' : counted(count, 'letter')],
-          ['destination', body.to ?? 'original channel of each letter'],
+          ['target', body.to ?? 'original channel of each letter'],
           ['edit', body.patch ? counted(body.patch.length, 'operation') : 'none'],
           ['pace', `stages ${form.stages}; up to ${form.perSecond} per second`],
           [
@@ -51,7 +51,7 @@ export function CheckStep({
         />
       )}
       <p className="quiet small">
-        The next page shows how many letters pass each check and why the others are blocked. You start the
+        The next page shows how many letters pass each gate and why the others are blocked. You start the
         replay there.
       </p>
     </>

@@ -12,7 +12,7 @@ export function DestinationStep({ form, faults, selection, set }: StepProps) {
   return (
     <>
       <Select
-        label="Destination channel"
+        label="Target channel"
         value={form.to}
         of={[
           ['', 'Original channel of each letter'] as const,

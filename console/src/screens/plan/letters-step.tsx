@@ -47,7 +47,7 @@ export function LettersStep({ form, selection, count, set, stores }: StepProps &
       )}
       {'filter' in selection ? <Sample filter={selection.filter} /> : <Ids ids={selection.ids} />}
       <p className="quiet small">
-        Letters that arrive later are excluded. The checks decide which of the selected letters can be sent.
+        Letters that arrive later are excluded. The gates decide which of the selected letters can be sent.
       </p>
     </>
   )

@@ -4,7 +4,7 @@ import { Icon } from '../../ui/icons.tsx'
 
 export const STEPS = [
   { id: 'letters', title: 'Letters' },
-  { id: 'destination', title: 'Destination and edits' },
+  { id: 'destination', title: 'Target and edits' },
   { id: 'pace', title: 'Pace and halt rules' },
   { id: 'check', title: 'Reason and check' },
   { id: 'confirm', title: 'Findings and start' },

@@ -17,7 +17,7 @@ const GATES: readonly { decision: ReplayDecision; gate: string; says: string; gl
   },
   {
     decision: 'skip_unreachable',
-    gate: 'Destination',
+    gate: 'Replay target',
     says: 'cannot be sent from this server',
     glyph: 'back',
   },
@@ -42,7 +42,7 @@ export function FindingsPanel({ replay }: { replay: Replay }) {
   const { data, error, refetch } = useFindings(replay.id)
   const goes = replay.findings.replay ?? 0
   return (
-    <Panel title="Check results">
+    <Panel title="Gate results">
       <div className="stack">
         {error && <ErrorNote error={error} onRetry={refetch} />}
         {data === undefined && !error && <Loading rows={4} />}

@@ -94,7 +94,7 @@ function consequenceOf(verb: ReplayVerb, replay: Replay): string {
     case 'start':
       return `The replay sends ${first === 'rest' ? 'all letters' : counted(first, 'letter')} first and waits for the ${first === 1 ? 'outcome' : 'outcomes'}. It continues while letters recover, and halts automatically if too many fail again.`
     case 'approve':
-      return 'Confirm that you have read the reason and the check results. The replay can then be started.'
+      return 'Confirm that you have read the reason and the gate results. The replay can then be started.'
     case 'pause':
       return 'No more letters are sent. Letters already sent are still handled and counted.'
     case 'resume':

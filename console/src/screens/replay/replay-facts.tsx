@@ -18,7 +18,7 @@ export function ReplayFacts({ replay }: { replay: Replay }) {
         of={[
           ['selection', <Selected key="selected" by={selectedBy} />],
           ['store', isFederated && replay.store],
-          ['destination', replay.to ? `channel ${plainText(replay.to)}` : 'original channel of each letter'],
+          ['target', replay.to ? `channel ${plainText(replay.to)}` : 'original channel of each letter'],
           ['stages', `${replay.stages.join(', ')} at ${replay.perSecond} per second`],
           [
             'halts',
