@@ -16,26 +16,26 @@ function step(id: string) {
   return control.state().steps.find(each => each.id === id)!
 }
 
-describe("the demo's buttons", () => {
-  it('tell the whole story, and of each step whether it has happened', async () => {
+describe('the demo control', () => {
+  it('shows all steps, and which of them have happened', async () => {
     expect(demoState.parse(control.state()).steps.map(({ done }) => done)).not.toContain(true)
     await world.clock.advance(60_000)
     expect(control.state().steps.filter(({ done }) => !done)).toEqual([])
   })
 
-  it('refuse what there is no button for, and name those that there are', async () => {
+  it('refuses an unknown action and lists the known ones', async () => {
     await expect(control.act('constructor', 'ann')).rejects.toThrow(
       "unknown action 'constructor'; use one of fix, break, break-warehouse, fix-warehouse, break-analytics, fix-analytics, burst, send-poison, send-wrong-shape, send-bad-address, replay-payments",
     )
   })
 
-  it('lead to the group of the broken release once it is there', async () => {
+  it('links to the group of the broken release after its first letter', async () => {
     expect(step('broken-release').href).toBe('/groups')
     await world.clock.advance(15_000)
     expect(step('broken-release').href).toBe(`/groups/${world.scenario.milestones.brokenGroup}`)
   })
 
-  it('B12: a person who ships the fix and replays gets every payment back', async () => {
+  it('B12: recovers every payment after the fix and a replay', async () => {
     await world.clock.advance(15_000)
     expect(step('fix').action?.enabled).toBe(true)
     await control.act('fix', 'ann')
@@ -49,7 +49,7 @@ describe("the demo's buttons", () => {
     expect(replay).toMatchObject({ state: 'finished', createdBy: 'ann' })
   })
 
-  it('leave the releases to the person who has taken them over', async () => {
+  it('stops deploying releases after a user has deployed one', async () => {
     await world.clock.advance(15_000)
     await control.act('fix', 'ann')
     await control.act('break', 'ann')
@@ -58,7 +58,7 @@ describe("the demo's buttons", () => {
     expect(step('replay-recovers').done).toBe(false)
   })
 
-  it('leave the warehouse to the person who made it fail', async () => {
+  it('stops changing the warehouse after a user has made it fail', async () => {
     await control.act('break-warehouse', 'ann')
     await world.clock.advance(30_000)
     expect(step('breaker-opens').done).toBe(true)

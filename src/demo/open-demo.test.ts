@@ -20,7 +20,7 @@ async function closed({ clock, demo }: Awaited<ReturnType<typeof opened>>): Prom
 }
 
 describe('the demo', () => {
-  it('has a day behind it before the first order comes in', async () => {
+  it('has its history before the first order', async () => {
     const world = await opened()
     const { count } = await world.store.deadLetters.stats()
     expect(count).toBeGreaterThan(80)
@@ -28,7 +28,7 @@ describe('the demo', () => {
     await closed(world)
   })
 
-  it('B4: what fails today falls into the groups of yesterday, and a resolved one comes back as a regression', async () => {
+  it('B4: puts new failures into the groups of yesterday, and a resolved group regresses', async () => {
     const world = await opened()
     const { store, clock, demo } = world
     const before = (await store.groups.list()).groups
@@ -46,7 +46,7 @@ describe('the demo', () => {
     await closed(world)
   })
 
-  it('closes its store with it', async () => {
+  it('closes its store', async () => {
     const world = await opened()
     await world.demo.start()
     await closed(world)

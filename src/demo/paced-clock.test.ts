@@ -3,7 +3,7 @@ import { FakeClock } from '../testing/fake-clock.ts'
 import { pacedClock } from './paced-clock.ts'
 
 describe('a paced clock', () => {
-  it('lets so many seconds pass in one', async () => {
+  it('runs the given number of times as fast', async () => {
     const real = new FakeClock()
     const start = real.now()
     const clock = pacedClock(real, 10)

@@ -11,11 +11,11 @@ async function lettersOf(seed: number) {
 }
 
 describe('a seed', () => {
-  it('gives the same letters and the same replays again, to the last byte', async () => {
+  it('produces the same letters and replays, byte for byte', async () => {
     expect(await lettersOf(11)).toEqual(await lettersOf(11))
   })
 
-  it('gives others than another seed', async () => {
+  it('produces other letters than another seed', async () => {
     const [a, b] = [await lettersOf(11), await lettersOf(12)]
     const ids = new Set(a.letters.map(({ id }) => id))
     expect(b.letters.filter(({ id }) => ids.has(id))).toEqual([])

@@ -8,8 +8,8 @@ beforeEach(async () => {
 })
 afterEach(() => world.close())
 
-describe('a release that goes out while events come in', () => {
-  it('E21: loses nothing of what the old one had in hand, and charges nobody twice', async () => {
+describe('a rolling deployment under load', () => {
+  it('E21: loses no delivery of the old release, and charges no customer twice', async () => {
     const { clock, store, scenario, published } = world
     scenario.stopTraffic()
     const charge = vi.spyOn(scenario.shop.services.processor, 'charge')
@@ -31,7 +31,7 @@ describe('a release that goes out while events come in', () => {
     }
   })
 
-  it('stays paused when a person has paused it', async () => {
+  it('stays paused after a user has paused it', async () => {
     const { payments } = world.scenario.shop
     payments.pause()
     await world.scenario.ship('2.4.1')
@@ -40,7 +40,7 @@ describe('a release that goes out while events come in', () => {
     expect(payments.health().paused).toEqual([])
   })
 
-  it('keeps its breaker, so that what a person forced stays forced', async () => {
+  it('keeps its breaker, including a forced state', async () => {
     const { payments } = world.scenario.shop
     payments.breaker?.force('open', 'ann')
     await world.scenario.ship('2.4.1')

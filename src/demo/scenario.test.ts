@@ -20,7 +20,7 @@ describe('the first minute of the demo', () => {
     },
   )
 
-  it('B11: a scene waits for what it needs: a replay for letters that are saved late', async () => {
+  it('B11: a step waits for its milestone: a replay waits for letters that are saved late', async () => {
     world = await demoWorld(3, { paymentLettersAt: 45_000 })
     const { clock, scenario } = world
     await clock.advance(44_000)
@@ -31,7 +31,7 @@ describe('the first minute of the demo', () => {
     expect(world.errors).toEqual([])
   })
 
-  it('B4: every cause is one group, told by its place in the code', async () => {
+  it('B4: every cause is one group, found by its place in the code', async () => {
     world = await demoWorld()
     await world.clock.advance(MINUTE_MS)
     const { groups } = await world.store.groups.list()
@@ -81,7 +81,7 @@ describe('the first minute of the demo', () => {
     expect((await store.deadLetters.list({ search: 'not available' })).letters).toEqual([])
   })
 
-  it('B11: the replay that comes too soon sends one letter and halts', async () => {
+  it('B11: the replay before the fix sends one letter and halts', async () => {
     world = await demoWorld()
     const { clock, store } = world
     await clock.advance(35_000)
@@ -95,7 +95,7 @@ describe('the first minute of the demo', () => {
     })
   })
 
-  it('B12: the one after the fix recovers every payment of the group', async () => {
+  it('B12: the replay after the fix recovers every payment of the group', async () => {
     world = await demoWorld()
     const { clock, store, scenario } = world
     await clock.advance(MINUTE_MS)
@@ -106,7 +106,7 @@ describe('the first minute of the demo', () => {
     expect(group).toMatchObject({ count: replay!.count, waiting: 0, recovered: replay!.count })
   })
 
-  it('E21: nothing is lost: every event was handled or has a letter that waits, never both', async () => {
+  it('E21: no event is lost: each was handled or has a waiting letter, never both', async () => {
     world = await demoWorld(5)
     const { clock, store, scenario, published } = world
     await clock.advance(MINUTE_MS)

@@ -11,19 +11,19 @@ async function sinkLetters() {
   return (await world.letters()).filter(({ channel }) => channel === 'tracking')
 }
 
-describe('what the shop has tracked after a minute', () => {
+describe('the tracked events after the first minute', () => {
   beforeAll(async () => {
     world = await demoWorld()
     await world.clock.advance(MINUTE_MS)
   })
   afterAll(() => world.close())
 
-  it('E12: keeps payments and carts of it, and no page views', async () => {
+  it('E12: payments and carts become letters, page views do not', async () => {
     const types = new Set((await sinkLetters()).map(({ event }) => event.type))
     expect(types).toEqual(new Set(['order.placed', 'payment.taken', 'cart.filled', 'report.made']))
   })
 
-  it('E7: the job whose report no sink takes goes on; its letters say so', async () => {
+  it('E7: a job succeeds although no sink accepts its report, and its letters say so', async () => {
     const letters = (await sinkLetters()).filter(({ event }) => event.type === 'report.made')
     expect(letters.map(({ handler, job, cycle }) => [handler, job, cycle.reason]).toSorted()).toEqual([
       ['analytics', 'StockReport', 'tracking_failed_in_job'],
@@ -32,7 +32,7 @@ describe('what the shop has tracked after a minute', () => {
     expect(world.errors).toEqual([])
   })
 
-  it('B12, E17: a replay of its letters goes to the sink that missed them, and recovers all that it takes', async () => {
+  it('B12, E17: a replay goes to the sink that missed the events, and recovers those that the sink accepts', async () => {
     const { clock, scenario, store } = world
     scenario.stopTraffic()
     await clock.advance(1_000)
@@ -64,13 +64,13 @@ describe('what the shop has tracked after a minute', () => {
   })
 })
 
-describe('while the shop tracks', () => {
+describe('the tracking of the shop', () => {
   beforeEach(async () => {
     world = await demoWorld()
   })
   afterEach(() => world.close())
 
-  it('E17: a failing sink leaves its own letters and does not affect the other sink', async () => {
+  it('E17: a failing sink creates its own letters and does not affect the other sink', async () => {
     const { clock, scenario } = world
     await clock.advance(15_000)
     const before = scenario.shop.tracking.dispatcher.health().sinks.wallboard.delivered
@@ -83,7 +83,7 @@ describe('while the shop tracks', () => {
     expect(new Set(letters.map(({ handler }) => handler))).toEqual(new Set(['analytics']))
   })
 
-  it('E18: health checks bring the sink back', async () => {
+  it('E18: health checks close the breaker of a recovered sink', async () => {
     await world.clock.advance(21_000)
     const { dispatcher } = world.scenario.shop.tracking
     expect(dispatcher.health().sinks.analytics.breakerState).toBe('open')
@@ -91,7 +91,7 @@ describe('while the shop tracks', () => {
     expect(dispatcher.health()).toMatchObject({ status: 'UP', sinks: { analytics: { retrying: 0 } } })
   })
 
-  it('E14: of a rush beyond the limit carts are kept for every sink', async () => {
+  it('E14: carts over the rate limit become letters for every sink', async () => {
     await world.clock.advance(27_000)
     world.scenario.stopTraffic()
     await world.clock.advance(MINUTE_MS)
@@ -101,7 +101,7 @@ describe('while the shop tracks', () => {
     )
   })
 
-  it('K10: the letter that its store refuses once is there in the end', async () => {
+  it('K10: a letter that the store refuses once is saved later', async () => {
     const { clock, scenario } = world
     await clock.advance(19_000)
     const { dispatcher } = scenario.shop.tracking
@@ -112,7 +112,7 @@ describe('while the shop tracks', () => {
     expect(dispatcher.health().sinks.analytics.buffered).toBe(0)
   })
 
-  it('leaves analytics to the person who made it fail', async () => {
+  it('the schedule stops changing analytics after a user has made it fail', async () => {
     const { clock, scenario } = world
     const control = demoControl(scenario, 1)
     await control.act('break-analytics', 'ann')
@@ -126,7 +126,7 @@ describe('while the shop tracks', () => {
     expect(control.state().steps.find(({ id }) => id === 'sink-recovers')).toMatchObject({ done: true })
   })
 
-  it('E14: everyone comes when a person says so', async () => {
+  it('E14: a user can send a burst', async () => {
     const control = demoControl(world.scenario, 1)
     world.scenario.stopTraffic()
     await control.act('burst', 'ann')

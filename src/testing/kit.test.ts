@@ -8,14 +8,14 @@ import { flakySink, hangingSink } from './sinks.ts'
 const signal = new AbortController().signal
 
 describe('dead-letter queues for tests', () => {
-  it('P1: the no-op one takes everything', async () => {
+  it('P1: the no-op queue accepts every letter', async () => {
     const queue = noopDeadLetters()
     await queue.send(createFactory().letter())
     await queue.close()
     await queue.close()
   })
 
-  it('P1: the recording one knows all, how many, the last, and forgets when told', async () => {
+  it('P1: the recording queue has all letters, their count and the last one, and can be cleared', async () => {
     const make = createFactory()
     const queue = recordingDeadLetters()
     expect([queue.all, queue.count, queue.last]).toEqual([[], 0, undefined])
@@ -26,7 +26,7 @@ describe('dead-letter queues for tests', () => {
     expect([queue.all, queue.count, queue.last]).toEqual([[], 0, undefined])
   })
 
-  it('P1: the recording one refuses after close', async () => {
+  it('P1: the recording queue rejects letters after close', async () => {
     const queue = recordingDeadLetters()
     await queue.close()
     expect(queue.isClosed).toBe(true)
@@ -37,7 +37,7 @@ describe('dead-letter queues for tests', () => {
 })
 
 describe('sinks for tests', () => {
-  it('E17: a flaky one fails when it is told to, and writes nothing then', async () => {
+  it('E17: a flaky sink fails the chosen writes and writes nothing then', async () => {
     const inner = memorySink()
     const sink = flakySink(inner, write => (write === 1 ? new Error('sick') : undefined))
     await expect(sink.probe?.({ signal })).rejects.toThrow('sick')
@@ -48,7 +48,7 @@ describe('sinks for tests', () => {
     expect([inner.count, sink.writes]).toEqual([2, 2])
   })
 
-  it('E17: a hanging one ends only by its signal, a deaf one not even then', async () => {
+  it('E17: a hanging sink ends only by its signal, and without abortable not at all', async () => {
     const controller = new AbortController()
     const [polite, deaf] = [hangingSink(), hangingSink({ abortable: false })]
     const writes = [polite, deaf].map(sink => sink.write([], { signal: controller.signal }))
@@ -60,7 +60,7 @@ describe('sinks for tests', () => {
 })
 
 describe('factory', () => {
-  it('makes the same events on every run, each with an id of its own', () => {
+  it('makes the same events on every run, each with its own id', () => {
     const ids = createFactory()
       .events(3)
       .map(event => event.id)
@@ -72,7 +72,7 @@ describe('factory', () => {
     ).toEqual(ids)
   })
 
-  it('P2: makes letters of which a test says only what it is about', () => {
+  it('P2: makes letters with defaults for all fields that a test does not set', () => {
     const letter = createFactory().letter({ channel: 'mails', error: new TypeError('no address') })
     expect(letter).toMatchObject({
       channel: 'mails',
@@ -83,7 +83,7 @@ describe('factory', () => {
 })
 
 describe('fake clock', () => {
-  it('runs what falls due in the order of time, then of scheduling, with promises in between', async () => {
+  it('runs due tasks in order of time and then of scheduling, with promises in between', async () => {
     const clock = new FakeClock()
     const ran: string[] = []
     const at = (ms: number, name: string) =>
@@ -98,7 +98,7 @@ describe('fake clock', () => {
     expect(ran).toEqual(['a', 'after a', 'b', 'after b', 'c', 'after c'])
   })
 
-  it('cancels, also twice and too late', async () => {
+  it('allows to cancel a task twice and too late', async () => {
     const clock = new FakeClock()
     const ran: number[] = []
     const first = clock.schedule(1, () => ran.push(1))
@@ -112,7 +112,7 @@ describe('fake clock', () => {
     expect(await clock.step()).toBe(false)
   })
 
-  it('steps from task to task, and tells the time each was due', async () => {
+  it('steps from task to task and shows the time of each', async () => {
     const clock = new FakeClock(0)
     const times: number[] = []
     for (const ms of [30, 10, 20]) clock.schedule(ms, () => times.push(clock.now()))
@@ -120,7 +120,7 @@ describe('fake clock', () => {
     expect(times).toEqual([10, 20, 30])
   })
 
-  it('jumps without letting time pass', async () => {
+  it('sets the wall clock without passing time', async () => {
     const clock = new FakeClock(1_000)
     let ran = false
     clock.schedule(50, () => {
@@ -133,7 +133,7 @@ describe('fake clock', () => {
     expect(ran).toBe(true)
   })
 
-  it('bears a hundred thousand timers', async () => {
+  it('handles a hundred thousand timers', async () => {
     const clock = new FakeClock()
     let ran = 0
     for (let index = 0; index < 100_000; index++) {

@@ -13,9 +13,9 @@ afterAll(async () => {
 })
 const why = found.found ? '' : ` (skipped: ${found.why})`
 
-describe.runIf(found.found)(`a collector that is killed${why}`, () => {
+describe.runIf(found.found)(`a killed collector${why}`, () => {
   // The long form: npm run chaos:collector
-  it('E21: loses no dead letter and doubles none, wherever it was killed', { timeout: 90_000 }, async () => {
+  it('E21: loses and duplicates no dead letter, at any point of the kill', { timeout: 90_000 }, async () => {
     const report = await runCampaign({
       url: server!.url,
       queue: uniqueName('killed'),

@@ -77,7 +77,7 @@ describe.skipIf(why !== '')(`a fleet on one Redis ${why}`, () => {
       expect(share).toBeGreaterThan(((LEAST / MEMBERS / 2) * (killedAt - from)) / 1_000)
   }, 90_000)
 
-  it('E4: frozen for seconds, it is as if it were away; what was asked of it meanwhile is not used on top', async () => {
+  it('E4: a server that is stopped for seconds counts as unreachable, and requests from that time use no extra turns', async () => {
     const { node, members } = await begin()
     const frozenAt = timing.now()
     node.freeze()

@@ -58,7 +58,7 @@ describe.runIf(isThere)(
       expect(report.failedAttempts).toBeLessThan(30)
     })
 
-    it('B6: neither is an event that is alone, although every failure and every probe is its own', {
+    it('B6: a single event is not dead-lettered either, although every failure and probe is its own', {
       timeout: TIMEOUT_MS,
     }, async () => {
       const report = await runDatabaseOutage(await newWorld(), {
@@ -72,7 +72,7 @@ describe.runIf(isThere)(
       expect(report.mostAttempts).toBeGreaterThanOrEqual(6)
     })
 
-    it('B6: a service that is stopped meanwhile ends with 0, and the next one handles what it gave back', {
+    it('B6: a service that is stopped during the outage exits with 0, and the next one handles the returned events', {
       timeout: TIMEOUT_MS,
     }, async () => {
       const world = await newWorld()

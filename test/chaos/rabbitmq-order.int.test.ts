@@ -63,7 +63,7 @@ const countOf = async (file: string) => [...(await handled(file)).values()].flat
 
 const isOurs = found.found && found.isPrivate
 
-describe.runIf(isOurs)(`the order of keys on RabbitMQ${why}`, () => {
+describe.runIf(isOurs)(`ordering by key on RabbitMQ${why}`, () => {
   it.each([
     ['quorum', ['kill', 'cut', 'kill', 'kill', 'restart']],
     ['classic', ['kill', 'cut', 'kill', 'cut', 'kill']],

@@ -27,8 +27,8 @@ async function expectNothingLost({ channel, handled, missing }: Traffic): Promis
   )
 }
 
-describe.runIf(found.found)(`RabbitMQ over a net that fails${why}`, () => {
-  it('E21: connections that are cut lose nothing', { timeout: TIMEOUT_MS }, async () => {
+describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
+  it('E21: cut connections lose no event', { timeout: TIMEOUT_MS }, async () => {
     const proxy = await ChaosProxy.to(server!.url)
     const traffic = new Traffic(uniqueName('cut'), proxy.through(server!.url))
     await traffic.start()
@@ -44,7 +44,7 @@ describe.runIf(found.found)(`RabbitMQ over a net that fails${why}`, () => {
     await proxy.close()
   })
 
-  it('E21: a connection that hangs is noticed and replaced; nothing is lost', {
+  it('E21: a hanging connection is detected and replaced, and no event is lost', {
     timeout: TIMEOUT_MS,
   }, async () => {
     const proxy = await ChaosProxy.to(server!.url)
@@ -60,7 +60,7 @@ describe.runIf(found.found)(`RabbitMQ over a net that fails${why}`, () => {
     await proxy.close()
   })
 
-  it('E21: a slow net only slows down', { timeout: TIMEOUT_MS }, async () => {
+  it('E21: a slow network only adds delay', { timeout: TIMEOUT_MS }, async () => {
     const proxy = await ChaosProxy.to(server!.url)
     proxy.latencyMs = 20
     proxy.bytesPerSecond = 200_000
@@ -77,8 +77,8 @@ describe.runIf(found.found)(`RabbitMQ over a net that fails${why}`, () => {
 const isOurs = found.found && found.isPrivate
 const whyNot = isOurs ? '' : ' (skipped: the server is not ours to stop)'
 
-describe.runIf(isOurs)(`RabbitMQ that goes away${why || whyNot}`, () => {
-  it('E21: a server that is killed and one that is stopped lose nothing', {
+describe.runIf(isOurs)(`RabbitMQ that stops${why || whyNot}`, () => {
+  it('E21: a killed server and a stopped server lose no event', {
     timeout: RESTARTS_TIMEOUT_MS,
   }, async () => {
     const node = server!.node!

@@ -114,7 +114,7 @@ for (const theme of ['light', 'dark'] as const)
         await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
         expect(await accessibilityViolations(page)).toEqual([])
         await page.goto(await addressOf('plan'))
-        for (const next of ['destination and edits', 'pace and halt rules', 'reason and check']) {
+        for (const next of ['target and edits', 'pace and halt rules', 'reason and check']) {
           await page.getByRole('button', { name: `Next: ${next}` }).click()
           expect(await accessibilityViolations(page)).toEqual([])
         }

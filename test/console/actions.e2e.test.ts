@@ -108,7 +108,7 @@ inBrowser('what can be done', () => {
       await page.goto(`${url}/letters?reason=schema&state=dead`)
       await page.locator('tbody .row-link').first().click()
       await page.getByRole('link', { name: 'Edit or replay letter' }).click()
-      await page.getByRole('button', { name: 'Next: destination and edits' }).click()
+      await page.getByRole('button', { name: 'Next: target and edits' }).click()
       await page.getByText('Apply a JSON Patch').click()
       await page.getByRole('button', { name: 'Reveal and edit payload…' }).click()
       await because(page, 'a quantity as a word', 'Reveal payload')
@@ -137,7 +137,7 @@ inBrowser('what can be done', () => {
     async () => {
       const { page } = await openPage(browser)
       await page.goto(`${url}/replays/new?channel=emails&state=dead`)
-      for (const next of ['destination and edits', 'pace and halt rules'])
+      for (const next of ['target and edits', 'pace and halt rules'])
         await page.getByRole('button', { name: `Next: ${next}` }).click()
       await page.getByLabel('Stages', { exact: true }).fill('rest')
       await page.getByLabel('Maximum letters per second').fill('0.5')

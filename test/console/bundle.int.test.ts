@@ -21,7 +21,7 @@ describe('the built console', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MOST_BYTES)
   })
 
-  it('F8: has nothing that a strict content policy would refuse', () => {
+  it('F8: contains nothing that a strict content security policy refuses', () => {
     const html = readFileSync(join(BUILT_CONSOLE, 'index.html'), 'utf8')
     expect(html).not.toMatch(/<script(?![^>]*\bsrc=)|<style|\sstyle=|\son\w+=/)
     for (const file of firstLoad().filter(name => name.endsWith('.css')))

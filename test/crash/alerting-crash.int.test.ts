@@ -7,7 +7,7 @@ import { killAfter, outputOf, start } from './child.ts'
 const PROCESS = fileURLToPath(new URL('./alerting-process.ts', import.meta.url))
 const KILLS = 2
 
-describe('a process that tells people', () => {
+describe('a process that sends alerts', () => {
   it(`S7: killed ${KILLS} times, the process opens no second incident, and the run that ends well closes all incidents`, {
     timeout: 60_000,
   }, async () => {

@@ -13,8 +13,8 @@ const KILLS = 10
 const LETTERS = 250
 const timeout = 180_000
 
-describe('a process that is killed while it writes', () => {
-  it(`E21: ${KILLS} times over, everything acknowledged is there and nothing is half there`, {
+describe('a process that is killed during writes', () => {
+  it(`E21: after ${KILLS} kills every acknowledged letter is there, and none is incomplete`, {
     timeout,
   }, async () => {
     const report = await crashFileStore(KILLS, seededRandom(1))

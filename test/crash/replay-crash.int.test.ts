@@ -4,8 +4,8 @@ import { crashReplaying, replayOnBroken } from './replay-crash.ts'
 const LETTERS = 400
 const timeout = 180_000
 
-describe('a replay in processes of their own', () => {
-  it('B11: whose runner is killed midway is finished by the next one: the outcomes add up, nothing is handled twice', {
+describe('a replay across processes', () => {
+  it('B11: the next runner finishes the replay of a killed one: the outcomes add up, and no event is handled twice', {
     timeout,
   }, async () => {
     const { state, counts, handled, handledAtKill, published } = await crashReplaying(LETTERS)
@@ -16,7 +16,7 @@ describe('a replay in processes of their own', () => {
     expect(new Set(handled)).toEqual(published)
   })
 
-  it('B11: onto a handler that is still broken halts in its first stage, with 1 letter sent', {
+  it('B11: a replay to a handler that still fails halts in its first stage, after 1 letter', {
     timeout,
   }, async () => {
     const { state, counts } = await replayOnBroken(LETTERS)

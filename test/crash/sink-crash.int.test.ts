@@ -38,7 +38,7 @@ describe('a process that writes to a sink', () => {
     })
   })
 
-  it('E2: a pipe whose reader has gone is report as an error and does not end the process', {
+  it('E2: a pipe without a reader is reported as an error and does not end the process', {
     timeout,
   }, async () => {
     const child = spawn(process.execPath, ['--no-warnings', WRITER, 'stdout'], {

@@ -16,7 +16,7 @@ const EVENTS = 600
 const timeout = 180_000
 
 describe('a process on a sqlite file that is killed', () => {
-  it(`E21: while it writes, ${KILLS} times over: everything acknowledged is there, nothing is half there`, {
+  it(`E21: after ${KILLS} kills during writes every acknowledged letter is there, and none is incomplete`, {
     timeout,
   }, async () => {
     const report = await crashWriting(KILLS, seededRandom(1))
@@ -24,7 +24,7 @@ describe('a process on a sqlite file that is killed', () => {
     expect(report.acknowledged).toBeGreaterThan(KILLS)
   })
 
-  it(`E21: while it consumes, ${KILLS} times over: every event is handled, and none after its end`, {
+  it(`E21: after ${KILLS} kills during consuming every event is handled, and none again after its settlement`, {
     timeout,
   }, async () => {
     const report = await crashConsuming(KILLS, seededRandom(2))
@@ -34,7 +34,7 @@ describe('a process on a sqlite file that is killed', () => {
 })
 
 describe('two processes on one sqlite file', () => {
-  it('S8: share the work: no event is done twice, and none is lost', { timeout }, async () => {
+  it('S8: share the events: no event is handled twice, and none is lost', { timeout }, async () => {
     await withTempFolder(async dir => {
       const path = join(dir, 'test.db')
       const consumers = [startConsumer(path), startConsumer(path)]

@@ -15,8 +15,8 @@ function run(script: string, ...args: string[]): Promise<string> {
   return outputOf(spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] }))
 }
 
-describe('several processes on one folder', () => {
-  it('E10: take turns at writing, and lose nothing of each other', { timeout: 120_000 }, async () => {
+describe('several processes on one file store', () => {
+  it('E10: write in turn, and lose no letter of each other', { timeout: 120_000 }, async () => {
     await withTempFolder(async dir => {
       const outputs = await Promise.all([1, 2, 3].map(() => run(WRITER, dir, String(LETTERS))))
       const tellings = outputs.map(readProcessReport)
@@ -34,7 +34,7 @@ describe('several processes on one folder', () => {
     })
   })
 
-  it('K8: of several who want to replay the same letters, one does', { timeout: 120_000 }, async () => {
+  it('K8: of several runners that replay the same letters, one does', { timeout: 120_000 }, async () => {
     await withTempFolder(async dir => {
       const make = createFactory()
       const store = fileDeadLetters({ dir })

@@ -80,7 +80,7 @@ describe.runIf(found.found).each(Object.keys(CLIENTS))(
         [channel],
       )
 
-    it('S1: an event is there with the row it tells of', async () => {
+    it('S1: an event is stored with the row that it describes', async () => {
       const channel = uniqueName('orders')
       const outbox = postgresOutbox({ pool })
       const payload = { note: `it's "so", ? and $1 and :key`, list: [1, null, { deep: true }] }
@@ -100,7 +100,7 @@ describe.runIf(found.found).each(Object.keys(CLIENTS))(
       await outbox.close()
     })
 
-    it('S1: one that rolls back leaves neither', async () => {
+    it('S1: a rollback leaves neither row nor event', async () => {
       const channel = uniqueName('orders')
       const outbox = postgresOutbox({ pool })
       const changed = inTransaction(async tx => {
@@ -114,7 +114,7 @@ describe.runIf(found.found).each(Object.keys(CLIENTS))(
       await outbox.close()
     })
 
-    it('S8: the ledger records in it, once, and not when it rolls back', async () => {
+    it('S8: the ledger records in the transaction once, and not after a rollback', async () => {
       const key = uniqueName('charge')
       const ledger = postgresLedger({ pool })
       const failed = inTransaction(async tx => {

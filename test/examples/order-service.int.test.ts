@@ -130,7 +130,7 @@ async function reasonsOf(dir: string): Promise<Readonly<Record<string, number>>>
 }
 
 describe('examples/order-service', () => {
-  it('E17: what is paid and what is declined reach Loki and Sentry, and the answer names each sink', {
+  it('E17: paid and declined orders reach Loki and Sentry, and the answer names each sink', {
     timeout: TIMEOUT_MS,
   }, async () => {
     await withTempFolder(async dir => {
@@ -151,7 +151,7 @@ describe('examples/order-service', () => {
     })
   })
 
-  it('E5: while Loki fails orders are taken; when it is back all events come, none is lost, and the page shows it', {
+  it('E5: orders are accepted while Loki fails; after its recovery all events arrive, and the page shows them', {
     timeout: TIMEOUT_MS,
   }, async () => {
     await withTempFolder(async dir => {
@@ -177,7 +177,7 @@ describe('examples/order-service', () => {
     })
   })
 
-  it('E14: over the limit orders are dead letters for every sink, and money comes through', {
+  it('E14: orders over the limit become dead letters for every sink, and payments pass', {
     timeout: TIMEOUT_MS,
   }, async () => {
     await withTempFolder(async dir => {
@@ -190,7 +190,7 @@ describe('examples/order-service', () => {
     })
   })
 
-  it('K10: told to stop while Loki fails, the next one sends what waited; killed, the payments', {
+  it('K10: after a stop while Loki fails, the next process sends the waiting events; after a kill, the payments', {
     timeout: TIMEOUT_MS,
   }, async () => {
     await withTempFolder(async dir => {

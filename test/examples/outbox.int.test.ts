@@ -69,7 +69,7 @@ const delivered = async (handler: string) =>
   )[0]!.count
 
 describe.runIf(isThere)(`examples/outbox${isThere ? '' : ` (skipped: ${missing.join('; ')})`}`, () => {
-  it('S8: every order is charged exactly once, though billing is killed again and again', {
+  it('S8: every order is charged exactly once, although billing is killed repeatedly', {
     timeout: 120_000,
   }, async () => {
     expect(await ended(run('order.ts', [String(ORDERS)]))).toBe(0)
@@ -84,7 +84,7 @@ describe.runIf(isThere)(`examples/outbox${isThere ? '' : ` (skipped: ${missing.j
     expect(await stop(last)).toBe(0)
   })
 
-  it('S8: the relay brings every event to RabbitMQ with its id, a customer’s in order', {
+  it('S8: the relay passes every event to RabbitMQ with its id, in order for each customer', {
     timeout: 120_000,
   }, async () => {
     const toChannel = uniqueName('shop.orders')

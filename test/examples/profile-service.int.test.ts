@@ -91,7 +91,7 @@ describe.runIf(isThere)(
       expect(await service.stop()).toBe(0)
     })
 
-    it('F2, F3: what no retry can help is in the dead-letter queue with its headers, at once', {
+    it('F2, F3: a permanent failure is in the dead-letter queue at once, with its headers', {
       timeout: TIMEOUT_MS,
     }, async () => {
       const { service, channel } = await start()
@@ -137,7 +137,7 @@ describe.runIf(isThere)(
       )
     })
 
-    it('S8: copies, late ones too, change nothing', { timeout: TIMEOUT_MS }, async () => {
+    it('S8: duplicates change nothing, even late ones', { timeout: TIMEOUT_MS }, async () => {
       const { service, channel } = await start()
       const [ann, bob] = [randomUUID(), randomUUID()]
       await send(channel, 'user.updated', user(ann, 3, 'newest'))
@@ -158,7 +158,7 @@ describe.runIf(isThere)(
       expect(await rowOf(bob)).toBeUndefined()
     })
 
-    it('S8: the events of a user that come at once do not overtake each other unseen', {
+    it('S8: concurrent events of a user are applied in order', {
       timeout: TIMEOUT_MS,
     }, async () => {
       const { service, channel } = await start()
@@ -195,7 +195,7 @@ describe.runIf(isThere)(
       await broker.close()
     })
 
-    it('F1: SIGTERM lets what is being handled finish, gives back the rest and ends with 0', {
+    it('F1: SIGTERM finishes the running events, returns the others and exits with 0', {
       timeout: TIMEOUT_MS,
     }, async () => {
       const { service, channel } = await start()
@@ -229,7 +229,7 @@ describe.runIf(isThere)(
       await broker.close()
     })
 
-    it('F7: every fault of its config is told at once, and it ends with 1', {
+    it('F7: the service reports all faults of its config at once and exits with 1', {
       timeout: TIMEOUT_MS,
     }, async () => {
       const env = { RABBITMQ_URL: 'http://secret', HTTP_PORT: 'eighty', RETRY_BASE_MS: '0' }
@@ -248,7 +248,7 @@ describe.runIf(isThere)(
       expect(err).not.toContain('secret')
     })
 
-    it('its sample events can be sent and are handled', { timeout: TIMEOUT_MS }, async () => {
+    it('F1: its sample events are handled', { timeout: TIMEOUT_MS }, async () => {
       const { service, channel, settings } = await start()
       const { code, out } = await runExample('send.ts', ['6', 'bad'], envOf(settings))
       expect([code, out]).toEqual([0, `15 events sent to ${channel}\n`])

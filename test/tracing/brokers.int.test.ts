@@ -91,7 +91,7 @@ describe.runIf(postgres.found.found)(`a trace in Postgres${postgres.why}`, () =>
     },
   )
 
-  it('E20: a replay by SQL after a traced one begins another trace, and leads back to that', async () => {
+  it('E20: a replay by SQL after a traced one begins a new trace, which links to the old one', async () => {
     const { tracing } = world
     const channel = uniqueName('orders')
     const { seen, handle } = handler(2)

@@ -64,13 +64,13 @@ async function handled(
   return seen
 }
 
-describe('tracing at its edges', () => {
+describe('tracing in edge cases', () => {
   it('E20: an unsampled trace stays unsampled, and its handler still belongs to the trace', async () => {
     expect(await handled([order({ traceparent: UNSAMPLED })])).toEqual([TRACE])
     expect(await world.spans()).toEqual([])
   })
 
-  it('E20: takes up the trace of another program, with its state', async () => {
+  it('E20: continues the trace of another program, with its state', async () => {
     expect(await handled([order({ traceparent: SAMPLED, tracestate: 'vendor=1' })])).toEqual([TRACE])
     const attempt = (await world.spans()).find(({ name }) => name === 'process orders')
     expect(attempt).toMatchObject({ traceId: TRACE, parentSpanId: SENDER })
@@ -123,7 +123,7 @@ describe('tracing at its edges', () => {
     }
   })
 
-  it('E20: many published at once share the context of the one step; what brought its own keeps it', async () => {
+  it('E20: events of one publish call share its context, and events with their own context keep it', async () => {
     const traces = await handled([order(), order(), order({ traceparent: SAMPLED })])
     const [publish] = (await world.spans()).filter(({ name }) => name === 'send orders')
     expect(traces.sort()).toEqual([publish!.traceId, publish!.traceId, TRACE].sort())
@@ -181,7 +181,7 @@ describe('tracing at its edges', () => {
     expect(traceId).not.toBe(TRACE)
   })
 
-  it('E20: nor is its write to a sink part of that trace', async () => {
+  it('E20: its write to a sink is not part of that trace either', async () => {
     const sink = memorySink()
     const deadLetters = memoryDeadLetters()
     const events = createDispatcher({ sinks: { loki: sink }, deadLetters, tracing: world.tracing })
@@ -198,7 +198,7 @@ describe('tracing at its edges', () => {
     expect(write!.traceId).not.toBe(TRACE)
   })
 
-  it('E20: an event that no sink took is given up on in its own trace', async () => {
+  it('E20: an event that no sink accepted becomes a letter in its own trace', async () => {
     const sink = { write: () => Promise.reject(new Error('loki is down')) }
     const deadLetters = memoryDeadLetters()
     const retry = { attempts: 1 }
@@ -255,7 +255,7 @@ describe('tracing at its edges', () => {
     },
   )
 
-  it('E20: a protected call tells of the attempts that failed and of its retries, with their waits', async () => {
+  it('E20: a protected call records its failed attempts and its retries, with their waits', async () => {
     let calls = 0
     const fetchProfile = async () => {
       if (++calls < 3) throw new Error('not yet')

@@ -92,7 +92,7 @@ function childrenOf(parent: CollectedSpan, spans: readonly CollectedSpan[]): str
 }
 
 describe('a trace in a collector', () => {
-  it('E20: leads from publishing over failed attempts, their wait and the dead letter to the replay that recovered', async () => {
+  it('E20: connects publishing, failed attempts, their wait, the dead letter and the replay that recovered', async () => {
     world = await tracingWorld()
     file = new SqliteFile()
     const { open, billing } = shop()
@@ -191,7 +191,7 @@ describe('a trace in a collector', () => {
     expect(JSON.stringify(spans)).not.toContain('hunter2')
   })
 
-  it('E20: goes on over a restart, with the wait that the other process began', async () => {
+  it('E20: continues after a restart, with the wait that the other process began', async () => {
     world = await tracingWorld()
     file = new SqliteFile()
     const { open, billing } = shop()

@@ -25,7 +25,7 @@ interface Notified {
 }
 
 describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
-  it('E20/F/P: tell somebody that a breaker is open, and that it has closed', async () => {
+  it('E20/F/P: send an alert when a breaker opens, and when it has closed', async () => {
     await using world = await startWorld()
     const { press, told } = world
     const of = (status: Notified['status']) =>

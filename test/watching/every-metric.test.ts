@@ -148,8 +148,8 @@ function boundsOf(samples: ReadonlyMap<string, number>): number[] {
   return [...new Set(bounds)].map(le => (le === '+Inf' ? Number.POSITIVE_INFINITY : Number(le)))
 }
 
-describe('E20/K6/P4: after the story', () => {
-  it('every metric that is promised is there, and no other', () => {
+describe('E20/K6/P4: after the scenario', () => {
+  it('every documented metric is there, and no other', () => {
     const promised = SURFACE.map(({ name }) => name)
     expect(promised.toSorted()).toEqual(
       [COUNTERS, HISTOGRAMS, GAUGES].flatMap(each => Object.keys(each)).toSorted(),
@@ -171,7 +171,7 @@ describe('E20/K6/P4: after the story', () => {
     },
   )
 
-  it('the log itself tells what happened: what sinks took, and what is in the store', async () => {
+  it('the log agrees with the events of the sinks and the letters of the store', async () => {
     const { dispatcher, letters } = await stands()
     const delivered = Object.values(dispatcher.sinks).reduce((sum, sink) => sum + sink.delivered, 0)
     const gaveUp = Object.values(dispatcher.sinks).reduce((sum, sink) => sum + sink.gaveUp, 0)

@@ -3,8 +3,8 @@ import { lettersQuery, queriesOf } from './screen-queries.ts'
 
 const NOW = Date.UTC(2026, 0, 2, 12)
 
-describe('what a screen asks for by its address', () => {
-  it('F8: the list of letters asks with its filter, its page and its figures', () => {
+describe('the queries of a screen', () => {
+  it('F8: the list of letters queries its filter, its page and its statistics', () => {
     const search = '?channel=orders&after=1h&cursor=abc'
     const { filter, page } = lettersQuery(search, NOW)
     expect(filter).toEqual({ channel: 'orders', after: '2026-01-02T11:00:00.000Z' })

@@ -11,7 +11,7 @@ const alert: ChannelAlert = {
   limit: 100,
 }
 
-it('K7: an alert says what is amiss, what the limit is, and where to go', () => {
+it('K7: an alert names the problem, the limit and the page to open', () => {
   expect(alertWords(alert)).toBe('1 312 letters waiting (limit 100)')
   expect(alertWords({ ...alert, value: 1 })).toBe('Back under the limit: 1 letter waiting (limit 100)')
   expect(alertPath(alert)).toBe('/groups?channel=orders+%26+more')

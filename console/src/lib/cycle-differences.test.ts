@@ -15,7 +15,7 @@ const cycle: Cycle = {
 }
 
 describe('cycleDifferences', () => {
-  it('B13: tells what changed from one life to the next, and what did not', () => {
+  it('B13: lists the fields that changed between two cycles, and those that did not', () => {
     const next: Cycle = {
       ...cycle,
       number: 1,
@@ -29,7 +29,7 @@ describe('cycleDifferences', () => {
     ])
   })
 
-  it('B13: a life without any attempt has no failure to compare', () => {
+  it('B13: a cycle without attempts has no failure to compare', () => {
     const { failure: _, ...without } = cycle
     const error = cycleDifferences(without, cycle).find(({ name }) => name === 'error')
     expect(error).toEqual({ name: 'error', before: 'none', after: 'TypeError', isChanged: true })

@@ -7,7 +7,7 @@ const side = (diff: readonly DiffLine[], without: DiffLine['kind']) =>
 const texts = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 })
 
 describe('diffLines', () => {
-  it('B13: both sides can be read back from it', () => {
+  it('B13: both texts can be restored from the diff', () => {
     fc.assert(
       fc.property(texts, texts, (before, after) => {
         const diff = diffLines(before, after)
@@ -17,7 +17,7 @@ describe('diffLines', () => {
     )
   })
 
-  it('B13: a text against itself has no change, and one changed line is one line gone and one come', () => {
+  it('B13: equal texts have no change, and a changed line is one removed and one added line', () => {
     fc.assert(
       fc.property(texts, text => {
         expect(diffLines(text, text).every(({ kind }) => kind === 'same')).toBe(true)
@@ -27,12 +27,12 @@ describe('diffLines', () => {
     expect(diff.map(({ kind }) => kind)).toEqual(['same', 'gone', 'new', 'same'])
   })
 
-  it('B13: keeps as many lines as the longest common run has', () => {
+  it('B13: keeps a longest common subsequence of lines', () => {
     const diff = diffLines(['a', 'b', 'c', 'd', 'e'], ['b', 'x', 'd', 'e', 'y'])
     expect(diff.filter(({ kind }) => kind === 'same').map(({ text }) => text)).toEqual(['b', 'd', 'e'])
   })
 
-  it('B13: texts too long to compare whole are still told truly', () => {
+  it('B13: texts too long for a full comparison still get a correct diff', () => {
     const before = Array.from({ length: 5_000 }, (_, index) => `old ${index}`)
     const after = Array.from({ length: 5_000 }, (_, index) => `new ${index}`)
     const diff = diffLines(['same', ...before], ['same', ...after])
@@ -42,7 +42,7 @@ describe('diffLines', () => {
 })
 
 describe('hunksOf', () => {
-  it('B13: leaves out what did not change, and says how much', () => {
+  it('B13: leaves out unchanged lines and gives their number', () => {
     const before = Array.from({ length: 20 }, (_, index) => String(index))
     const after = before.with(10, 'ten')
     const { hunks, rest } = hunksOf(diffLines(before, after), 2)

@@ -4,7 +4,7 @@ import { meaningOf, PLACES } from './keys.ts'
 const press = (key: string, more = {}) => ({ key, isChord: false, isTyping: false, ...more })
 
 describe('keys', () => {
-  it('F8: g and then a letter goes to a screen', () => {
+  it('F8: g followed by a letter opens a screen', () => {
     expect(meaningOf(press('g'), false)).toBe('wait')
     for (const [key, { href }] of Object.entries(PLACES))
       expect(meaningOf(press(key), true)).toEqual({ go: href })
@@ -12,12 +12,12 @@ describe('keys', () => {
     expect(meaningOf(press('constructor'), true)).toBeUndefined()
   })
 
-  it('F8: / searches and ? helps', () => {
+  it('F8: / focuses the search and ? shows the help', () => {
     expect(meaningOf(press('/'), false)).toBe('search')
     expect(meaningOf(press('?'), false)).toBe('help')
   })
 
-  it('F8: what is typed into a field, or held with control, is never a command', () => {
+  it('F8: input in a field, or with the control key, is never a command', () => {
     expect(meaningOf(press('g', { isTyping: true }), false)).toBeUndefined()
     expect(meaningOf(press('/', { isChord: true }), false)).toBeUndefined()
     expect(meaningOf(press('l', { isTyping: true }), true)).toBeUndefined()

@@ -32,7 +32,7 @@ describe('filters in the URL', () => {
     expect(readFilter('?cursor=1&channel=orders&state=&constructor=1')).toEqual({ channel: 'orders' })
   })
 
-  it('F8: a span is counted back from now, a moment is taken as it is, nonsense is left to be refused', () => {
+  it('F8: a span counts back from now, a time is used as it is, and the server refuses invalid values', () => {
     expect(filterForServer({ after: '1h' }, NOW)).toEqual({ after: '2026-05-04T02:12:00.000Z' })
     expect(filterForServer({ before: '2026-05-01T00:00:00Z' }, NOW)).toEqual({
       before: '2026-05-01T00:00:00.000Z',
@@ -40,7 +40,7 @@ describe('filters in the URL', () => {
     expect(filterForServer({ after: 'yesterday-ish' }, NOW)).toEqual({ after: 'yesterday-ish' })
   })
 
-  it('B10: a plan is made of a filter or of ids', () => {
+  it('B10: a plan selects by a filter or by ids', () => {
     expect(planUrl({ filter: { group: 'f1' } })).toBe('/replays/new?group=f1')
     expect(planUrl({ filter: {} })).toBe('/replays/new')
     expect(planUrl({ ids: ['a', 'b'] })).toBe('/replays/new?ids=a,b')

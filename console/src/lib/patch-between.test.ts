@@ -5,7 +5,7 @@ import type { Json } from '../api/types.ts'
 import { patchBetween } from './patch-between.ts'
 
 describe('patchBetween', () => {
-  it('B13: applied to what was there, it gives what was typed', () => {
+  it('B13: the patch turns the original into the edited text', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (before, after) => {
         const patch = patchBetween(before as Json, after as Json)

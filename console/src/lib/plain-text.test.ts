@@ -14,7 +14,7 @@ describe('plainText', () => {
 })
 
 describe('cut', () => {
-  it('F8: is a beginning, says what is missing, and never tears a character', () => {
+  it('F8: keeps the beginning, gives the number of missing characters, and never splits a character', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 2, max: 20 }), (text, most) => {
         const { text: shown, more } = cut(text, most)

@@ -5,7 +5,7 @@ import { EMPTY_PLAN, readPatch, readPlan, readStages, stageSizes } from './plan-
 const selection = { filter: { group: 'f1' } }
 
 describe('readPlan', () => {
-  it('B11: the rules that are offered are the defaults of the command line', () => {
+  it('B11: the form starts with the defaults of the command line', () => {
     const { body, faults } = readPlan({ ...EMPTY_PLAN, reason: ' fixed ' }, selection)
     expect(faults).toEqual({})
     expect(body).toEqual({
@@ -20,7 +20,7 @@ describe('readPlan', () => {
     })
   })
 
-  it('B10: a reason is required, and every fault is told at once by its field', () => {
+  it('B10: a reason is required, and all faults are reported at once by field', () => {
     const { faults } = readPlan(
       {
         ...EMPTY_PLAN,
@@ -43,7 +43,7 @@ describe('readPlan', () => {
     ])
   })
 
-  it('B13: a patch goes along only when it was asked for', () => {
+  it('B13: the plan has a patch only if the user enabled it', () => {
     const patch = '[{"op":"remove","path":"/total"}]'
     expect(readPlan({ ...EMPTY_PLAN, patch }, selection).body.patch).toBeUndefined()
     expect(readPlan({ ...EMPTY_PLAN, patch, change: 'patch' }, selection).body.patch).toEqual([
@@ -57,7 +57,7 @@ describe('readPlan', () => {
 })
 
 describe('stages', () => {
-  it('B11: are typed as on the command line', () => {
+  it('B11: have the syntax of the command line', () => {
     expect(readStages('1, 10,rest')).toEqual([1, 10, 'rest'])
     expect(['', '0', '1;2', 'all'].map(readStages)).toEqual(Array(4).fill(undefined))
   })

@@ -14,7 +14,7 @@ describe('paths of screens', () => {
     expect(matchPath(pattern, path)).toEqual(places)
   })
 
-  it('F8: of two patterns the first one counts', () => {
+  it('F8: the first matching pattern wins', () => {
     const kept = { '/replays/new': 'plan', '/replays/:id': 'replay' }
     expect(findByPath(kept, '/replays/new')).toEqual({ value: 'plan', places: [] })
     expect(findByPath(kept, '/replays/r1')).toEqual({ value: 'replay', places: ['r1'] })

@@ -5,7 +5,7 @@ import { barsOf, barsPath, partsOf } from './spark.ts'
 const counts = fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 1, maxLength: 60 })
 
 describe('bars', () => {
-  it('K7: every bar lies in the picture, the highest fills it, and what is not zero is seen', () => {
+  it('K7: every bar is inside the chart, the highest fills it, and a value above zero is visible', () => {
     fc.assert(
       fc.property(counts, each => {
         const bars = barsOf(each, 120, 24)
@@ -19,7 +19,7 @@ describe('bars', () => {
     expect(barsOf([1, 2, 4], 30, 20).map(bar => bar.height)).toEqual([5, 10, 20])
   })
 
-  it('K7: nothing at all draws nothing', () => {
+  it('K7: no values draw no bars', () => {
     expect(barsPath([0, 0, 0], 120, 24)).toBe('')
     expect(barsPath([], 120, 24)).toBe('')
     expect(barsPath([1], 10, 10)).toBe('M0 0h9v10h-9z')
@@ -27,7 +27,7 @@ describe('bars', () => {
 })
 
 describe('partsOf', () => {
-  it('B12: one failure among a million is still seen, and the parts fill the bar', () => {
+  it('B12: one failure among a million is visible, and the parts fill the bar', () => {
     const parts = partsOf([1, 999_999, 0], 600)
     expect(parts.map(part => part.width)).toEqual([3, 597, 0])
     expect(parts[1]!.x).toBe(3)

@@ -19,7 +19,7 @@ function world() {
 }
 
 describe('RefreshQueue', () => {
-  it('F8: gathers what changes fast into one round', async () => {
+  it('F8: combines fast changes into one refresh', async () => {
     const { clock, rounds, gathered } = world()
     for (const topic of ['letters', 'groups', 'letters']) gathered.add([topic])
     await clock.advance(1_499)
@@ -28,7 +28,7 @@ describe('RefreshQueue', () => {
     expect(rounds).toEqual([['letters', 'groups']])
   })
 
-  it('F8: a slow server is not asked again while it answers, and is left alone for twice as long after', async () => {
+  it('F8: a slow server gets no request while it answers, and a pause of twice that time afterwards', async () => {
     const { clock, rounds, gathered, finish } = world()
     gathered.add(['letters'])
     await clock.advance(1_500)
@@ -42,7 +42,7 @@ describe('RefreshQueue', () => {
     expect(rounds).toEqual([['letters'], ['groups']])
   })
 
-  it('F8: begins again after a calm, and not after it was stopped', async () => {
+  it('F8: starts again after a pause, and not after it was stopped', async () => {
     const { clock, rounds, gathered, finish } = world()
     gathered.add(['letters'])
     await clock.advance(1_500)

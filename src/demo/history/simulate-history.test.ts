@@ -21,8 +21,8 @@ beforeAll(async () => {
 
 const groupOf = (text: string) => groups.find(({ title }) => title.includes(text))!
 
-describe('the day before the demo', () => {
-  it('reaches from beyond a day into the last hour, most of it within the day', () => {
+describe('the simulated history', () => {
+  it('covers more than a day up to the last hour, with most letters in the last day', () => {
     const times = past.letters.map(({ cycle }) => cycle.lastFailedAt)
     expect(Math.min(...times)).toBeGreaterThan(NOW - HISTORY_MS)
     expect(Math.max(...times)).toBeLessThanOrEqual(NOW)
@@ -30,7 +30,7 @@ describe('the day before the demo', () => {
     expect(times.filter(at => at > NOW - DAY_MS / 24).length).toBeGreaterThanOrEqual(5)
   })
 
-  it('has causes that are older than a day, and some that are new', () => {
+  it('has causes older than a day, and new causes', () => {
     const areNew = groups.map(({ firstSeenAt }) => firstSeenAt > NOW - DAY_MS)
     expect(new Set(areNew)).toEqual(new Set([true, false]))
   })
@@ -51,7 +51,7 @@ describe('the day before the demo', () => {
     },
   )
 
-  it('E17: tells of an evening whose sinks left letters, those of analytics recovered since', () => {
+  it('E17: has letters of both sinks from the sale, and those of analytics are resolved', () => {
     const ofSinks = past.letters.filter(({ channel }) => channel === 'tracking')
     expect(new Set(ofSinks.map(({ cycle }) => cycle.reason))).toEqual(
       new Set(['rate_limited', 'breaker_open', 'tracking_failed_in_job']),
@@ -61,7 +61,7 @@ describe('the day before the demo', () => {
     expect(ofAnalytics.filter(({ state }) => state !== 'resolved')).toEqual([])
   })
 
-  it('K7: was watched: the outage of the night is a peak of the warehouse, and is over', async () => {
+  it('K7: has snapshots in which the outage is a peak of the warehouse that has ended', async () => {
     const taken = await store.snapshots.list({ channel: 'warehouse', perChannel: 1_000 })
     expect(taken.length).toBeGreaterThan(100)
     const highest = Math.max(...taken.map(({ depth }) => depth))
@@ -71,7 +71,7 @@ describe('the day before the demo', () => {
     expect(NOW - last!.at).toBeLessThanOrEqual(15 * 60_000)
   })
 
-  it('leaves groups in every state, with what people said', () => {
+  it('has groups in every state, with owners and notes', () => {
     expect(new Set(groups.map(({ state }) => state))).toEqual(
       new Set(['open', 'acknowledged', 'muted', 'resolved']),
     )
@@ -79,13 +79,13 @@ describe('the day before the demo', () => {
     expect(groupOf('422').notes).toHaveLength(1)
   })
 
-  it('leaves letters in every state that is not passing', async () => {
+  it('has letters in every lasting state', async () => {
     const { byState, count } = await store.deadLetters.stats()
     expect(count).toBe(past.letters.length)
     expect(Object.keys(byState).sort()).toEqual(['dead', 'discarded', 'parked', 'quarantined', 'resolved'])
   })
 
-  it('K8: parked the letter that was replayed three times', async () => {
+  it('K8: has a parked letter that was replayed three times', async () => {
     const { letters } = await store.deadLetters.list({ state: 'parked' })
     expect(letters.map(({ replays, endedCycles }) => [replays, endedCycles.length])).toEqual([[3, 3]])
   })

@@ -22,7 +22,7 @@ const anyOrder = fc.record({
 })
 
 describe('an order of the demo', () => {
-  it('is the same whenever its seed and number are', () => {
+  it('depends only on its seed and number', () => {
     fc.assert(
       fc.property(anyOrder, asked => {
         expect(orderEvent({ ...asked, at: AT })).toEqual(orderEvent({ ...asked, at: AT }))
@@ -30,7 +30,7 @@ describe('an order of the demo', () => {
     )
   })
 
-  it('fits its schema, unless that is its flaw', () => {
+  it('matches its schema, unless its flaw is in the schema', () => {
     fc.assert(
       fc.property(anyOrder, asked => {
         const { payload } = orderEvent({ ...asked, flaw: asked.flaw ?? 'none', at: AT })
@@ -39,7 +39,7 @@ describe('an order of the demo', () => {
     )
   })
 
-  it('shows no card, no token and no address with the default masks', () => {
+  it('shows no card, token or address under the default masks', () => {
     fc.assert(
       fc.property(anyOrder, asked => {
         const event = orderEvent({ ...asked, at: AT })

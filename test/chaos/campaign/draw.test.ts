@@ -9,8 +9,8 @@ const options: CampaignOptions = {
   faults: { kill: 10, cut: 20, restart: 3, hang: 0, freeze: 0 },
 }
 
-describe('the plan of a campaign', () => {
-  it('E21: has the shares of failures that were asked for', () => {
+describe('the plan of a chaos campaign', () => {
+  it('E21: has the requested shares of failures', () => {
     const kinds = drawKinds(options, SHARES)
     const count = (wanted: string) => kinds.filter(kind => kind === wanted).length
     expect([count('transient'), count('permanent'), count('poison')]).toEqual([2_500, 500, 50])
