@@ -48,7 +48,7 @@ export {
 } from './core/failure/signals.ts'
 export type { BypassOptions } from './core/limit/bypass.ts'
 export { RateLimitedError } from './core/limit/errors.ts'
-export type { TurnsAsked, TurnsGranted } from './core/limit/fleet/bucket.ts'
+export type { TurnGrant, TurnRequest } from './core/limit/fleet/bucket.ts'
 export { RETRY_LIMIT_PRESETS } from './core/limit/options.ts'
 export { type Fault, OptionsError } from './core/options/faults.ts'
 export type { NamePattern } from './core/options/pattern.ts'
@@ -75,7 +75,7 @@ export type {
   StallPlace,
   SubscribeOptions,
   Subscription,
-  SubscriptionNews,
+  SubscriptionStatus,
   Undecodable,
 } from './ports/broker.ts'
 export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker.ts'
@@ -89,8 +89,8 @@ export type {
   LetterFilter,
   LetterPage,
   LetterQuery,
-  LetterSeen,
   LetterStats,
+  LetterVersion,
   Spill,
   TimelineSpan,
 } from './ports/dead-letters.ts'
@@ -104,7 +104,7 @@ export type { GaugeReading, HistogramSample, MetricFamily, Metrics, NumberSample
 export type { ChannelNotice, Notice, Notifier } from './ports/notifier.ts'
 export type {
   GiveUpReason,
-  LetterKept,
+  LetterObservation,
   Observations,
   Observer,
   PauseReason,
@@ -125,18 +125,26 @@ export type {
   Stage,
 } from './ports/replays.ts'
 export type { StandardSchema } from './ports/schema.ts'
-export type { LimitMember, SharedLimit, TurnsAnswer } from './ports/shared-limit.ts'
+export type { LimitMember, SharedLimit, TurnReservation } from './ports/shared-limit.ts'
 export { LimitClosedError } from './ports/shared-limit.ts'
-export type { BatchShape, RejectedItem, Sink, WriteResult } from './ports/sink.ts'
+export type { BatchLimits, RejectedItem, Sink, WriteResult } from './ports/sink.ts'
 export type { ChannelSnapshot, ErrorShare, SnapshotQuery, Snapshots } from './ports/snapshots.ts'
 export type { Store } from './ports/store.ts'
 export { ReplayExistsError, StoreClosedError } from './ports/store.ts'
-export type { EndedAttempt, Protected, Publishing, Station, Step, Tracing, Trail } from './ports/tracing.ts'
+export type {
+  AttemptTrace,
+  EndedAttempt,
+  PublishSpan,
+  TracedConsumer,
+  TracedFunction,
+  TraceSpan,
+  Tracing,
+} from './ports/tracing.ts'
 export {
   approveReplay,
-  type Command,
   cancelReplay,
   pauseReplay,
+  type ReplayCommand,
   resumeReplay,
   startReplay,
 } from './replay/control.ts'
@@ -156,7 +164,7 @@ export type { HandlerContext } from './runtime/consumer/handler-context.ts'
 export { type ConsumerHealth, type HealthReport, healthReport } from './runtime/consumer/health.ts'
 export type { Stall } from './runtime/consumer/pauses.ts'
 export {
-  type MessageFacts,
+  type MessageDescription,
   type WithDeadLettersOptions,
   type WrappedHandler,
   withDeadLetters,
@@ -190,7 +198,7 @@ export { createMetrics, type LiveMetrics, type MetricsOptions } from './runtime/
 export type { GaugeSource, WatchSource } from './runtime/metrics/watched.ts'
 export { combineObservers } from './runtime/observe.ts'
 export type { CommonOptions } from './runtime/option-rules.ts'
-export { createRelay, type HandOver, type RelayOptions } from './runtime/relay/relay.ts'
+export { createRelay, type RelayFunction, type RelayOptions } from './runtime/relay/relay.ts'
 export {
   type Resilient,
   type ResilientHealth,

@@ -2,7 +2,7 @@ import { SeverityNumber } from '@opentelemetry/api-logs'
 import { OTLPLogExporter as JsonExporter } from '@opentelemetry/exporter-logs-otlp-http'
 import { OTLPLogExporter as ProtobufExporter } from '@opentelemetry/exporter-logs-otlp-proto'
 import { BatchLogRecordProcessor, LoggerProvider, type LogRecordExporter } from '@opentelemetry/sdk-logs'
-import { nextTurn } from '../../src/ports/clock.ts'
+import { yieldToEventLoop } from '../../src/ports/clock.ts'
 import type { Candidate, Targets } from './candidate.ts'
 import { payloadOf, TYPE } from './payload.ts'
 
@@ -34,7 +34,7 @@ function openTelemetry(exporterTo: (url: string) => LogRecordExporter, { live, d
         attributes: payloadOf(order),
       })
     },
-    room: nextTurn,
+    room: yieldToEventLoop,
     close: () => provider.shutdown(),
   }
 }

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import { nextTurn } from '../../src/ports/clock.ts'
+import { yieldToEventLoop } from '../../src/ports/clock.ts'
 import type { Candidate, Targets } from './candidate.ts'
 import { payloadOf, TYPE } from './payload.ts'
 
@@ -23,7 +23,7 @@ export function pinoLoki({ live, dead }: Targets): Candidate {
     emit(order) {
       logger.info(payloadOf(order), TYPE)
     },
-    room: nextTurn,
+    room: yieldToEventLoop,
     async close() {
       transport.end()
     },

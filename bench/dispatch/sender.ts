@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { nextTurn, systemClock } from '../../src/ports/clock.ts'
+import { systemClock, yieldToEventLoop } from '../../src/ports/clock.ts'
 import { percentile } from '../harness/percentile.ts'
 import type { Candidate, Targets } from './candidate.ts'
 import { lazaretHttp, lazaretKeeping, lazaretLoki } from './lazaret.ts'
@@ -84,7 +84,7 @@ async function emitTimed(candidate: Candidate, count: number): Promise<Report['c
       candidate.emit(order)
       costs[order++] = nowUs() - startedAt
     }
-    await nextTurn()
+    await yieldToEventLoop()
   }
   const mean = costs.reduce((sum, cost) => sum + cost, 0) / count
   return { mean, p99: percentile(Array.from(costs), 0.99) }

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { type ConsumeMessage, connect } from 'amqplib'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
-import { nextTurn, systemClock } from '../../src/ports/clock.ts'
+import { systemClock, yieldToEventLoop } from '../../src/ports/clock.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { Meter } from '../harness/meter.ts'
 import { type Candidate, type ConsumeRound, counting } from './consume.ts'
@@ -129,7 +129,7 @@ const rascal: Candidate<ConsumeRound> = async round => {
       )
     })
     .on('error', () => {})
-  while ((await round.bench.depth(dead)) < round.messages) await nextTurn()
+  while ((await round.bench.depth(dead)) < round.messages) await yieldToEventLoop()
   const rate = round.messages / (Number(process.hrtime.bigint() - startedAt) / 1e9)
   await broker.shutdown()
   await round.bench.remove(queue, retry, dead)

@@ -15,11 +15,11 @@ import {
 import {
   type AttemptLog,
   clockRule,
+  decodeAttempts,
   decodeEvent,
   EMPTY_LOG,
   encodeEvent,
-  Rounds,
-  readAttempts,
+  PollLoop,
   replayOf,
   resolveOptions,
   subscribeRules,
@@ -149,7 +149,7 @@ class FolderDelivery extends TrackedDelivery {
 
   constructor(queue: string, channel: string, file: string) {
     const { event, ...log } = JSON.parse(readFileSync(join(queue, file), 'utf8')) as Waiting
-    const history = readAttempts(log.history, undefined)
+    const history = decodeAttempts(log.history, undefined)
     super(channel, decode(event), { broker: 'folder', queue: channel, offset: file }, { ...log, history })
     this.file = file
     this.encoded = event
@@ -177,7 +177,7 @@ class FolderSubscription implements Subscription {
   readonly #clock: Clock
   readonly #deliver: (delivery: Delivery) => void
   readonly #access: QueueAccess
-  readonly #rounds: Rounds
+  readonly #rounds: PollLoop
   readonly #open = new Map<string, FolderDelivery>()
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
 
@@ -195,7 +195,7 @@ class FolderSubscription implements Subscription {
     this.#clock = clock
     this.#deliver = deliver
     this.#access = access
-    this.#rounds = new Rounds({
+    this.#rounds = new PollLoop({
       clock,
       minPollMs: POLL_MS,
       maxPollMs: POLL_MS,

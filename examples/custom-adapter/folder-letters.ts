@@ -10,26 +10,26 @@ import {
   type LetterFilter,
   type LetterPage,
   type LetterQuery,
-  type LetterSeen,
   type LetterStats,
+  type LetterVersion,
   mergeLetter,
   type TimelineSpan,
 } from 'lazaret'
 import {
   changeLetter,
-  comparePlaces,
+  compareLetters,
+  letterCursor,
+  letterPosition,
   letterStats,
   matchesFilter,
   pageOf,
-  placeOf,
   resolveLetterFilter,
   resolveLetterQuery,
   resolveOptions,
   resolveTimeline,
-  Serial,
+  SerialQueue,
   Timeline,
   text,
-  writeCursor,
 } from 'lazaret/adapter-kit'
 
 const rules = { dir: text() }
@@ -38,7 +38,7 @@ const rules = { dir: text() }
 export class FolderLetters implements DeadLetterStore {
   readonly #dir: string
   /** Changes run one after the other, because each one reads a letter and then writes it. */
-  readonly #changes = new Serial()
+  readonly #changes = new SerialQueue()
   #isClosed = false
 
   constructor(options: { readonly dir: string }) {
@@ -58,7 +58,7 @@ export class FolderLetters implements DeadLetterStore {
     })
   }
 
-  delete(id: string, seen?: LetterSeen): Promise<boolean> {
+  delete(id: string, seen?: LetterVersion): Promise<boolean> {
     return this.#inTurn(async () => {
       const letter = await this.#read(id)
       if (letter === undefined) return false
@@ -76,11 +76,11 @@ export class FolderLetters implements DeadLetterStore {
   }
 
   async list(query?: LetterQuery): Promise<LetterPage> {
-    const { filter, limit, behind } = resolveLetterQuery(query)
+    const { filter, limit, startAfter } = resolveLetterQuery(query)
     const matching = (await this.#matching(filter))
-      .filter(letter => behind === undefined || comparePlaces(placeOf(letter), behind) > 0)
-      .sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
-    const { shown, cursor } = pageOf(matching, limit, last => writeCursor(placeOf(last), filter))
+      .filter(letter => startAfter === undefined || compareLetters(letterPosition(letter), startAfter) > 0)
+      .sort((a, b) => compareLetters(letterPosition(a), letterPosition(b)))
+    const { shown, cursor } = pageOf(matching, limit, last => letterCursor(letterPosition(last), filter))
     return { letters: shown, cursor }
   }
 

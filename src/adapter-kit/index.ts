@@ -6,6 +6,7 @@ export { replayOf, withoutForeignReplays } from '../core/event/replay-headers.ts
 export { type Resolved, resolveOptions } from '../core/options/resolve.ts'
 export {
   callable,
+  custom,
   integer,
   list,
   milliseconds,
@@ -14,13 +15,11 @@ export {
   optional,
   type Rule,
   text,
-  that,
   withDefault,
 } from '../core/options/rules.ts'
 export { clockRule, delay, equalJitter, randomRule, settlesWithin, steadyTime } from '../ports/clock.ts'
 export { plainCodec } from '../ports/codec.ts'
-export { audited } from './audited.ts'
-export { attemptsAtRest, readAttempts } from './delivery/attempt-history.ts'
+export { decodeAttempts, encodeAttempts } from './delivery/attempt-history.ts'
 export { StallReporter } from './delivery/stalls.ts'
 export { subscribeRules } from './delivery/subscribe-options.ts'
 export { type AttemptLog, EMPTY_LOG, TrackedDelivery } from './delivery/tracked-delivery.ts'
@@ -28,30 +27,37 @@ export { expiryEntry } from './expiry.ts'
 export { readEntries, type StoredEntry, storedEntry } from './journal-entries.ts'
 export { ClientMissingError, loadClient } from './load-client.ts'
 export { PendingWork } from './pending-work.ts'
+export { PollLoop } from './poll-loop.ts'
 export { readEntryNumber, resolveAuditQuery } from './query/audit-query.ts'
-export { decodeCursor, encodeCursor, type Listing, readTimedPlace, writeTimedPlace } from './query/cursor.ts'
+export {
+  decodeCursor,
+  decodeTimedPosition,
+  encodeCursor,
+  encodeTimedPosition,
+  type Listing,
+} from './query/cursor.ts'
 export { compareGroups, groupCursor, matchesGroup, resolveGroupQuery } from './query/group-query.ts'
 export {
-  comparePlaces,
-  type LetterPlace,
+  compareLetters,
+  type LetterPosition,
+  letterCursor,
+  letterPosition,
   matchesFilter,
-  placeOf,
   type ResolvedLetterFilter,
   type ResolvedLetterQuery,
-  readCursor,
+  readLetterCursor,
   resolveLetterFilter,
   resolveLetterQuery,
   searchedTexts,
-  writeCursor,
 } from './query/letter-query.ts'
 export { letterStats } from './query/letter-stats.ts'
 export { resolveTimeline, Timeline } from './query/letter-timeline.ts'
 export { pageOf } from './query/page.ts'
 export { resolveSnapshotQuery, selectSnapshots } from './query/snapshot-query.ts'
-export { Reconnecting } from './reconnecting.ts'
-export { Rounds } from './rounds.ts'
+export { ReconnectingClient } from './reconnecting-client.ts'
 export { sealedAudit } from './sealed/audit.ts'
 export { sealedReplays } from './sealed/replays.ts'
-export { Serial } from './serial.ts'
+export { SerialQueue } from './serial-queue.ts'
 export { resolveSnapshots } from './snapshots/check.ts'
+export { withAudit } from './with-audit.ts'
 export { WriteBatcher } from './write-batcher.ts'

@@ -1,7 +1,7 @@
 import { StoreClosedError } from '../ports/store.ts'
 
 /** Open until it is closed, for parts of a store that are closed together. */
-export class Door {
+export class OpenState {
   readonly #name: string
   #isOpen = true
 

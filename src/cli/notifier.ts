@@ -6,7 +6,7 @@ import type { DeadLetterQueue, DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Groups } from '../ports/groups.ts'
 import type { Sink } from '../ports/sink.ts'
 import type { Store } from '../ports/store.ts'
-import { resends } from '../replay/sink-replays.ts'
+import { resendTarget } from '../replay/sink-replays.ts'
 import type { Io } from './io.ts'
 
 /** Creates the notifier of the config, if there is one. It does not connect yet. */
@@ -81,7 +81,7 @@ function groupsOf(stores: readonly Store[]): Pick<Groups, 'get'> {
 
 /** Replays alerts that could not be delivered: each goes to the target that refused it. */
 export function alertCollector(notifier: AlertNotifier, deadLetters: DeadLetterStore): Collector {
-  const target = resends(
+  const target = resendTarget(
     {
       resend: letter => notifier.resend(letter),
       has: name => Object.hasOwn(notifier.health().targets, name),

@@ -1,13 +1,13 @@
 import { group } from '../core/options/resolve.ts'
-import { integer, list, oneOf, optional, text, that } from '../core/options/rules.ts'
+import { custom, integer, list, oneOf, optional, text } from '../core/options/rules.ts'
 import { duration, entries, numeric } from './rules.ts'
 
-const amqpUrl = that(
+const amqpUrl = custom(
   (value): value is string => typeof value === 'string' && /^amqps?:\/\/./.test(value) && URL.canParse(value),
   "give a URL such as 'amqp://user:password@host:5672/vhost'",
 )
 
-const httpUrl = that(
+const httpUrl = custom(
   (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value) && URL.canParse(value),
   "give the URL of the management API, such as 'http://host:15672'",
 )

@@ -9,7 +9,7 @@ import {
   subjectPrefix,
 } from '../core/options/addresses.ts'
 import { group } from '../core/options/resolve.ts'
-import { integer, list, oneOf, optional, type Rule, text, that } from '../core/options/rules.ts'
+import { custom, integer, list, oneOf, optional, type Rule, text } from '../core/options/rules.ts'
 import { duration, entries, numeric } from './rules.ts'
 
 /** Which alerts a target gets. */
@@ -18,7 +18,7 @@ const route = {
   kinds: optional(list(oneOf(...ALERT_KINDS), { minItems: 1 })),
 }
 
-const pageUrl = that(
+const pageUrl = custom(
   (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value) && URL.canParse(value),
   "give a URL such as 'https://lazaret.example'",
 )

@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { derived, type Rule, that } from '../core/options/rules.ts'
+import { custom, derived, type Rule } from '../core/options/rules.ts'
 import { durationMs } from './duration.ts'
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
@@ -42,7 +42,7 @@ export function boolean(rule: Rule<boolean>): Rule<boolean> {
 
 /** `90s`, `24h`, `30d`, in milliseconds. */
 export const duration: Rule<number> = derived(
-  that(
+  custom(
     (value): value is string => typeof value === 'string' && positiveDuration(value) !== undefined,
     "give a duration above 0 such as '90s', '24h' or '30d'",
   ),
@@ -51,7 +51,7 @@ export const duration: Rule<number> = derived(
 
 /** The same, or `never`. */
 export const durationOrNever: Rule<number | 'never'> = derived(
-  that(
+  custom(
     (value): value is string =>
       value === 'never' || (typeof value === 'string' && positiveDuration(value) !== undefined),
     "give a duration above 0 such as '30d', or 'never'",
@@ -65,7 +65,7 @@ function positiveDuration(text: string): number | undefined {
   return ms === 0 ? undefined : ms
 }
 
-export const cron: Rule<string> = that(
+export const cron: Rule<string> = custom(
   isCron,
   "give the five fields of a cron schedule in UTC, such as '0 2 * * *' for 02:00 daily",
 )
@@ -81,7 +81,7 @@ function isCron(value: unknown): value is string {
 
 /** A regular expression as a text. */
 export const regExp: Rule<RegExp> = derived(
-  that(isRegExp, "give a regular expression as a text, such as 'AC\\d{8}'"),
+  custom(isRegExp, "give a regular expression as a text, such as 'AC\\d{8}'"),
   text => new RegExp(text, 'u'),
 )
 
@@ -111,12 +111,12 @@ export function entries<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<
 
 const STORE_URL = /^(?:memory:$|(?:file|sqlite):.|(?:postgres|postgresql|redis|rediss):\/\/.)/
 
-export const storeUrl: Rule<string> = that(
+export const storeUrl: Rule<string> = custom(
   (value): value is string => typeof value === 'string' && STORE_URL.test(value),
   "give a store URL such as 'sqlite:./lazaret.db' or 'file:./var/dead-letters'",
 )
 
-export const fileUrl: Rule<string> = that(
+export const fileUrl: Rule<string> = custom(
   (value): value is string => typeof value === 'string' && /^file:./.test(value),
   "give a local folder, such as 'file:./var/spill'",
 )

@@ -3,6 +3,7 @@ import { parseMaskPath } from '../core/dead-letter/mask-path.ts'
 import { createMasks, type MaskOptions } from '../core/dead-letter/masks.ts'
 import { group, type Resolved } from '../core/options/resolve.ts'
 import {
+  custom,
   derived,
   flag,
   integer,
@@ -11,7 +12,6 @@ import {
   optional,
   type Rule,
   text,
-  that,
   withDefault,
 } from '../core/options/rules.ts'
 import type { Stage } from '../ports/replays.ts'
@@ -41,7 +41,7 @@ const masks = derived(
   group({
     paths: withDefault(
       list(
-        that(
+        custom(
           (value): value is string => typeof value === 'string' && parseMaskPath(value) !== undefined,
           "give a path such as 'payload.card.number' or '**.secret'",
         ),
@@ -50,7 +50,7 @@ const masks = derived(
     ),
     names: withDefault(
       list(
-        that(
+        custom(
           (value): value is string => typeof value === 'string' && /[\p{L}\p{N}]/u.test(value),
           "give a property's name, with * for any characters",
         ),

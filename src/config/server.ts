@@ -1,11 +1,11 @@
 import { prefixRule } from '../core/metrics/prefix.ts'
 import { HOSTS_NEED_TOKENS, isLoopback } from '../core/options/loopback.ts'
 import { group } from '../core/options/resolve.ts'
-import { flag, integer, list, number, oneOf, optional, text, that } from '../core/options/rules.ts'
+import { custom, flag, integer, list, number, oneOf, optional, text } from '../core/options/rules.ts'
 import { boolean, entries, numeric, storeUrl } from './rules.ts'
 
 /** Errors do not show the hash: a reader could test tokens against it. */
-const tokenHash = that(
+const tokenHash = custom(
   (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
   'give the SHA-256 of the token in hex; `printf %s TOKEN | sha256sum` prints it',
 )

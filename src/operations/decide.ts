@@ -1,4 +1,4 @@
-import { audited } from '../adapter-kit/audited.ts'
+import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
 import { TransitionError, transition } from '../core/dead-letter/transition.ts'
@@ -32,7 +32,7 @@ export async function discardLetter(
   if (letter === undefined) return undefined
   // A refused decision changes nothing, so it is not reported as a change.
   transition(letter, 'discarded', at)
-  return await audited(store.audit, entryOf('letter.discard', id, decision), async () => {
+  return await withAudit(store.audit, entryOf('letter.discard', id, decision), async () => {
     const discarded = await store.deadLetters.change(id, { to: 'discarded', at, by })
     if (discarded !== undefined)
       await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
@@ -55,7 +55,7 @@ export async function reopenLetter(
   else if (!REOPENED.includes(state))
     throw new TransitionError(letter, 'dead', `cannot be reopened; what is ${REOPENED.join(' or ')} can be`)
   const { at, by } = decision
-  return await audited(store.audit, entryOf('letter.reopen', id, decision), () =>
+  return await withAudit(store.audit, entryOf('letter.reopen', id, decision), () =>
     store.deadLetters.change(id, { to: 'dead', from: state, at, by }),
   )
 }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { isHeld, type LetterState } from '../core/dead-letter/state.ts'
-import type { LetterFilter, LetterSeen } from '../ports/dead-letters.ts'
+import type { LetterFilter, LetterVersion } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
 import { walk } from './walk.ts'
 
 /** Deletions under way at once: enough to fill a store's transaction, few enough to stop soon. */
 const BATCH = 100
 /** What is remembered of so many letters takes a few hundred megabytes. */
-const MOST_FROZEN = 1_000_000
+const MAX_FROZEN = 1_000_000
 
 /**
  * Letters as they were at one moment. Deleting them deletes these and no others: a letter that is stored later is not
@@ -16,7 +16,7 @@ const MOST_FROZEN = 1_000_000
  */
 export interface FrozenLetters {
   readonly filter: LetterFilter
-  readonly letters: ReadonlyMap<string, LetterSeen>
+  readonly letters: ReadonlyMap<string, LetterVersion>
   /** There were more than can be remembered; these are the ones that failed last. */
   readonly isCut: boolean
 }
@@ -27,12 +27,12 @@ export async function freeze(
   isMeant: (letter: DeadLetter) => boolean,
   signal?: AbortSignal,
 ): Promise<FrozenLetters> {
-  const letters = new Map<string, LetterSeen>()
+  const letters = new Map<string, LetterVersion>()
   for await (const page of walk(store.deadLetters, filter)) {
     if (signal?.aborted) break
     for (const letter of page) {
       if (!isMeant(letter)) continue
-      if (letters.size >= MOST_FROZEN) return { filter, letters, isCut: true }
+      if (letters.size >= MAX_FROZEN) return { filter, letters, isCut: true }
       letters.set(letter.id, { state: letter.state, lastFailedAt: letter.cycle.lastFailedAt })
     }
   }
@@ -87,7 +87,7 @@ export async function deleteFrozen(
  * Deletes the letter if it is unchanged since the freeze: a letter that has failed again was not selected, and may be
  * the only record of its event.
  */
-async function deleteOne(store: Store, letter: DeadLetter, seen: LetterSeen): Promise<boolean> {
+async function deleteOne(store: Store, letter: DeadLetter, seen: LetterVersion): Promise<boolean> {
   const { id, channel, handler, event } = letter
   const isGone = await store.deadLetters.delete(id, seen)
   if (isGone && isHeld(seen.state)) await store.broker?.unblockKey(channel, event.id, handler)

@@ -1,9 +1,9 @@
-import { audited } from '../adapter-kit/audited.ts'
+import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
-import { auditedFilter } from './filter-words.ts'
+import { auditedFilter } from './filter-text.ts'
 import { countStates, deleteFrozen, type FrozenLetters, freeze } from './freeze.ts'
 
 /** What is to be deleted. */
@@ -81,7 +81,7 @@ export async function purgeLetters(
     })
     return deleted
   }
-  return await audited(store.audit, entry, purge, {
+  return await withAudit(store.audit, entry, purge, {
     progress: () => ({ deleted }),
     shortfall: gone => (gone === count ? undefined : { deleted: gone }),
   })

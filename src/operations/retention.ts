@@ -1,5 +1,5 @@
-import { audited } from '../adapter-kit/audited.ts'
 import { expiryEntry, sumOf } from '../adapter-kit/expiry.ts'
+import { withAudit } from '../adapter-kit/with-audit.ts'
 import { isPastRetention, type Retention } from '../core/dead-letter/retention.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
 import type { LetterCounts } from '../ports/dead-letters.ts'
@@ -44,7 +44,7 @@ async function expireFrozen(
     })
     return Object.fromEntries(gone)
   }
-  return await audited(store.audit, entry, expire, {
+  return await withAudit(store.audit, entry, expire, {
     progress: told,
     shortfall: counts => (sumOf(counts) === frozen.letters.size ? undefined : told()),
   })

@@ -1,4 +1,4 @@
-import { audited } from '../adapter-kit/audited.ts'
+import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { TriageState } from '../core/dead-letter/group.ts'
 import type { JsonValue } from '../core/event/event.ts'
 import type { Group, TriageChange } from '../ports/groups.ts'
@@ -28,5 +28,5 @@ export async function triageGroup(
     target: id,
     detail: detail as Readonly<Record<string, JsonValue>>,
   }
-  return await audited(store.audit, entry, () => store.groups.change(id, change))
+  return await withAudit(store.audit, entry, () => store.groups.change(id, change))
 }

@@ -75,7 +75,7 @@ export interface SubscribeOptions {
 export type StallPlace = 'deliveries' | 'settlements' | 'letters'
 
 /** A subscription is held up by something that was deleted, filled or forbidden behind the broker, or is so no more. */
-export type SubscriptionNews =
+export type SubscriptionStatus =
   | { readonly state: 'stalled'; readonly place: StallPlace; readonly error: Error }
   | { readonly state: 'recovered'; readonly place: StallPlace }
 
@@ -112,7 +112,7 @@ export interface Broker {
   subscribe(
     options: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionNews) => void,
+    tell?: (news: SubscriptionStatus) => void,
   ): Promise<Subscription>
   unblockKey(channel: string, eventId: string, handler?: string): Promise<void>
   depth?(channel: string, handler: string): number | Promise<number>

@@ -1,4 +1,4 @@
-import { callable, that, withDefault } from '../core/options/rules.ts'
+import { callable, custom, withDefault } from '../core/options/rules.ts'
 import type { Random } from '../core/random.ts'
 /** Takes a scheduled task back. Calling it twice, or after the task ran, does nothing. */
 export type Cancel = () => void
@@ -62,12 +62,12 @@ export const backgroundClock: Clock = {
 export const systemRandom: Random = Math.random
 
 /** Resolves in the next turn of the event loop: all that waits on promises alone has run to its end by then. */
-export function nextTurn(): Promise<void> {
+export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
 /** The option `clock` of whatever reads the time: the system's unless another is given. */
-export const clockRule = withDefault(that(isClock, 'give a clock with now() and schedule()'), systemClock)
+export const clockRule = withDefault(custom(isClock, 'give a clock with now() and schedule()'), systemClock)
 
 /** The option `random` of whatever draws chances: the system's unless another is given. */
 export const randomRule = withDefault(

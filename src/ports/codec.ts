@@ -2,7 +2,7 @@ import { decodeLetter, encodeLetter } from '../core/dead-letter/json.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { decodeEvent, encodeEvent } from '../core/event/json.ts'
-import { that, withDefault } from '../core/options/rules.ts'
+import { custom, withDefault } from '../core/options/rules.ts'
 
 /**
  * How single texts are written at rest, such as the title of a group. Texts that were written unencrypted can be read
@@ -48,7 +48,7 @@ export const plainCodec: Codec = Object.freeze({
 
 /** The option `codec` of whatever keeps letters or events: JSON unless another is given. */
 export const codecRule = withDefault(
-  that(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
+  custom(isCodec, 'give a codec with letters and events, each with encode() and decode()'),
   plainCodec,
 )
 

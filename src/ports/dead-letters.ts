@@ -90,7 +90,7 @@ export interface LetterChange {
 }
 
 /** What a letter was when somebody decided about it. */
-export interface LetterSeen {
+export interface LetterVersion {
   readonly state: LetterState
   readonly lastFailedAt: number
 }
@@ -117,7 +117,7 @@ export interface DeadLetterStore extends DeadLetterQueue {
   list(query?: LetterQuery): Promise<LetterPage>
   get(id: string): Promise<DeadLetter | undefined>
   change(id: string, change: LetterChange): Promise<DeadLetter | undefined>
-  delete(id: string, seen?: LetterSeen): Promise<boolean>
+  delete(id: string, seen?: LetterVersion): Promise<boolean>
   stats(filter?: LetterFilter): Promise<LetterStats>
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]>
   expire?(now: number): Promise<LetterCounts>

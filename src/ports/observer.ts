@@ -157,11 +157,11 @@ export interface Observations {
     readonly status: 'recovered' | 'failed_same_cause' | 'failed_new_cause' | 'skipped'
   }
 
-  letterSaved: LetterKept
+  letterSaved: LetterObservation
   letterFiltered: { readonly channel: string; readonly name: string; readonly reason: Reason }
   letterWriteFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
   /** Letters that move to the store later are reported by `spillDrained` alone. */
-  letterSpilled: LetterKept
+  letterSpilled: LetterObservation
   spillDrained: { readonly count: number }
   /** Retention deleted letters from a store, which is named by its URL: one of each run that deleted any. */
   lettersExpired: { readonly store: string; readonly count: number; readonly byState: LetterCounts }
@@ -203,7 +203,7 @@ export type UserFunction =
   | 'describe'
 
 /** A letter is safe. */
-export interface LetterKept {
+export interface LetterObservation {
   readonly channel: string
   readonly name: string
   readonly letter: DeadLetter

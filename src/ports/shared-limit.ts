@@ -1,5 +1,5 @@
 import { LazaretError } from '../core/failure/errors.ts'
-import type { TurnsAsked, TurnsGranted } from '../core/limit/fleet/bucket.ts'
+import type { TurnGrant, TurnRequest } from '../core/limit/fleet/bucket.ts'
 
 /** One limiter of one process, among all that share a limit. */
 export interface LimitMember {
@@ -9,7 +9,7 @@ export interface LimitMember {
 }
 
 /** The answer to a request for turns. */
-export interface TurnsAnswer extends TurnsGranted {
+export interface TurnReservation extends TurnGrant {
   /** How many members there are, the one who asks included. */
   readonly members: number
 }
@@ -34,7 +34,7 @@ export interface SharedLimit {
   readonly assumedMembers: number
   /** Aborted by `close`. */
   readonly closing: AbortSignal
-  reserve(limit: string, asked: TurnsAsked, member: LimitMember): Promise<TurnsAnswer>
+  reserve(limit: string, asked: TurnRequest, member: LimitMember): Promise<TurnReservation>
   leave(limit: string, memberId: string): Promise<void>
   close(): Promise<void>
 }

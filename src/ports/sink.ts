@@ -10,7 +10,7 @@ export interface RejectedItem {
 export type WriteResult = { readonly rejected: readonly RejectedItem[] } | undefined
 
 /** How large batches are best for a sink. */
-export interface BatchShape {
+export interface BatchLimits {
   readonly maxCount?: number | undefined
   /** About: close to the JSON text of the events. */
   readonly maxBytes?: number | undefined
@@ -32,7 +32,7 @@ export interface BatchShape {
  * - `close` releases connections; the lane flushes before. Closing twice is safe.
  */
 export interface Sink {
-  readonly batch?: BatchShape | undefined
+  readonly batch?: BatchLimits | undefined
   write(
     batch: readonly LazaretEvent[],
     context: { readonly signal: AbortSignal },

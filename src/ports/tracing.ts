@@ -3,10 +3,10 @@ import type { LazaretEvent } from '../core/event/event.ts'
 import { TRACEPARENT } from '../core/event/trace-context.ts'
 import { classify } from '../core/failure/classify.ts'
 import type { Failure } from '../core/failure/failure.ts'
-import { optional, that } from '../core/options/rules.ts'
+import { custom, optional } from '../core/options/rules.ts'
 
 /** Who handles events, and where they come from. */
-export interface Station {
+export interface TracedConsumer {
   /** The broker's name. */
   readonly system: string
   readonly channel: string
@@ -14,22 +14,22 @@ export interface Station {
 }
 
 /** A protected function. */
-export interface Protected {
+export interface TracedFunction {
   readonly name: string
 }
 
 /** Something that takes time and is under way. It is ended once, by one of the ways to end it. */
-export interface Step {
+export interface TraceSpan {
   /** Calls the work once, at once, in the step's context: what it begins belongs to the step, also later. */
   run(work: () => void): void
   /** It is over, well unless there is a failure. Never tells of payloads. */
   end(failure?: Failure): void
   /** It was cut off and counts for nothing: the process is closing. */
-  takenBack(): void
+  discard(): void
 }
 
 /** Events being handed to a broker. */
-export interface Publishing extends Step {
+export interface PublishSpan extends TraceSpan {
   /** The same events in the same order, with the context in their headers. These are the ones to hand over. */
   readonly events: readonly LazaretEvent[]
 }
@@ -38,12 +38,12 @@ export interface Publishing extends Step {
 export type EndedAttempt = Pick<AttemptRecord, 'endedAt' | 'delayMs'>
 
 /** What one event, or one call, goes through. */
-export interface Trail {
+export interface AttemptTrace {
   /**
    * A run begins. `previous` is the run right before it, if its end is known: it may have been in another process, and
    * the time since then was spent waiting.
    */
-  attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): Step
+  attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): TraceSpan
   /** A run has failed that was not taken for worth a step when it began. */
   failed(number: number, startedAt: number, endedAt: number, failure: Failure): void
   /** It was given up on, and the letter is where it is kept since just now. */
@@ -66,10 +66,10 @@ export interface Trail {
  *   An implementation that throws changes nothing for the event: it is left out.
  */
 export interface Tracing {
-  publish(events: readonly LazaretEvent[], system: string): Publishing | undefined
-  follow(event: LazaretEvent, at: Station): Trail | undefined
-  call(what: Protected): Trail | undefined
-  write(batch: readonly LazaretEvent[], sink: string): Step | undefined
+  publish(events: readonly LazaretEvent[], system: string): PublishSpan | undefined
+  follow(event: LazaretEvent, at: TracedConsumer): AttemptTrace | undefined
+  call(what: TracedFunction): AttemptTrace | undefined
+  write(batch: readonly LazaretEvent[], sink: string): TraceSpan | undefined
   context(): LazaretEvent['headers'] | undefined
 }
 
@@ -84,7 +84,7 @@ const METHODS = [
 ] as const satisfies readonly (keyof Tracing)[]
 
 /** The option `tracing` of whatever handles events. */
-export const tracingRule = optional(that(isTracing, 'give tracing, such as otelTracing() of lazaret/otel'))
+export const tracingRule = optional(custom(isTracing, 'give tracing, such as otelTracing() of lazaret/otel'))
 
 function isTracing(value: unknown): value is Tracing {
   const tracing = value as Partial<Tracing> | null | undefined
@@ -101,7 +101,7 @@ export function withTrace(
 }
 
 /** Undefined when it throws: an event without a trace is still handled. */
-export function quietly<T>(ask: () => T): T | undefined {
+export function ignoreErrors<T>(ask: () => T): T | undefined {
   try {
     return ask()
   } catch {
@@ -110,7 +110,7 @@ export function quietly<T>(ask: () => T): T | undefined {
 }
 
 /** Does the work in a step's context, or without it if the step fails to. What the work throws is the work's. */
-export function runIn<T>(step: Step, work: () => T): T {
+export function runInSpan<T>(step: TraceSpan, work: () => T): T {
   let end: { readonly value: T } | { readonly thrown: unknown } | undefined
   try {
     step.run(() => {
@@ -128,7 +128,7 @@ export function runIn<T>(step: Step, work: () => T): T {
   return end.value
 }
 
-export function endStep(step: Step, failure?: Failure): void {
+export function endSpan(step: TraceSpan, failure?: Failure): void {
   try {
     step.end(failure)
   } catch {
@@ -137,19 +137,19 @@ export function endStep(step: Step, failure?: Failure): void {
 }
 
 /** Hands events to a broker, or whatever else takes them, as one step of their traces. */
-export async function publishIn(
+export async function publishInSpan(
   tracing: Tracing,
   system: string,
   events: readonly LazaretEvent[],
   handOver: (events: readonly LazaretEvent[]) => Promise<void>,
 ): Promise<void> {
-  const step = quietly(() => tracing.publish(events, system))
+  const step = ignoreErrors(() => tracing.publish(events, system))
   if (step === undefined) return handOver(events)
   try {
-    await runIn(step, () => handOver(step.events))
+    await runInSpan(step, () => handOver(step.events))
   } catch (error) {
-    endStep(step, classify(error))
+    endSpan(step, classify(error))
     throw error
   }
-  endStep(step)
+  endSpan(step)
 }

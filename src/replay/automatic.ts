@@ -28,18 +28,18 @@ export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onP
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-const LONGEST_TIMER_MS = 24 * 60 * 60 * 1_000
+const MAX_TIMER_MS = 24 * 60 * 60 * 1_000
 const PAGE = 500
 /** The name that turns are claimed under. */
 const SCHEDULE = 'lazaret schedule'
 /** Long enough for every other clock to have come to the time it was due at. */
-const LONGEST_TURN_MS = 60 * 60 * 1_000
-const WHO = 'automatic replay'
+const MAX_TURN_MS = 60 * 60 * 1_000
+const ACTOR = 'automatic replay'
 
 /** Starts the schedule; the function returned ends it, after the run under way. */
 export function replayAutomatically(options: AutomaticReplayOptions): () => Promise<void> {
   const stop = new AbortController()
-  const turn = { ledger: options.store.ledger, what: WHO }
+  const turn = { ledger: options.store.ledger, what: ACTOR }
   const ended = onSchedule(options.cron, { ...options, turn }, stop.signal, () =>
     replayOnce(options, stop.signal),
   )
@@ -54,7 +54,7 @@ async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal):
   const id = await idToStart(options, signal)
   if (id === undefined || signal.aborted) return
   try {
-    await startReplay(store, id, { by: WHO, clock: environment.clock })
+    await startReplay(store, id, { by: ACTOR, clock: environment.clock })
     const ended = await runReplay(store, id, { ...options, signal })
     onRun?.(ended)
   } catch (error) {
@@ -72,7 +72,7 @@ async function idToStart(options: AutomaticReplayOptions, signal: AbortSignal): 
     if (waiting !== undefined) return waiting.state === 'approved' ? waiting.id : undefined
   }
   const environment = withRoutes(options.environment, target)
-  const request = { reason: `every ${options.cron}`, by: WHO, maxAgeMs, needsApproval }
+  const request = { reason: `every ${options.cron}`, by: ACTOR, maxAgeMs, needsApproval }
   const ids = await lettersToSend({ ...options, environment }, request, signal)
   if (ids.length === 0 || signal.aborted) return undefined
   const { id } = await planReplay(store, { ...request, ids }, environment)
@@ -80,7 +80,7 @@ async function idToStart(options: AutomaticReplayOptions, signal: AbortSignal): 
 }
 
 async function ownPlans({ replays }: Store, state: ReplayState): Promise<readonly Replay[]> {
-  return (await replays.list({ state })).filter(({ createdBy }) => createdBy === WHO)
+  return (await replays.list({ state })).filter(({ createdBy }) => createdBy === ACTOR)
 }
 
 /** The newest that may go: those that no gate lets through take nobody's place, however many they are. */
@@ -135,7 +135,7 @@ async function inTurn(
 ): Promise<void> {
   if (ledger === undefined) return task()
   const key = `${what} ${new Date(dueAt).toISOString()}`
-  const claim = await ledger.claim(SCHEDULE, key, LONGEST_TURN_MS)
+  const claim = await ledger.claim(SCHEDULE, key, MAX_TURN_MS)
   if (claim.kind !== 'claimed') return
   try {
     await task()
@@ -152,7 +152,7 @@ async function waitUntil(
 ): Promise<void> {
   while (!signal.aborted && clock.now() < at) {
     await new Promise<void>(resolve => {
-      const cancel: Cancel = clock.schedule(Math.min(LONGEST_TIMER_MS, at - clock.now()), done)
+      const cancel: Cancel = clock.schedule(Math.min(MAX_TIMER_MS, at - clock.now()), done)
       signal.addEventListener('abort', done, { once: true })
       function done(): void {
         cancel()

@@ -1,12 +1,12 @@
-import { audited } from '../adapter-kit/audited.ts'
+import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { ReplayRefusedError } from './errors.ts'
-import { giveBackUnsent } from './unsent.ts'
+import { returnUnsentLetters } from './unsent.ts'
 
 /** Who asks for it, why, and what time it is. */
-export interface Command {
+export interface ReplayCommand {
   readonly by: string
   readonly clock: Clock
   readonly why?: string | undefined
@@ -24,8 +24,8 @@ export const REPLAY_STEPS: Readonly<Record<Verb, { from: readonly ReplayState[];
 }
 
 /** A plan that needs a second person is approved by someone else than its maker. */
-export function approveReplay(store: Store, id: string, command: Command): Promise<Replay> {
-  return steer(store, id, 'approve', command, replay => {
+export function approveReplay(store: Store, id: string, command: ReplayCommand): Promise<Replay> {
+  return changeState(store, id, 'approve', command, replay => {
     if (replay.createdBy === command.by)
       throw new ReplayRefusedError(id, `was planned by ${command.by}; a second person has to approve it`)
     return { approvedBy: command.by, approvedAt: command.clock.now() }
@@ -33,34 +33,34 @@ export function approveReplay(store: Store, id: string, command: Command): Promi
 }
 
 /** Starts an approved replay, or one that needs no approval. `runReplay` then sends its letters. */
-export function startReplay(store: Store, id: string, command: Command): Promise<Replay> {
-  return steer(store, id, 'start', command, () => ({ startedAt: command.clock.now() }))
+export function startReplay(store: Store, id: string, command: ReplayCommand): Promise<Replay> {
+  return changeState(store, id, 'start', command, () => ({ startedAt: command.clock.now() }))
 }
 
 /** Pauses a running replay. Its runner stops at the next safe point. */
-export function pauseReplay(store: Store, id: string, command: Command): Promise<Replay> {
-  return steer(store, id, 'pause', command)
+export function pauseReplay(store: Store, id: string, command: ReplayCommand): Promise<Replay> {
+  return changeState(store, id, 'pause', command)
 }
 
 /** Also after a halt: a person has looked, and takes it from where it stopped. */
-export function resumeReplay(store: Store, id: string, command: Command): Promise<Replay> {
-  return steer(store, id, 'resume', command, replay =>
+export function resumeReplay(store: Store, id: string, command: ReplayCommand): Promise<Replay> {
+  return changeState(store, id, 'resume', command, replay =>
     replay.state === 'halted' ? { resumedAt: command.clock.now() } : {},
   )
 }
 
 /** Sent letters stay sent; unsent letters stay dead or become dead again. */
-export async function cancelReplay(store: Store, id: string, command: Command): Promise<Replay> {
-  const cancelled = await steer(store, id, 'cancel', command, () => ({ endedAt: command.clock.now() }))
-  await giveBackUnsent(store, id, command.clock, 'someone else')
+export async function cancelReplay(store: Store, id: string, command: ReplayCommand): Promise<Replay> {
+  const cancelled = await changeState(store, id, 'cancel', command, () => ({ endedAt: command.clock.now() }))
+  await returnUnsentLetters(store, id, command.clock, 'someone else')
   return cancelled
 }
 
-async function steer(
+async function changeState(
   store: Store,
   id: string,
   verb: Verb,
-  { by, clock, why }: Command,
+  { by, clock, why }: ReplayCommand,
   extra: (replay: Replay) => Partial<Replay> = () => ({}),
 ): Promise<Replay> {
   const { from, to } = REPLAY_STEPS[verb]
@@ -76,7 +76,7 @@ async function steer(
   change(await requireReplay(store, id))
   const detail = why === undefined ? {} : { detail: { why } }
   const entry = { at: clock.now(), by, action: `replay.${verb}`, target: id, ...detail }
-  return await audited(store.audit, entry, () => changeReplay(store, id, change))
+  return await withAudit(store.audit, entry, () => changeReplay(store, id, change))
 }
 
 /** Reads, changes and writes until nobody else has changed it in between. */

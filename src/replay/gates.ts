@@ -2,7 +2,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { ReplayDecision } from '../ports/replays.ts'
 
 /** What the gates look at beside the letter itself. */
-interface Circumstances {
+interface GateInput {
   readonly now: number
   /** An event without a time to live of its own is replayed no later than this after it first failed. */
   readonly maxAgeMs: number
@@ -28,13 +28,13 @@ interface GateVerdict {
 /** Replays are for what failed today; who wants to send older events again says so. */
 export const DEFAULT_MAX_AGE_MS = 24 * 60 * 60 * 1_000
 
-const GO: GateVerdict = Object.freeze({ decision: 'replay', why: undefined })
+const PASSED: GateVerdict = Object.freeze({ decision: 'replay', why: undefined })
 
 /**
  * Each letter passes the gates in this order, and the first that is shut decides: state, way back, approval, schema, age,
  * downstream. The way back comes early: without one, no approval and no edit of the letter helps.
  */
-export function passGates(letter: DeadLetter, circumstances: Circumstances): GateVerdict {
+export function passGates(letter: DeadLetter, circumstances: GateInput): GateVerdict {
   const { now, maxAgeMs, isEdited, allowQuarantined } = circumstances
   const { routeFault, unsendable, schemaFault, downstreamFault } = circumstances
   const { state, event, cycle } = letter
@@ -61,7 +61,7 @@ export function passGates(letter: DeadLetter, circumstances: Circumstances): Gat
   const expiresAt = event.expiresAt ?? cycle.firstFailedAt + maxAgeMs
   if (expiresAt <= now) return skip('skip_expired', `it expired at ${new Date(expiresAt).toISOString()}`)
   if (downstreamFault !== undefined) return skip('skip_downstream', downstreamFault)
-  return GO
+  return PASSED
 }
 
 function skip(decision: ReplayDecision, why: string): GateVerdict {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import { Recorder } from '../testing/recorder.ts'
 import { cancelReplay, resumeReplay } from './control.ts'
-import { gatherLateOutcomes } from './outcomes.ts'
+import { recordLateOutcomes } from './outcomes.ts'
 import { runReplay } from './runner.ts'
 import type { ReplayTarget } from './target.ts'
 
@@ -44,7 +44,7 @@ it('B12: the outcomes of a replay that was stopped are gathered when someone loo
   await cancelReplay(it.store, it.replay.id, it.ann)
   await it.clock.advance(600_000)
   const { replays } = it.store
-  await gatherLateOutcomes(it.store, (await replays.get(it.replay.id))!, it.clock)
+  await recordLateOutcomes(it.store, (await replays.get(it.replay.id))!, it.clock)
   expect(await replays.counts(it.replay.id)).toMatchObject({ sent: 0, failed_same_cause: 40 })
 })
 

@@ -7,11 +7,11 @@ import type { ItemStatus, Replay, ReplayItem, ReplayState } from '../ports/repla
 import type { Store } from '../ports/store.ts'
 import { observe } from '../runtime/observe.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
-import { giveBackUnsent } from './unsent.ts'
+import { returnUnsentLetters } from './unsent.ts'
 
-const LOOK_AT_MOST = 500
+const SENT_PAGE = 500
 /** Nobody runs it, and something that it sent may still be on its way. */
-const UNWATCHED: readonly ReplayState[] = ['paused', 'halted', 'cancelled']
+const STATES_WITHOUT_RUNNER: readonly ReplayState[] = ['paused', 'halted', 'cancelled']
 
 /**
  * What became of a letter that was sent; undefined while nobody knows. The letter itself tells: a handler that succeeds
@@ -49,7 +49,7 @@ async function endedItems(
 }
 
 /** Writes down what is known by now; as long as all of a page have ended, it looks at the next ones too. */
-export async function gatherOutcomes(
+export async function recordOutcomes(
   store: Store,
   id: string,
   clock: Clock,
@@ -57,20 +57,20 @@ export async function gatherOutcomes(
 ): Promise<void> {
   const { replays, deadLetters } = store
   for (;;) {
-    const sent = await replays.items(id, { status: 'sent', limit: LOOK_AT_MOST })
+    const sent = await replays.items(id, { status: 'sent', limit: SENT_PAGE })
     const ended = await endedItems(deadLetters, sent, clock.now())
     if (ended.length > 0)
       await replays.record(
         id,
         ended.map(({ item }) => item),
       )
-    for (const { item, letter } of ended) tellEnded(observer, id, item.status, letter)
-    if (ended.length < LOOK_AT_MOST) return
+    for (const { item, letter } of ended) observeEnded(observer, id, item.status, letter)
+    if (ended.length < SENT_PAGE) return
   }
 }
 
 /** Of a letter that is gone nobody knows where it belonged. */
-export function tellEnded(
+export function observeEnded(
   observer: Observer,
   replayId: string,
   status: ItemStatus,
@@ -83,14 +83,14 @@ export function tellEnded(
 }
 
 /** For a replay that was stopped: its runner has ended, but the events that it sent are still handled. */
-export async function gatherLateOutcomes(
+export async function recordLateOutcomes(
   store: Store,
   { id, state }: Pick<Replay, 'id' | 'state'>,
   clock: Clock,
   observer?: Observer,
 ): Promise<void> {
-  if (!UNWATCHED.includes(state)) return
-  await gatherOutcomes(store, id, clock, observer)
+  if (!STATES_WITHOUT_RUNNER.includes(state)) return
+  await recordOutcomes(store, id, clock, observer)
   // Who cancelled it left this to a runner that may have died since.
-  if (state === 'cancelled') await giveBackUnsent(store, id, clock, 'someone else')
+  if (state === 'cancelled') await returnUnsentLetters(store, id, clock, 'someone else')
 }

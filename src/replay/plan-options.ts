@@ -1,6 +1,7 @@
 import { resolveLetterFilter } from '../adapter-kit/query/letter-query.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
+  custom,
   flag,
   integer,
   list,
@@ -10,7 +11,6 @@ import {
   optional,
   type Rule,
   text,
-  that,
   withDefault,
 } from '../core/options/rules.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
@@ -49,17 +49,17 @@ export interface PlanRequest {
 }
 
 const DEFAULT_REPLAY_PER_SECOND = 50
-const MOST_STAGES = 50
+const MAX_STAGES = 50
 
 const operation = group({
   op: oneOf('add', 'remove', 'replace', 'move', 'copy', 'test'),
-  path: that(
+  path: custom(
     (value): value is string => typeof value === 'string',
     "give a path such as '/amount', or '' for all",
   ),
-  from: optional(that((value): value is string => typeof value === 'string', 'give a path')),
+  from: optional(custom((value): value is string => typeof value === 'string', 'give a path')),
   value: optional(
-    that((value): value is PatchOperation['value'] => value !== undefined, 'give a JSON value'),
+    custom((value): value is PatchOperation['value'] => value !== undefined, 'give a JSON value'),
   ),
 }) as Rule<PatchOperation>
 
@@ -69,12 +69,12 @@ const stage: Rule<Stage> = {
 
 const rules = {
   filter: optional(
-    that((value): value is LetterFilter => typeof value === 'object' && value !== null, 'give a filter'),
+    custom((value): value is LetterFilter => typeof value === 'object' && value !== null, 'give a filter'),
   ),
   ids: optional(list(text(), { maxItems: 100_000 })),
   reason: text({ maxLength: 1_000 }),
   by: text({ maxLength: 200 }),
-  stages: withDefault(list(stage, { minItems: 1, maxItems: MOST_STAGES }), DEFAULT_STAGES),
+  stages: withDefault(list(stage, { minItems: 1, maxItems: MAX_STAGES }), DEFAULT_STAGES),
   perSecond: withDefault(number({ min: 0, above: true, max: 100_000 }), DEFAULT_REPLAY_PER_SECOND),
   haltRefailRatio: withDefault(number({ min: 0, max: 1 }), DEFAULT_REFAIL_RATIO),
   haltOnSameFingerprint: withDefault(flag(), true),

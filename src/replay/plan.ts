@@ -1,4 +1,4 @@
-import { audited } from '../adapter-kit/audited.ts'
+import { withAudit } from '../adapter-kit/with-audit.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { notReplayable } from '../core/dead-letter/storable-event.ts'
@@ -69,7 +69,7 @@ export async function planReplay(
   }
   const detail = { reason: asked.reason, count: items.length, hash: replay.hash }
   const entry = { at: now, by: asked.by, action: 'replay.plan', target: replay.id, detail }
-  return await audited(store.audit, entry, async () => {
+  return await withAudit(store.audit, entry, async () => {
     await store.replays.create(replay, items)
     return replay
   })

@@ -1,32 +1,32 @@
-import { audited } from '../adapter-kit/audited.ts'
+import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
-import { publishIn, type Tracing } from '../ports/tracing.ts'
+import { publishInSpan, type Tracing } from '../ports/tracing.ts'
 import { observe } from '../runtime/observe.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
-import { Forgiven } from './forgiven.ts'
-import { Handovers } from './handovers.ts'
 import { Lease, RENEW_MS } from './lease.ts'
-import { gatherOutcomes, tellEnded } from './outcomes.ts'
+import { observeEnded, recordOutcomes } from './outcomes.ts'
+import { OutcomesBeforeResume } from './outcomes-before-resume.ts'
 import { judge } from './plan.ts'
 import { replayEvent } from './resend.ts'
 import { isUnroutable } from './routes.ts'
+import { SentItems } from './sent-items.ts'
 import { haltReason, stageEnds } from './stages.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough, withRoutes } from './target.ts'
-import { giveBack, giveBackUnsent } from './unsent.ts'
+import { returnLetter, returnUnsentLetters } from './unsent.ts'
 
 /** Letters per round at most (K8); between rounds the runner looks at what it was told and what became of the rest. */
 const BATCH = 50
 const LOOK_EVERY_MS = 200
 /** The wait before a failing downstream is checked again: live traffic has priority. */
-const DOWNSTREAM_REST_MS = 1_000
+const DOWNSTREAM_RETRY_MS = 1_000
 /** Of letters that nobody's broker kept, such as those of a wrapped handler. */
 const UNKNOWN_BROKER = 'unknown'
 
@@ -62,8 +62,8 @@ class Runner {
   readonly #id: string
   readonly #options: RunOptions
   readonly #lease: Lease
-  readonly #forgiven: Forgiven
-  readonly #handovers: Handovers
+  readonly #forgiven: OutcomesBeforeResume
+  readonly #handovers: SentItems
   readonly #environment: ReplayEnvironment
   /** What a runner before this one wrote down as sent, and may not have sent. */
   #mayBeLost: ReplayItem[] = []
@@ -74,8 +74,8 @@ class Runner {
     this.#id = id
     this.#options = options
     this.#lease = new Lease(store, id, options.owner, options.environment)
-    this.#forgiven = new Forgiven(store.replays)
-    this.#handovers = new Handovers(store.replays, id)
+    this.#forgiven = new OutcomesBeforeResume(store.replays)
+    this.#handovers = new SentItems(store.replays, id)
     this.#environment = withRoutes(options.environment, options.target)
   }
 
@@ -95,7 +95,7 @@ class Runner {
       }
       // The person who cancelled it may have looked before the last letter was put back.
       if (replay.state === 'cancelled')
-        await giveBackUnsent(this.#store, this.#id, this.#options.environment.clock, 'the runner')
+        await returnUnsentLetters(this.#store, this.#id, this.#options.environment.clock, 'the runner')
       return replay
     } finally {
       await this.#lease.release()
@@ -104,7 +104,7 @@ class Runner {
 
   /** One look at what is known, then the next few letters, if the stage has any left. */
   async #round(replay: Replay): Promise<void> {
-    await gatherOutcomes(this.#store, this.#id, this.#options.environment.clock, this.#options.observer)
+    await recordOutcomes(this.#store, this.#id, this.#options.environment.clock, this.#options.observer)
     // Before the counts, so that they have at least what is forgiven.
     const forgiven = await this.#forgiven.of(replay)
     const counts = await this.#store.replays.counts(this.#id)
@@ -156,12 +156,12 @@ class Runner {
       if (isOurs && (await this.#giveUpUnreachable(letter, replay, item))) continue
       const verdict = isOurs ? undefined : await judge(letter, replay, environment, now)
       if (verdict?.decision === 'skip_downstream') {
-        await this.#pause(DOWNSTREAM_REST_MS)
+        await this.#pause(DOWNSTREAM_RETRY_MS)
         return
       }
       if (verdict !== undefined && verdict.decision !== 'replay') {
         await replays.record(this.#id, [{ ...item, ...verdict, status: 'skipped', endedAt: now }])
-        tellEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
+        observeEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
         continue
       }
       const claimed = isOurs ? letter : await this.#claim(letter, replay)
@@ -191,14 +191,14 @@ class Runner {
   }
 
   async #handOn(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
-    this.#tat = advance(paceOf(replay), this.#tat, this.#options.environment.clock.now())
+    this.#tat = advance(rateOf(replay), this.#tat, this.#options.environment.clock.now())
     const { target, tracing } = this.#options
     const observer = safeObserver(this.#options.observer ?? {})
     const events = [replayEvent(letter, replay, letter.replays)]
     const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin)
     try {
       if (tracing === undefined) await send(events)
-      else await publishIn(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send)
+      else await publishInSpan(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send)
     } catch (error) {
       // Any other failure leaves open whether the event arrived.
       if (!isUnroutable(error)) throw error
@@ -236,15 +236,15 @@ class Runner {
     const { clock } = this.#options.environment
     const ended = { decision: 'skip_unreachable', why, status: 'skipped', endedAt: clock.now() } as const
     await this.#store.replays.record(this.#id, [{ ...item, ...ended }])
-    await giveBack(this.#store.deadLetters, letter, clock)
-    tellEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
+    await returnLetter(this.#store.deadLetters, letter, clock)
+    observeEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
   }
 
   /** Waits until the next letter may go; false when none may any more. */
   async #turn(replay: Replay): Promise<boolean> {
     while (await this.#mayGoOn()) {
       const now = this.#options.environment.clock.now()
-      const at = notBefore(paceOf(replay), this.#tat, now)
+      const at = notBefore(rateOf(replay), this.#tat, now)
       if (at <= now) return true
       await this.#pause(Math.min(at - now, RENEW_MS))
     }
@@ -279,7 +279,7 @@ class Runner {
     const detail = changes.why === undefined ? {} : { detail: { why: changes.why } }
     const action = `replay.${changes.state}`
     const entry = { at: clock.now(), by: this.#options.owner, action, target: this.#id, ...detail }
-    await audited(this.#store.audit, entry, change)
+    await withAudit(this.#store.audit, entry, change)
   }
 
   async #replay(): Promise<Replay> {
@@ -298,6 +298,6 @@ function isTakenBy({ state, replayId }: DeadLetter, { id }: Replay): boolean {
   return state === 'replaying' && replayId === id
 }
 
-function paceOf({ perSecond }: Replay): Rate {
+function rateOf({ perSecond }: Replay): Rate {
   return rate({ perSecond, burst: 1 })
 }

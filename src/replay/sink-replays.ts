@@ -17,11 +17,11 @@ interface Resender {
  * The letters that a dispatcher has on their way, for everyone in the process who sends to it: a runner that stops leaves
  * them to the next, which must not send them again.
  */
-const UNDER_WAY = new WeakMap<object, Set<string>>()
+const LETTERS_IN_FLIGHT = new WeakMap<object, Set<string>>()
 
-function underWayTo(receiver: object): Set<string> {
-  const known = UNDER_WAY.get(receiver) ?? new Set()
-  UNDER_WAY.set(receiver, known)
+function lettersInFlight(receiver: object): Set<string> {
+  const known = LETTERS_IN_FLIGHT.get(receiver) ?? new Set()
+  LETTERS_IN_FLIGHT.set(receiver, known)
   return known
 }
 
@@ -33,13 +33,13 @@ export function sinkReplays(
   dispatcher: Pick<Dispatcher, 'resend' | 'health'>,
   letters: Pick<DeadLetterStore, 'get'>,
 ): ReplayTarget {
-  const target = resends(
+  const target = resendTarget(
     {
       resend: letter => dispatcher.resend(letter),
       has: handler => handler === EVERY_SINK || Object.hasOwn(dispatcher.health().sinks, handler),
     },
     letters,
-    underWayTo(dispatcher),
+    lettersInFlight(dispatcher),
   )
   return {
     ...target,
@@ -56,7 +56,7 @@ export function sinkReplays(
  * Nobody waits for the outcome here, because the letter waits for it: it stays `replaying` until it was resolved or brought
  * back, and a process that dies in between leaves it to the next runner.
  */
-export function resends(
+export function resendTarget(
   resender: Resender,
   letters: Pick<DeadLetterStore, 'get'>,
   underWay = new Set<string>(),
@@ -65,7 +65,7 @@ export function resends(
     routeOf: ({ handler }) =>
       resender.has(handler)
         ? { kind: 'in-process', via: 'this process' }
-        : { kind: 'none', why: nobodyHere(handler) },
+        : { kind: 'none', why: noSinkText(handler) },
     async send(events) {
       for (const event of events) {
         const id = replayOf(event)?.letterId ?? ''
@@ -85,10 +85,10 @@ class NoSinkError extends LazaretError {
   override readonly name = 'NoSinkError'
 
   constructor({ id, handler }: DeadLetter) {
-    super(`letter ${id}: ${nobodyHere(handler)}`, { code: 'LAZARET_BROKER_UNROUTABLE', retryable: false })
+    super(`letter ${id}: ${noSinkText(handler)}`, { code: 'LAZARET_BROKER_UNROUTABLE', retryable: false })
   }
 }
 
-function nobodyHere(handler: string): string {
+function noSinkText(handler: string): string {
   return `there is no '${handler}' here that it could go back to; replay it where there is one, or discard it`
 }

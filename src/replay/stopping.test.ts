@@ -3,7 +3,7 @@ import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { reopenLetter } from '../operations/decide.ts'
 import { cancelReplay, pauseReplay } from './control.ts'
-import { gatherLateOutcomes } from './outcomes.ts'
+import { recordLateOutcomes } from './outcomes.ts'
 import { runReplay } from './runner.ts'
 
 const SLOW = { perSecond: 0.1, stages: ['rest'] } as const
@@ -136,7 +136,7 @@ describe('a letter of a cancelled replay', () => {
     await cancelReplay(it.store, replay.id, it.ann)
     expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
     await it.clock.advance(10_000)
-    await gatherLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)
+    await recordLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)
     expect(await it.store.replays.counts(replay.id)).toMatchObject({ recovered: 1 })
   })
 
@@ -170,7 +170,7 @@ describe('a letter of a cancelled replay', () => {
     void runReplay(it.store, replay.id, { target, environment: it.environment, owner: 'runner' })
     await it.clock.advance(100)
     await cancelReplay(it.store, replay.id, it.ann)
-    const look = () => gatherLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)
+    const look = () => recordLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)
     await look()
     expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
     await it.clock.advance(60_000)

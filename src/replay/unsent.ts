@@ -6,7 +6,7 @@ import type { ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 
 /** A runner takes the waiting in their order, a few at a time, so what it died with is among the first. */
-const LOOK_AT_MOST = 100
+const WAITING_PAGE = 100
 const SENT_PAGE = 500
 
 /**
@@ -18,20 +18,20 @@ const SENT_PAGE = 500
  * To be called once the replay is cancelled, because a runner that lives looks at that after it wrote down what it is
  * about to send, and then does not send it. While a runner lives, what it is sending is its own to give back.
  */
-export async function giveBackUnsent(
+export async function returnUnsentLetters(
   store: Store,
   id: string,
   clock: Clock,
   by: 'the runner' | 'someone else',
 ): Promise<void> {
   const { replays } = store
-  await giveBackAll(store, id, await replays.items(id, { status: 'waiting', limit: LOOK_AT_MOST }), clock)
-  const giveBackThose = async () => giveBackAll(store, id, await notLeft(store, id), clock)
+  await returnLetters(store, id, await replays.items(id, { status: 'waiting', limit: WAITING_PAGE }), clock)
+  const giveBackThose = async () => returnLetters(store, id, await unconfirmedItems(store, id), clock)
   if (by === 'the runner') await giveBackThose()
-  else if ((await notLeft(store, id)).length > 0) await whileNobodyRuns(store, id, clock, giveBackThose)
+  else if ((await unconfirmedItems(store, id)).length > 0) await withoutRunner(store, id, clock, giveBackThose)
 }
 
-export async function giveBack(
+export async function returnLetter(
   deadLetters: DeadLetterStore,
   { id, cycle }: DeadLetter,
   clock: Clock,
@@ -41,7 +41,7 @@ export async function giveBack(
 }
 
 /** The items that are written down as sent, and of which nobody knows whether they left. */
-async function notLeft({ replays }: Store, id: string): Promise<readonly ReplayItem[]> {
+async function unconfirmedItems({ replays }: Store, id: string): Promise<readonly ReplayItem[]> {
   const found: ReplayItem[] = []
   let after = -1
   for (;;) {
@@ -52,7 +52,7 @@ async function notLeft({ replays }: Store, id: string): Promise<readonly ReplayI
   }
 }
 
-async function giveBackAll(
+async function returnLetters(
   { replays, deadLetters }: Store,
   id: string,
   items: readonly ReplayItem[],
@@ -64,14 +64,14 @@ async function giveBackAll(
     const { cycle: _, sentAt: __, ...rest } = item
     // First the item: the letter's state must not be taken for the outcome of having been sent.
     if (item.status === 'sent') await replays.record(id, [{ ...rest, status: 'waiting' }])
-    await giveBack(deadLetters, letter, clock)
+    await returnLetter(deadLetters, letter, clock)
   }
 }
 
 const SHORT_LEASE_MS = 30_000
 
 /** Leaves it to a runner that still has the replay: at its end it does the same. */
-async function whileNobodyRuns(
+async function withoutRunner(
   { replays }: Store,
   id: string,
   clock: Clock,

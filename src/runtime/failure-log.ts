@@ -1,6 +1,6 @@
 import { failedEvent } from '../core/dead-letter/failed-event.ts'
 import type { Masks } from '../core/dead-letter/masks.ts'
-import type { LetterKept, Observer } from '../ports/observer.ts'
+import type { LetterObservation, Observer } from '../ports/observer.ts'
 import { LINES } from './log/lines.ts'
 
 /**
@@ -13,7 +13,7 @@ export function failureLog(
   masks?: Masks,
 ): Pick<Observer, 'letterSaved' | 'letterSpilled'> {
   const { level, message: what } = LINES.deadLetter
-  const log = ({ letter, again }: LetterKept) => {
+  const log = ({ letter, again }: LetterObservation) => {
     if (!again) write(JSON.stringify({ level, what, ...failedEvent(letter, masks) }))
   }
   return { letterSaved: log, letterSpilled: log }

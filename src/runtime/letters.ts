@@ -2,12 +2,12 @@ import { failedEvent } from '../core/dead-letter/failed-event.ts'
 import type { FilterSubject, SaveFilter } from '../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
-import { isVerified, verified } from '../core/dead-letter/verify.ts'
+import { isVerified, splitVerified } from '../core/dead-letter/verify.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import { type Cancel, type Clock, settlesWithin } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
 import type { Notifier } from '../ports/notifier.ts'
-import type { LetterKept, Observer } from '../ports/observer.ts'
+import type { LetterObservation, Observer } from '../ports/observer.ts'
 import { TimeoutError } from './attempt/attempt.ts'
 import { observe } from './observe.ts'
 import { type Resilient, resilient } from './resilient/resilient.ts'
@@ -16,10 +16,10 @@ import type { UserFaults } from './user-functions/user-faults.ts'
 /** How long a store may take for one letter before the spill takes it instead, or it is asked again. */
 export const SAVE_TIMEOUT_MS = 5_000
 /** How long a store that failed is left alone; letters go to the spill meanwhile. */
-const STORE_REST_MS = 5_000
+const STORE_BREAKER_OPEN_MS = 5_000
 const DRAIN_EVERY_MS = 5_000
 
-interface LetterBoxSetup {
+interface LetterSaverSetup {
   readonly deadLetters: DeadLetterQueue
   readonly spill: Spill | undefined
   readonly observer: Observer
@@ -60,8 +60,8 @@ export function isKept(
  * Makes letters durable: in the store, or in the spill while the store is down. An event may be acknowledged only when
  * `save` of its letter has resolved. Spilled letters are moved on by themselves once the store is back.
  */
-export class LetterBox {
-  readonly #setup: LetterBoxSetup
+export class LetterSaver {
+  readonly #setup: LetterSaverSetup
   readonly #send: Resilient<[DeadLetter], void>
   /** With a time limit too: one letter that hangs must not block the others. */
   readonly #drainTarget: DeadLetterQueue
@@ -69,7 +69,7 @@ export class LetterBox {
   #draining: Promise<void> | undefined
   #closed = false
 
-  constructor(setup: LetterBoxSetup) {
+  constructor(setup: LetterSaverSetup) {
     this.#setup = setup
     const { deadLetters, clock, spill } = setup
     const send = (letter: DeadLetter) =>
@@ -78,7 +78,9 @@ export class LetterBox {
     this.#send = resilient(send, {
       ...limits,
       // Without a spill there is nowhere else to go, so the store is asked every time.
-      ...(spill === undefined ? {} : { breaker: { failures: 1, openMs: STORE_REST_MS, successes: 1 } }),
+      ...(spill === undefined
+        ? {}
+        : { breaker: { failures: 1, openMs: STORE_BREAKER_OPEN_MS, successes: 1 } }),
     })
     this.#drainTarget = { send: resilient(send, limits), close: async () => {} }
   }
@@ -173,10 +175,10 @@ async function sendVerified(
   letter: DeadLetter,
 ): Promise<void> {
   if (!('get' in deadLetters)) return deadLetters.send(letter)
-  for (const each of await verified(letter, id => deadLetters.get(id))) await deadLetters.send(each)
+  for (const each of await splitVerified(letter, id => deadLetters.get(id))) await deadLetters.send(each)
 }
 
-function letterKept(letter: DeadLetter, again: boolean): LetterKept {
+function letterKept(letter: DeadLetter, again: boolean): LetterObservation {
   const { channel, handler: name } = letter
   return again ? { channel, name, letter, again } : { channel, name, letter }
 }
@@ -228,7 +230,7 @@ export function isPoison({ cycle: { reason } }: DeadLetter): boolean {
 
 /** Tells of every letter that was made durable, once: one that is saved again only says more. */
 export function letterNotices(notifier: Notifier, setup: NoticeSetup): Observer {
-  const tell = ({ letter, again }: LetterKept) => {
+  const tell = ({ letter, again }: LetterObservation) => {
     if (!again) void tellOfLetter(notifier, letter, setup)
   }
   return { letterSaved: tell, letterSpilled: tell }

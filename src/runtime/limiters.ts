@@ -34,7 +34,7 @@ import { safeObserver } from './user-functions/observer-faults.ts'
 
 // Each class holds the state that core decides on, so that callers who share a limit can share an object.
 
-const NOBODY: LimitOwner = Object.freeze({ name: 'limit', clock: systemClock, observer: {} })
+const DEFAULT_OWNER: LimitOwner = Object.freeze({ name: 'limit', clock: systemClock, observer: {} })
 
 /** Lets so many a second through and says no to the rest. */
 export class RateLimiter {
@@ -42,7 +42,7 @@ export class RateLimiter {
   readonly #fleet: FleetRateLimit | undefined
   #tat = IDLE
 
-  constructor(policy: Shareable<RateLimitPolicy>, owner: LimitOwner = NOBODY) {
+  constructor(policy: Shareable<RateLimitPolicy>, owner: LimitOwner = DEFAULT_OWNER) {
     this.#rate = rate(policy)
     this.#fleet = policy.shared && new FleetRateLimit(policy.shared, 'rate', policy, owner)
   }
@@ -80,7 +80,7 @@ export class RetryLimiter {
   /** Those that are yet to be released. */
   readonly #untold = new Set<Cancel>()
 
-  constructor(policy: Shareable<RetryLimitPolicy>, owner: LimitOwner = NOBODY) {
+  constructor(policy: Shareable<RetryLimitPolicy>, owner: LimitOwner = DEFAULT_OWNER) {
     this.#policy = policy
     this.#owner = owner
     this.#state = initialRetryLimit(policy)
@@ -93,7 +93,7 @@ export class RetryLimiter {
     const decision = limitRetry(this.#policy, this.#state, now, random)
     const hasTurn = decision.state !== this.#state
     this.#state = decision.state
-    if (hasTurn && decision.state.pace === 'batch') this.#tellOfBatch(decision.state.newest, now)
+    if (hasTurn && decision.state.pacing === 'batch') this.#tellOfBatch(decision.state.newest, now)
     return decision
   }
 
@@ -161,7 +161,7 @@ export function createRetryLimiter(options: RetryLimitOptions = {}, owner: Limit
 }
 
 function ownerOf(given: LimiterOwner): LimitOwner {
-  return { ...NOBODY, ...given, observer: safeObserver(given.observer ?? {}) }
+  return { ...DEFAULT_OWNER, ...given, observer: safeObserver(given.observer ?? {}) }
 }
 
 /** Makes a retry budget that several consumers, dispatchers or functions can share. */

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { type LetterCapsOptions, letterCapsRule } from '../core/dead-letter/caps.ts'
 import { type SaveFilterOptions, saveFilterRule } from '../core/dead-letter/filter.ts'
-import { flag, milliseconds, optional, type Rule, text, that, withDefault } from '../core/options/rules.ts'
+import { custom, flag, milliseconds, optional, type Rule, text, withDefault } from '../core/options/rules.ts'
 import type { Random } from '../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
@@ -11,19 +11,19 @@ import { type Tracing, tracingRule } from '../ports/tracing.ts'
 import { safeObserver } from './user-functions/observer-faults.ts'
 
 /** A policy to make the live object from, or one that was made before and is shared. */
-type LiveOr<L, P> = { readonly live: L } | { readonly policy: P }
+type InstanceOrPolicy<L, P> = { readonly live: L } | { readonly policy: P }
 
 export function liveOr<L, P>(
   liveClass: abstract new (...args: never[]) => L,
   rule: Rule<P>,
-): Rule<LiveOr<L, P>> {
+): Rule<InstanceOrPolicy<L, P>> {
   return {
     read: (value, path, faults) =>
       value instanceof liveClass ? { live: value } : { policy: rule.read(value, path, faults) },
   }
 }
 
-export function made<L, P>(option: LiveOr<L, P>, make: (policy: P) => L): L {
+export function made<L, P>(option: InstanceOrPolicy<L, P>, make: (policy: P) => L): L {
   return 'live' in option ? option.live : make(option.policy)
 }
 
@@ -34,13 +34,13 @@ export function orOff<T>(rule: Rule<T>): Rule<T | 'off'> {
 
 /** A port's implementation, known by the methods it must have. */
 export function port<T>(noun: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
-  return that(
+  return custom(
     (value): value is T => isObject(value) && methods.every(method => typeof value[method] === 'function'),
     `give ${noun} with ${methods.map(method => `${method}()`).join(', ')}`,
   )
 }
 
-const anyObserver: Rule<Observer> = that(
+const anyObserver: Rule<Observer> = custom(
   (value): value is Observer => isObject(value),
   'give an object with methods named after what it observes',
 )
@@ -57,11 +57,11 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-const LEAST_LATE_MS = 1_000
+const MIN_LATE_MS = 1_000
 
 /** How long work that runs on after its timeout is waited for, where nobody says otherwise. */
 export function defaultLateMs(timeoutMs: number): number {
-  return Math.max(LEAST_LATE_MS, timeoutMs)
+  return Math.max(MIN_LATE_MS, timeoutMs)
 }
 
 export const DAY_MS = 86_400_000

@@ -12,7 +12,7 @@ const users = new WeakMap<Closeable, number>()
 const originals = new WeakMap<Closeable, Closeable>()
 
 /** Says that a wrapper is the same thing as what it wraps: who uses the one uses the other. */
-export function standsFor<T extends Closeable>(wrapper: T, resource: Closeable): T {
+export function registerWrapper<T extends Closeable>(wrapper: T, resource: Closeable): T {
   originals.set(wrapper, originals.get(resource) ?? resource)
   return wrapper
 }

@@ -1,8 +1,8 @@
 import { resolveOptions } from '../core/options/resolve.ts'
 import type { Broker, BrokerCapabilities } from '../ports/broker.ts'
-import { publishIn, type Tracing, tracingRule } from '../ports/tracing.ts'
+import { publishInSpan, type Tracing, tracingRule } from '../ports/tracing.ts'
 import { port } from './option-rules.ts'
-import { standsFor } from './share.ts'
+import { registerWrapper } from './share.ts'
 
 const rules = { broker: port<Broker>('a broker', 'publish', 'subscribe', 'close'), tracing: tracingRule }
 
@@ -13,7 +13,7 @@ const rules = { broker: port<Broker>('a broker', 'publish', 'subscribe', 'close'
 export function tracedBroker(broker: Broker, tracing: Tracing | undefined): Broker {
   const given = resolveOptions('tracedBroker', rules, { broker, tracing })
   if (given.tracing === undefined) return broker
-  return standsFor(new TracedBroker(broker, given.tracing), broker)
+  return registerWrapper(new TracedBroker(broker, given.tracing), broker)
 }
 
 class TracedBroker implements Broker {
@@ -40,7 +40,7 @@ class TracedBroker implements Broker {
 
   publish(events: Parameters<Broker['publish']>[0]): Promise<void> {
     const handOver: Broker['publish'] = followed => this.#broker.publish(followed)
-    return publishIn(this.#tracing, this.name, events, handOver)
+    return publishInSpan(this.#tracing, this.name, events, handOver)
   }
 
   subscribe(...how: Parameters<Broker['subscribe']>): ReturnType<Broker['subscribe']> {

@@ -5,7 +5,7 @@ import { memoryBroker } from '../adapters/memory/broker/broker.ts'
 import { memorySink } from '../adapters/memory/index.ts'
 import { memoryDeadLetters } from '../adapters/memory/letters/dead-letters.ts'
 import { memoryStore } from '../adapters/memory/store.ts'
-import { nextTurn } from '../ports/clock.ts'
+import { yieldToEventLoop } from '../ports/clock.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import { createMetrics } from '../runtime/metrics/create-metrics.ts'
@@ -173,7 +173,7 @@ describe('GET /metrics', () => {
     // As slow as a store on another machine: who looks now still sees all of them as sent.
     const record = store.replays.record.bind(store.replays)
     store.replays.record = async (...items) => {
-      await nextTurn()
+      await yieldToEventLoop()
       await record(...items)
     }
     const { ask, server } = serverWorld({ stores: store, clock })

@@ -4,6 +4,7 @@ import { prefixRule } from '../core/metrics/prefix.ts'
 import { HOSTS_NEED_TOKENS, isLoopback } from '../core/options/loopback.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
+  custom,
   flag,
   integer,
   list,
@@ -14,7 +15,6 @@ import {
   optional,
   type Rule,
   text,
-  that,
   withDefault,
 } from '../core/options/rules.ts'
 import type { Random } from '../core/random.ts'
@@ -147,7 +147,7 @@ const DEFAULT_REQUEST_LIMIT: RequestLimitOptions = Object.freeze({ perSecond: 10
 const token: Rule<TokenOptions> = group({
   name: text({ maxLength: 100 }),
   role: oneOf('viewer', 'operator', 'admin'),
-  sha256: that(
+  sha256: custom(
     (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
     'give the SHA-256 of the token in hex; `printf %s TOKEN | sha256sum` prints it',
   ),
@@ -158,7 +158,7 @@ const watch: Rule<WatchPolicy | 'off'> = {
 }
 
 const rules = {
-  stores: that(isStores, 'give a store, or a map of names to stores'),
+  stores: custom(isStores, 'give a store, or a map of names to stores'),
   consumers: withDefault(list(having<Consumer>('give a consumer from createConsumer()', 'health')), []),
   dispatchers: withDefault(
     list(having<Pick<Dispatcher, 'health'>>('give a dispatcher from createDispatcher()', 'health')),
@@ -178,7 +178,7 @@ const rules = {
   readOnly: withDefault(flag(), false),
   needsApproval: withDefault(flag(), false),
   replayDefaults: withDefault(
-    that(
+    custom(
       (value): value is ReplayDefaults => isObject(value),
       'give an object with stages, perSecond, haltRefailRatio or maxAgeMs',
     ),
@@ -186,7 +186,7 @@ const rules = {
   ),
   replayTarget: optional(having<ReplayTarget>('give an object with send()', 'send')),
   schemas: withDefault(
-    that(
+    custom(
       (value): value is Readonly<Record<string, StandardSchema>> => isObject(value),
       'give a map of channels to schemas',
     ),
@@ -220,7 +220,7 @@ const rules = {
   degradedAt: withDefault(integer({ min: 0 }), DEFAULT_DEGRADED_AT),
   allowedHosts: withDefault(list(text({ maxLength: 253 })), []),
   consoleDir: optional(
-    that(
+    custom(
       (value): value is string | URL => typeof value === 'string' || value instanceof URL,
       "give the path or file URL of a folder, or 'none'",
     ),
@@ -269,7 +269,7 @@ function isStores(value: unknown): value is ServerOptions['stores'] {
 
 /** Accepts an object by the methods that the server calls, so that any implementation fits. */
 function having<T>(remedy: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
-  return that(
+  return custom(
     (value): value is T => isObject(value) && methods.every(method => typeof value[method] === 'function'),
     remedy,
   )

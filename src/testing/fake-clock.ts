@@ -1,5 +1,5 @@
 import { Heap } from '../core/heap.ts'
-import { type Cancel, type Clock, nextTurn } from '../ports/clock.ts'
+import { type Cancel, type Clock, yieldToEventLoop } from '../ports/clock.ts'
 
 interface Timer {
   readonly at: number
@@ -98,5 +98,5 @@ function isBefore(a: Timer, b: Timer): boolean {
 
 /** Lets everything that waits on promises alone run to its end. */
 export function settle(): Promise<void> {
-  return nextTurn()
+  return yieldToEventLoop()
 }

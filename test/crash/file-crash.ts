@@ -9,7 +9,7 @@ import { killAfter, start } from './child.ts'
 import { type ProcessReport, readProcessReport, violations } from './process-report.ts'
 
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
-const MOST_LINES = 400
+const MAX_LINES = 400
 
 export interface CrashReport {
   readonly kills: number
@@ -26,7 +26,7 @@ export async function crashFileStore(times: number, random: Random): Promise<Cra
     const unexplained: Damage[] = []
     const all: ProcessReport[] = []
     for (let kill = 0; kill < times; kill++) {
-      const report = readProcessReport(await killAfter(start(WRITER, dir), Math.floor(random() * MOST_LINES)))
+      const report = readProcessReport(await killAfter(start(WRITER, dir), Math.floor(random() * MAX_LINES)))
       all.push(report)
       found.push(...(await check(dir, [report], unexplained)))
     }

@@ -14,7 +14,7 @@ import { type ProcessReport, readProcessReport, violations } from './process-rep
 
 const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
 const CONSUMER = fileURLToPath(new URL('./sqlite-consumer.ts', import.meta.url))
-const MOST_LINES = 400
+const MAX_LINES = 400
 const PUBLISHED_PER_KILL = 60
 /** Each event is handled and settled, so that at least so many lines are said. */
 const LINES_PER_KILL = PUBLISHED_PER_KILL * 2
@@ -34,7 +34,7 @@ export async function crashWriting(times: number, random: Random): Promise<Crash
     const all: ProcessReport[] = []
     for (let kill = 0; kill < times; kill++) {
       const child = start(WRITER, path)
-      const report = readProcessReport(await killAfter(child, Math.floor(random() * MOST_LINES)))
+      const report = readProcessReport(await killAfter(child, Math.floor(random() * MAX_LINES)))
       all.push(report)
       found.push(...(await checkLetters(path, [report])))
     }

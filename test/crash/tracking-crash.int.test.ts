@@ -15,7 +15,7 @@ const DEAD = 'http://127.0.0.1:9/'
 const KILLS = 2
 /** Each test starts three processes or four, and this machine may be busy. */
 const TIMEOUT_MS = 60_000
-const MOST_LINES = 60
+const MAX_LINES = 60
 
 /** A receiver that counts how often each event arrives. It can be told to accept events without an answer. */
 async function withReceiver(
@@ -49,7 +49,7 @@ describe.each(['file', 'sqlite'])('a service with a %s journal', { timeout: TIME
       await withReceiver(false, async url => {
         for (let kill = 0; kill < KILLS; kill++) {
           const child = start(SERVICE, kind, folder, url, 'untilKilled')
-          const output = await killAfter(child, 1 + Math.floor(random() * MOST_LINES))
+          const output = await killAfter(child, 1 + Math.floor(random() * MAX_LINES))
           tracked.push(...idsAfter('tracked', linesOf(output)))
         }
       })

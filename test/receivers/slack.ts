@@ -11,7 +11,7 @@ export interface SlackReceiver extends Receiver {
 
 const PATH = '/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX'
 const MOST_BLOCKS = 50
-const LONGEST_TEXT = 40_000
+const MAX_TEXT = 40_000
 const LONGEST_SECTION = 3_000
 const LONGEST_FIELD = 2_000
 const MOST_FIELDS = 10
@@ -54,7 +54,7 @@ function checkedMessage(message: unknown): { text: string; blocks: readonly Json
   const { text, blocks = [], ...rest } = object(message, 'invalid_payload')
   if (Object.keys(rest).length > 0) throw new Error(`invalid_payload: ${Object.keys(rest).join()}`)
   if (typeof text !== 'string' || text === '') throw new Error('no_text')
-  if (text.length > LONGEST_TEXT) throw new Error('msg_too_long')
+  if (text.length > MAX_TEXT) throw new Error('msg_too_long')
   checkEscaped(text)
   if (!Array.isArray(blocks) || blocks.length > MOST_BLOCKS) throw new Error('invalid_blocks')
   return { text, blocks: blocks.map(checkedBlock) }

@@ -97,7 +97,7 @@ describe('tracing in edge cases', () => {
     const fail = () => {
       throw new Error('tracing is broken')
     }
-    const step = { run: fail, end: fail, takenBack: fail }
+    const step = { run: fail, end: fail, discard: fail }
     const broken = { publish: fail, follow: fail, call: fail, write: fail, context: fail }
     const half = {
       publish: (events: readonly LazaretEvent[]) => ({ ...step, events }),

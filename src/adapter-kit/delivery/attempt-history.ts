@@ -3,7 +3,7 @@ import type { AttemptFailure, AttemptRecord } from '../../core/dead-letter/lette
 import type { TextCodec } from '../../ports/codec.ts'
 
 /** Attempts as they are written: with the texts of their errors sealed, where events are. */
-export function attemptsAtRest(
+export function encodeAttempts(
   attempts: readonly AttemptRecord[],
   texts: TextCodec | undefined,
 ): readonly AttemptRecord[] {
@@ -11,7 +11,7 @@ export function attemptsAtRest(
 }
 
 /** Attempts as they were. An attempt has all of its fields, unset ones as undefined, which JSON leaves out. */
-export function readAttempts(
+export function decodeAttempts(
   stored: readonly AttemptRecord[],
   texts: TextCodec | undefined,
 ): readonly AttemptRecord[] {

@@ -1,12 +1,12 @@
-import type { StallPlace, SubscriptionNews } from '../../ports/broker.ts'
+import type { StallPlace, SubscriptionStatus } from '../../ports/broker.ts'
 
 /** Tells a subscriber once that a place holds it up, and once that it does so no more. */
 export class StallReporter {
-  readonly #tell: (news: SubscriptionNews) => void
+  readonly #tell: (news: SubscriptionStatus) => void
   /** What is held up at each place. A place without an entry works. */
   readonly #heldUp = new Map<StallPlace, Set<object>>()
 
-  constructor(tell: (news: SubscriptionNews) => void = () => {}) {
+  constructor(tell: (news: SubscriptionStatus) => void = () => {}) {
     this.#tell = tell
   }
 

@@ -45,12 +45,12 @@ function cursorFault(cursor: string): OptionsError {
 }
 
 /** A place in a list by time: the time and an id. */
-export function writeTimedPlace(at: number, id: string): string {
+export function encodeTimedPosition(at: number, id: string): string {
   return `${at}_${id}`
 }
 
 /** Reads the time and id of a place. Undefined if the text is not a place. */
-export function readTimedPlace(place: string): { readonly at: number; readonly id: string } | undefined {
+export function decodeTimedPosition(place: string): { readonly at: number; readonly id: string } | undefined {
   const [, time, id] = /^(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)_(.+)$/s.exec(place) ?? []
   if (id === undefined || !isStorableText(id) || !Number.isFinite(Number(time))) return undefined
   return { at: Number(time), id }

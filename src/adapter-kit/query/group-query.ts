@@ -3,7 +3,13 @@ import { type Triage, UNTRIAGED } from '../../core/dead-letter/group.ts'
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { oneOf, optional, text } from '../../core/options/rules.ts'
 import type { Group, GroupNote, GroupQuery, TriageChange } from '../../ports/groups.ts'
-import { decodeCursor, encodeCursor, type Listing, readTimedPlace, writeTimedPlace } from './cursor.ts'
+import {
+  decodeCursor,
+  decodeTimedPosition,
+  encodeCursor,
+  encodeTimedPosition,
+  type Listing,
+} from './cursor.ts'
 import { pageRules } from './page.ts'
 
 const queryRules = {
@@ -16,14 +22,14 @@ const queryRules = {
 /** `behind` is the last group of the page before. */
 export function resolveGroupQuery(query: GroupQuery | undefined) {
   const { cursor, ...wanted } = resolveOptions('query', queryRules, query)
-  return { ...wanted, behind: cursor === undefined ? undefined : readCursor(cursor, wanted) }
+  return { ...wanted, startAfter: cursor === undefined ? undefined : readCursor(cursor, wanted) }
 }
 
 /** Where a group stands in the list: last seen first, of the same time the lesser id first. */
-export type GroupPlace = Pick<Group, 'id' | 'lastSeenAt'>
+export type GroupPosition = Pick<Group, 'id' | 'lastSeenAt'>
 
 /** Below zero when `a` comes first. */
-export function compareGroups(a: GroupPlace, b: GroupPlace): number {
+export function compareGroups(a: GroupPosition, b: GroupPosition): number {
   return b.lastSeenAt - a.lastSeenAt || (a.id === b.id ? 0 : a.id < b.id ? -1 : 1)
 }
 
@@ -43,12 +49,12 @@ export function matchesGroup(
 }
 
 /** The cursor behind a group, for the same filter. */
-export function groupCursor({ lastSeenAt, id }: GroupPlace, filter: GroupFilter): string {
-  return encodeCursor(listingOf(filter), writeTimedPlace(lastSeenAt, id))
+export function groupCursor({ lastSeenAt, id }: GroupPosition, filter: GroupFilter): string {
+  return encodeCursor(listingOf(filter), encodeTimedPosition(lastSeenAt, id))
 }
 
-function readCursor(cursor: string, filter: GroupFilter): GroupPlace {
-  const { at, id } = decodeCursor(listingOf(filter), cursor, readTimedPlace)
+function readCursor(cursor: string, filter: GroupFilter): GroupPosition {
+  const { at, id } = decodeCursor(listingOf(filter), cursor, decodeTimedPosition)
   return { lastSeenAt: at, id }
 }
 

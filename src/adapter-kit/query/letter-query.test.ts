@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import { createFactory } from '../../testing/factories.ts'
 import {
-  comparePlaces,
+  compareLetters,
+  letterCursor,
+  letterPosition,
   matchesFilter,
-  placeOf,
   resolveLetterFilter,
   resolveLetterQuery,
-  writeCursor,
 } from './letter-query.ts'
 import { DEFAULT_PAGE_LIMIT } from './page.ts'
 
@@ -73,8 +73,8 @@ describe('place in the list', () => {
       { lastFailedAt: 2, id: 'a' },
       { lastFailedAt: 1, id: 'c' },
     ]
-    expect(places.sort(comparePlaces).map(place => place.id)).toEqual(['a', 'c', 'b'])
-    expect(placeOf(letter)).toEqual({ lastFailedAt: at, id: letter.id })
+    expect(places.sort(compareLetters).map(place => place.id)).toEqual(['a', 'c', 'b'])
+    expect(letterPosition(letter)).toEqual({ lastFailedAt: at, id: letter.id })
   })
 })
 
@@ -84,15 +84,15 @@ describe('cursor', () => {
     const filter = resolveLetterFilter({ channel: 'orders' })
     fc.assert(
       fc.property(times, fc.string({ minLength: 1 }), (lastFailedAt, id) => {
-        const cursor = writeCursor({ lastFailedAt, id }, filter)
-        const { behind } = resolveLetterQuery({ channel: 'orders', cursor })
-        expect(behind).toEqual({ lastFailedAt: lastFailedAt + 0, id })
+        const cursor = letterCursor({ lastFailedAt, id }, filter)
+        const { startAfter } = resolveLetterQuery({ channel: 'orders', cursor })
+        expect(startAfter).toEqual({ lastFailedAt: lastFailedAt + 0, id })
       }),
     )
   })
 
   it('E9: is refused with another filter, and when it is not a cursor', () => {
-    const cursor = writeCursor(placeOf(letter), resolveLetterFilter({ channel: 'orders' }))
+    const cursor = letterCursor(letterPosition(letter), resolveLetterFilter({ channel: 'orders' }))
     expect(() => resolveLetterQuery({ cursor })).toThrow('query.cursor')
     expect(() => resolveLetterQuery({ cursor: '1_2' })).toThrow('with the same filter')
   })
@@ -100,7 +100,7 @@ describe('cursor', () => {
 
 describe('query', () => {
   it('E9: has a limit, and its faults are told at once', () => {
-    expect(resolveLetterQuery(undefined)).toMatchObject({ limit: DEFAULT_PAGE_LIMIT, behind: undefined })
+    expect(resolveLetterQuery(undefined)).toMatchObject({ limit: DEFAULT_PAGE_LIMIT, startAfter: undefined })
     expect(() => resolveLetterQuery({ limit: 0, state: 'gone' as never })).toThrow(/2 faults/)
     expect(() => resolveLetterFilter({ chanel: 'orders' } as never)).toThrow("did you mean 'channel'?")
   })

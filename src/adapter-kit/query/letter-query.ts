@@ -7,7 +7,7 @@ import { CATEGORIES } from '../../core/failure/verdict.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { number, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
 import type { LetterFilter, LetterQuery } from '../../ports/dead-letters.ts'
-import { decodeCursor, encodeCursor, readTimedPlace, writeTimedPlace } from './cursor.ts'
+import { decodeCursor, decodeTimedPosition, encodeCursor, encodeTimedPosition } from './cursor.ts'
 import { pageRules } from './page.ts'
 
 const filterRules = {
@@ -41,40 +41,40 @@ export interface ResolvedLetterQuery {
   readonly filter: ResolvedLetterFilter
   readonly limit: number
   /** The last letter of the page before. */
-  readonly behind: LetterPlace | undefined
+  readonly startAfter: LetterPosition | undefined
 }
 
 /** Checks a letter query and fills in its defaults. It throws OptionsError. */
 export function resolveLetterQuery(query: LetterQuery | undefined): ResolvedLetterQuery {
   const { limit, cursor, ...filter } = resolveOptions('query', queryRules, query)
-  return { filter, limit, behind: cursor === undefined ? undefined : readCursor(cursor, filter) }
+  return { filter, limit, startAfter: cursor === undefined ? undefined : readLetterCursor(cursor, filter) }
 }
 
 /** Where a letter stands in the list: newest failure first, of the same time the greater id first. */
-export interface LetterPlace {
+export interface LetterPosition {
   readonly lastFailedAt: number
   readonly id: string
 }
 
 /** The place of a letter in a listing: latest failure first, then the id. */
-export function placeOf({ id, cycle }: DeadLetter): LetterPlace {
+export function letterPosition({ id, cycle }: DeadLetter): LetterPosition {
   return { lastFailedAt: cycle.lastFailedAt, id }
 }
 
 /** Below zero when `a` comes first. */
-export function comparePlaces(a: LetterPlace, b: LetterPlace): number {
+export function compareLetters(a: LetterPosition, b: LetterPosition): number {
   if (a.lastFailedAt !== b.lastFailedAt) return b.lastFailedAt - a.lastFailedAt
   return a.id === b.id ? 0 : a.id > b.id ? -1 : 1
 }
 
 /** The cursor behind a letter. It holds for its filter alone, because with another one it would skip letters. */
-export function writeCursor({ lastFailedAt, id }: LetterPlace, filter: ResolvedLetterFilter): string {
-  return encodeCursor({ name: 'letters', filter }, writeTimedPlace(lastFailedAt, id))
+export function letterCursor({ lastFailedAt, id }: LetterPosition, filter: ResolvedLetterFilter): string {
+  return encodeCursor({ name: 'letters', filter }, encodeTimedPosition(lastFailedAt, id))
 }
 
 /** Where a cursor leads; one of another filter is refused. */
-export function readCursor(cursor: string, filter: ResolvedLetterFilter): LetterPlace {
-  const { at, id } = decodeCursor({ name: 'letters', filter }, cursor, readTimedPlace)
+export function readLetterCursor(cursor: string, filter: ResolvedLetterFilter): LetterPosition {
+  const { at, id } = decodeCursor({ name: 'letters', filter }, cursor, decodeTimedPosition)
   return { lastFailedAt: at, id }
 }
 
@@ -91,7 +91,7 @@ export function matchesFilter(letter: DeadLetter, filter: LetterFilter): boolean
     (filter.group === undefined || groupingOf(letter).id === filter.group) &&
     (filter.after === undefined || cycle.lastFailedAt >= filter.after) &&
     (filter.before === undefined || cycle.lastFailedAt < filter.before) &&
-    (filter.search === undefined || tellsOf(letter, filter.search.toLowerCase()))
+    (filter.search === undefined || matchesSearch(letter, filter.search.toLowerCase()))
   )
 }
 
@@ -99,7 +99,7 @@ function isWanted<T>(wanted: T | undefined, actual: T | undefined): boolean {
   return wanted === undefined || wanted === actual
 }
 
-function tellsOf(letter: DeadLetter, lowerCased: string): boolean {
+function matchesSearch(letter: DeadLetter, lowerCased: string): boolean {
   return searchedTexts(letter).some(each => each?.toLowerCase().includes(lowerCased))
 }
 

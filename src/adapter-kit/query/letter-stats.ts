@@ -10,7 +10,7 @@ interface Counted {
 }
 
 /** Adds up letters: one at a time, or many that are alike. */
-export class LetterFigures {
+export class LetterStatsCounter {
   #count = 0
   #oldestAt = Number.POSITIVE_INFINITY
   #newestAt = Number.NEGATIVE_INFINITY
@@ -42,7 +42,7 @@ export class LetterFigures {
 
 /** The figures of letters that are all at hand. */
 export function letterStats(letters: readonly DeadLetter[]): LetterStats {
-  const figures = new LetterFigures()
+  const figures = new LetterStatsCounter()
   for (const { state, channel, cycle } of letters)
     figures.add({ state, channel, reason: cycle.reason }, 1, cycle.lastFailedAt)
   return figures.stats

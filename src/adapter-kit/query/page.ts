@@ -1,11 +1,11 @@
 // What every list of a store means by a page.
-import { integer, optional, that, withDefault } from '../../core/options/rules.ts'
+import { custom, integer, optional, withDefault } from '../../core/options/rules.ts'
 
 export const DEFAULT_PAGE_LIMIT = 100
 const MAX_PAGE_LIMIT = 1_000
 
 /** `cursor.ts` checks whether the text is a cursor, because it knows the listing. */
-const cursorRule = that(
+const cursorRule = custom(
   (value): value is string => typeof value === 'string',
   'give the cursor of the page before, which is a text',
 )

@@ -5,7 +5,7 @@ import { integer, number, optional, text, withDefault } from '../../core/options
 import type { ChannelSnapshot, SnapshotQuery } from '../../ports/snapshots.ts'
 
 const DEFAULT_SNAPSHOTS_PER_CHANNEL = 10
-const MOST_SNAPSHOTS_PER_CHANNEL = 10_000
+const MAX_SNAPSHOTS_PER_CHANNEL = 10_000
 /** No snapshot is taken before the one, or at the other. */
 export const EARLIEST = 0
 export const NEVER: number = MAX_TIME_MS + 1
@@ -14,10 +14,7 @@ const queryRules = {
   channel: optional(text()),
   after: withDefault(number(), EARLIEST),
   before: withDefault(number(), NEVER),
-  perChannel: withDefault(
-    integer({ min: 1, max: MOST_SNAPSHOTS_PER_CHANNEL }),
-    DEFAULT_SNAPSHOTS_PER_CHANNEL,
-  ),
+  perChannel: withDefault(integer({ min: 1, max: MAX_SNAPSHOTS_PER_CHANNEL }), DEFAULT_SNAPSHOTS_PER_CHANNEL),
 }
 
 /** A query whose bounds are times that a snapshot can have. */

@@ -1,35 +1,35 @@
 // What every store takes for a snapshot.
 import { MAX_TIME_MS } from '../../core/event/uuid.ts'
 import { group, resolveBy } from '../../core/options/resolve.ts'
-import { integer, list, number, optional, type Rule, text, that } from '../../core/options/rules.ts'
+import { custom, integer, list, number, optional, type Rule, text } from '../../core/options/rules.ts'
 import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
 
 /** More than any collector takes in one round. */
-const MOST_AT_ONCE = 100_000
-const MOST_ERRORS = 100
-const MOST_CHARACTERS = 1_000
+const MAX_AT_ONCE = 100_000
+const MAX_ERRORS = 100
+const MAX_CHARACTERS = 1_000
 
 type RulesFor<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
 
 const count = integer({ min: 0 })
 const time = integer({ min: 0, max: MAX_TIME_MS })
-const word = that(isWord, `give a text of at most ${MOST_CHARACTERS} characters`)
+const word = custom(isWord, `give a text of at most ${MAX_CHARACTERS} characters`)
 
 const errorRules: RulesFor<ErrorShare> = { fingerprint: word, name: word, count }
 
 const snapshotRules: RulesFor<ChannelSnapshot> = {
-  v: that((value): value is 1 => value === 1, 'give 1'),
+  v: custom((value): value is 1 => value === 1, 'give 1'),
   at: time,
-  channel: text({ maxLength: MOST_CHARACTERS }),
+  channel: text({ maxLength: MAX_CHARACTERS }),
   depth: count,
   oldestAt: optional(time),
   overAge: count,
   averageRetries: number({ min: 0 }),
   sampled: count,
-  errors: list(group(errorRules), { maxItems: MOST_ERRORS }),
+  errors: list(group(errorRules), { maxItems: MAX_ERRORS }),
 }
 
-const snapshotsRule = list(group(snapshotRules), { maxItems: MOST_AT_ONCE })
+const snapshotsRule = list(group(snapshotRules), { maxItems: MAX_AT_ONCE })
 
 /**
  * The snapshots as they are kept: checked, of each moment of a channel the last one, and in one order for all who write,
@@ -49,5 +49,5 @@ function compareSnapshots(a: ChannelSnapshot, b: ChannelSnapshot): number {
 }
 
 function isWord(value: unknown): value is string {
-  return typeof value === 'string' && value.length <= MOST_CHARACTERS
+  return typeof value === 'string' && value.length <= MAX_CHARACTERS
 }

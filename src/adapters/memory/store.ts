@@ -1,4 +1,4 @@
-import { Door } from '../../adapter-kit/open-state.ts'
+import { OpenState } from '../../adapter-kit/open-state.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { memoryBroker } from './broker/broker.ts'
@@ -14,7 +14,7 @@ export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | 
   const deadLetters = memoryDeadLetters()
   const broker = memoryBroker({ clock })
   const ledger = memoryLedger({ clock })
-  const door = new Door('memory store')
+  const door = new OpenState('memory store')
   return {
     url: 'memory:',
     deadLetters,

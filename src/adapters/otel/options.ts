@@ -2,7 +2,7 @@ import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
 import { DEFAULT_PREFIX } from '../../core/metrics/prefix.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { oneOf, optional, that, withDefault } from '../../core/options/rules.ts'
+import { custom, oneOf, optional, withDefault } from '../../core/options/rules.ts'
 
 /** Options of `otelTracing()`. */
 export interface OtelTracingOptions {
@@ -19,9 +19,12 @@ export interface OtelTracingOptions {
 
 const tracingRules = {
   tracerProvider: optional(
-    that(isTracerProvider, 'give a tracer provider with getTracer(), or leave it out for the registered one'),
+    custom(
+      isTracerProvider,
+      'give a tracer provider with getTracer(), or leave it out for the registered one',
+    ),
   ),
-  masks: withDefault(that(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
+  masks: withDefault(custom(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
   unsampled: withDefault(oneOf('pass', 'ask'), 'pass'),
 }
 
@@ -41,10 +44,10 @@ export interface OtelMetricsOptions {
 
 const metricsRules = {
   meterProvider: optional(
-    that(isMeterProvider, 'give a meter provider with getMeter(), or leave it out for the registered one'),
+    custom(isMeterProvider, 'give a meter provider with getMeter(), or leave it out for the registered one'),
   ),
   prefix: withDefault(
-    that(isPrefix, "give letters, digits and any of '_.-/', beginning with a letter, such as 'shop.'"),
+    custom(isPrefix, "give letters, digits and any of '_.-/', beginning with a letter, such as 'shop.'"),
     DEFAULT_PREFIX,
   ),
 }

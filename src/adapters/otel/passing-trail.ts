@@ -7,7 +7,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import type { Step, Trail } from '../../ports/tracing.ts'
+import type { AttemptTrace, TraceSpan } from '../../ports/tracing.ts'
 import { contextIn } from './headers.ts'
 
 /** The key that spans are kept under, as the API asks for it. */
@@ -18,7 +18,7 @@ const SPAN_KEY = askedKey()
  * one for almost every event, so it is its own step and its own context, with plain fields, and reads the headers only
  * when somebody asks for the span; a context of the API copies a map.
  */
-export class PassingTrail implements Trail, Step, Context {
+export class PassingTrail implements AttemptTrace, TraceSpan, Context {
   private readonly headers: LazaretEvent['headers']
   private span: Span | undefined = undefined
   /** The context of the caller. */
@@ -28,7 +28,7 @@ export class PassingTrail implements Trail, Step, Context {
     this.headers = headers
   }
 
-  attempt(): Step {
+  attempt(): TraceSpan {
     return this
   }
 
@@ -42,7 +42,7 @@ export class PassingTrail implements Trail, Step, Context {
   failed(): void {}
   dead(): void {}
   end(): void {}
-  takenBack(): void {}
+  discard(): void {}
 
   getValue(key: symbol): unknown {
     return key === SPAN_KEY ? this.asked() : this.around.getValue(key)

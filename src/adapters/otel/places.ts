@@ -1,6 +1,6 @@
 import { SpanKind, type Tracer } from '@opentelemetry/api'
 import type { Masks } from '../../core/dead-letter/masks.ts'
-import type { Station } from '../../ports/tracing.ts'
+import type { TracedConsumer } from '../../ports/tracing.ts'
 import { MESSAGING, OWN } from './attributes.ts'
 import type { TrailPlan } from './trail.ts'
 
@@ -10,7 +10,7 @@ interface Tools {
 }
 
 /** How the spans of a handler's events are named. */
-export function planOfStation({ system, channel, handler }: Station, tools: Tools): TrailPlan {
+export function planOfStation({ system, channel, handler }: TracedConsumer, tools: Tools): TrailPlan {
   const shared = {
     [MESSAGING.system]: system,
     [MESSAGING.destination]: channel,

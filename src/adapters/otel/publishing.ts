@@ -14,7 +14,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { formatTraceparent, isSampled } from '../../core/event/trace-context.ts'
-import type { Publishing, Step } from '../../ports/tracing.ts'
+import type { PublishSpan, TraceSpan } from '../../ports/tracing.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
 import { contextIn, originalIn, repeats, withContext } from './headers.ts'
 import { SpanStep } from './span-step.ts'
@@ -43,7 +43,7 @@ export function beginPublish(
   events: readonly LazaretEvent[],
   system: string,
   tools: PublishTools,
-): Publishing | undefined {
+): PublishSpan | undefined {
   const active = trace.getSpanContext(context.active())
   const outgoing = events.map(outgoingOf)
   if (outgoing.every(({ known, repeats }) => !repeats && known !== undefined && isAt(known, active)))
@@ -123,17 +123,17 @@ function namedAfter(
   }
 }
 
-function followed(step: SpanStep, events: readonly LazaretEvent[]): Publishing {
+function followed(step: SpanStep, events: readonly LazaretEvent[]): PublishSpan {
   return {
     events,
     run: work => step.run(work),
     end: failure => step.end(failure),
-    takenBack: () => step.takenBack(),
+    discard: () => step.discard(),
   }
 }
 
 /** Nobody keeps the trace: the events only carry it on. */
-class Passing implements Publishing, Step {
+class Passing implements PublishSpan, TraceSpan {
   readonly events: readonly LazaretEvent[]
 
   constructor(events: readonly LazaretEvent[]) {
@@ -145,5 +145,5 @@ class Passing implements Publishing, Step {
   }
 
   end(): void {}
-  takenBack(): void {}
+  discard(): void {}
 }

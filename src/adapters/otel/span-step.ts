@@ -3,11 +3,11 @@ import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
-import type { Step } from '../../ports/tracing.ts'
+import type { TraceSpan } from '../../ports/tracing.ts'
 import { OWN, tellFailure } from './attributes.ts'
 
 /** A running span. Code inside it keeps the other values of the caller's context, such as baggage. */
-export class SpanStep implements Step {
+export class SpanStep implements TraceSpan {
   readonly span: Span
   readonly #masks: Masks
   /** What the step is about, if it is one event: an error may quote what is masked in it. */
@@ -29,7 +29,7 @@ export class SpanStep implements Step {
     this.span.end()
   }
 
-  takenBack(): void {
+  discard(): void {
     this.span.setAttribute(OWN.takenBack, true)
     this.span.end()
   }

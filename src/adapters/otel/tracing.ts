@@ -10,7 +10,14 @@ import {
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { isSampled, looksUnsampled, TRACEPARENT } from '../../core/event/trace-context.ts'
-import type { Protected, Publishing, Station, Step, Tracing, Trail } from '../../ports/tracing.ts'
+import type {
+  AttemptTrace,
+  PublishSpan,
+  TracedConsumer,
+  TracedFunction,
+  TraceSpan,
+  Tracing,
+} from '../../ports/tracing.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
 import { contextIn, isReplay, originalIn, repeats, withContext } from './headers.ts'
 import { type OtelTracingOptions, resolveTracing } from './options.ts'
@@ -36,8 +43,8 @@ class OtelTracing implements Tracing {
   readonly #tracer: Tracer
   readonly #masks: Masks
   readonly #asksAlways: boolean
-  readonly #stations = new WeakMap<Station, TrailPlan>()
-  readonly #calls = new WeakMap<Protected, TrailPlan>()
+  readonly #stations = new WeakMap<TracedConsumer, TrailPlan>()
+  readonly #calls = new WeakMap<TracedFunction, TrailPlan>()
   /** Much is tracked in one span. */
   #latest: { readonly at: SpanContext; readonly headers: LazaretEvent['headers'] } | undefined
 
@@ -48,12 +55,12 @@ class OtelTracing implements Tracing {
     this.#asksAlways = unsampled === 'ask'
   }
 
-  publish(events: readonly LazaretEvent[], system: string): Publishing | undefined {
+  publish(events: readonly LazaretEvent[], system: string): PublishSpan | undefined {
     if (events.length === 0) return undefined
     return beginPublish(events, system, this.#tools)
   }
 
-  follow(event: LazaretEvent, at: Station): Trail {
+  follow(event: LazaretEvent, at: TracedConsumer): AttemptTrace {
     const { headers } = event
     const header = headers[TRACEPARENT]
     if (!this.#asksAlways && header !== undefined && looksUnsampled(header) && !repeats(event))
@@ -69,7 +76,7 @@ class OtelTracing implements Tracing {
     })
   }
 
-  call(what: Protected): Trail | undefined {
+  call(what: TracedFunction): AttemptTrace | undefined {
     const active = context.active()
     if (!trace.getSpan(active)?.isRecording()) return undefined
     let plan = this.#calls.get(what)
@@ -80,7 +87,7 @@ class OtelTracing implements Tracing {
     return new SpanTrail(plan, { parent: active, links: [], attributes: nothing, forSampler: NOTHING })
   }
 
-  write(batch: readonly LazaretEvent[], sink: string): Step | undefined {
+  write(batch: readonly LazaretEvent[], sink: string): TraceSpan | undefined {
     const { first, all } = keptContexts(batch)
     if (all.length === 0) return undefined
     const name = `send ${sink}`
@@ -111,7 +118,7 @@ class OtelTracing implements Tracing {
     return { tracer: this.#tracer, masks: this.#masks, asksAlways: this.#asksAlways }
   }
 
-  #planOf(at: Station): TrailPlan {
+  #planOf(at: TracedConsumer): TrailPlan {
     let plan = this.#stations.get(at)
     if (plan === undefined) {
       plan = planOfStation(at, this.#tools)

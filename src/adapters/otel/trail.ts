@@ -13,7 +13,7 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
-import type { EndedAttempt, Step, Trail } from '../../ports/tracing.ts'
+import type { AttemptTrace, EndedAttempt, TraceSpan } from '../../ports/tracing.ts'
 import { OWN, tellDeath, tellFailure } from './attributes.ts'
 import { SpanStep } from './span-step.ts'
 
@@ -46,7 +46,7 @@ interface Followed {
 }
 
 /** The spans of what is followed: siblings, because what they have in common is all that survives a restart. */
-export class SpanTrail implements Trail {
+export class SpanTrail implements AttemptTrace {
   readonly #plan: TrailPlan
   readonly #followed: Followed
   #parent: Context | undefined
@@ -57,7 +57,7 @@ export class SpanTrail implements Trail {
     this.#parent = followed.parent
   }
 
-  attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): Step {
+  attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): TraceSpan {
     const span = this.#start(this.#plan.attempt)
     this.#parent ??= trace.setSpan(ROOT_CONTEXT, span)
     if (span.isRecording()) span.setAttribute(OWN.attempt, number)

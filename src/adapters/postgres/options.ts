@@ -1,6 +1,7 @@
 import { type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
+  custom,
   derived,
   flag,
   integer,
@@ -9,7 +10,6 @@ import {
   oneOf,
   optional,
   text,
-  that,
   withDefault,
 } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
@@ -65,12 +65,12 @@ export interface PostgresOptions {
 }
 
 const rules = {
-  pool: that(isPgPool, 'give a pool with query() and connect(), such as new Pool() of pg'),
+  pool: custom(isPgPool, 'give a pool with query() and connect(), such as new Pool() of pg'),
   name: withDefault(text(), 'postgres'),
   clock: clockRule,
   random: randomRule,
   codec: codecRule,
-  limits: derived(that(isLimits, 'give limits such as { maxPayloadBytes }'), resolveEventLimits),
+  limits: derived(custom(isLimits, 'give limits such as { maxPayloadBytes }'), resolveEventLimits),
   leaseMs: withDefault(milliseconds({ min: 30 }), DEFAULT_LEASE_MS),
   maxPollMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_POLL_MS),
   notify: withDefault(flag(), true),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { replayHeaders } from '../../core/event/replay-headers.ts'
-import { nextTurn, systemClock } from '../../ports/clock.ts'
+import { systemClock, yieldToEventLoop } from '../../ports/clock.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import type { RabbitmqDelivery } from './broker/consume/delivery.ts'
 import { onChannel } from './broker/topology/declare.ts'
@@ -117,7 +117,7 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     // The first is settled last, so that all the others are acknowledged one by one.
     const [first, ...others] = await inbox.take(5_000)
     await inbox.done(...others)
-    await nextTurn()
+    await yieldToEventLoop()
     await inbox.done(first!)
     await broker.close()
     expect(await outside!.depth(channel)).toBe(0)

@@ -2,6 +2,7 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   callable,
+  custom,
   derived,
   integer,
   list,
@@ -11,7 +12,6 @@ import {
   optional,
   type Rule,
   text,
-  that,
   withDefault,
 } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
@@ -122,7 +122,7 @@ const rules = {
   reconnectBaseMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_BASE_MS),
   reconnectMaxMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_MAX_MS),
   onConnection: withDefault(listener<(news: ConnectionNews) => void>(), () => {}),
-  client: optional(that(isClient, 'give the module amqplib')),
+  client: optional(custom(isClient, 'give the module amqplib')),
   clock: clockRule,
   random: randomRule,
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { SilentClient } from '../../../test/support/silent-client.ts'
-import type { Delivery, SubscriptionNews } from '../../ports/broker.ts'
+import type { Delivery, SubscriptionStatus } from '../../ports/broker.ts'
 import { idOf } from '../../testing/conformance/broker/world.ts'
 import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
 import { rabbitmq } from './index.ts'
@@ -23,7 +23,7 @@ describe.runIf(found.found)(`a RabbitMQ consumer that the server has forgotten${
       const client = new SilentClient()
       const broker = rabbitmq({ url, queueType, client })
       const handled = new Set<string>()
-      const news: SubscriptionNews[] = []
+      const news: SubscriptionStatus[] = []
       const settle = async (delivery: Delivery) => {
         await subscription.begin(delivery, [])
         await subscription.settle(delivery, { outcome: 'done' })

@@ -8,7 +8,7 @@ import { faultsOf } from '../../../test/support/redis-letters.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { systemClock } from '../../ports/clock.ts'
 import { DeadLettersFullError } from '../../ports/dead-letters.ts'
-import { LetterBox } from '../../runtime/letters.ts'
+import { LetterSaver } from '../../runtime/letters.ts'
 import { TestTiming } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { fileSpill } from '../file/index.ts'
@@ -215,13 +215,13 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
       () => rm(dir, { recursive: true }),
       () => spill.close(),
     )
-    const box = new LetterBox({ deadLetters, spill, observer: {}, clock: systemClock })
+    const saver = new LetterSaver({ deadLetters, spill, observer: {}, clock: systemClock })
     await node.command('CONFIG', 'SET', 'maxmemory', '1')
     const letters = [make.letter(), make.letter()]
-    for (const letter of letters) expect(await box.save(letter)).toBe('spilled')
+    for (const letter of letters) expect(await saver.save(letter)).toBe('spilled')
     expect([await spill.size(), (await deadLetters.stats()).count]).toEqual([2, 0])
     await node.command('CONFIG', 'SET', 'maxmemory', '0')
-    await box.close()
+    await saver.close()
     expect([await spill.size(), (await deadLetters.stats()).count]).toEqual([0, 2])
   })
 

@@ -2,12 +2,12 @@ import { DEFAULT_RETENTION_MS, retentionRule } from '../../core/dead-letter/rete
 import { OptionsError } from '../../core/options/faults.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
+  custom,
   integer,
   listener,
   milliseconds,
   optional,
   text,
-  that,
   withDefault,
 } from '../../core/options/rules.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
@@ -73,8 +73,8 @@ export interface RedisConnectionOptions {
 
 /** Of every part that speaks to a server. */
 export const connectionRules = {
-  url: optional(that(isRedisUrl, 'give a URL such as redis://localhost:6379/0 or rediss://…')),
-  client: optional(that(isRedisClient, 'give a client such as createClient() of redis, connected')),
+  url: optional(custom(isRedisUrl, 'give a URL such as redis://localhost:6379/0 or rediss://…')),
+  client: optional(custom(isRedisClient, 'give a client such as createClient() of redis, connected')),
   prefix: withDefault(text({ maxLength: 200 }), DEFAULT_PREFIX),
   name: withDefault(text(), 'redis'),
   clock: clockRule,

@@ -1,4 +1,4 @@
-import { Door } from '../../adapter-kit/open-state.ts'
+import { OpenState } from '../../adapter-kit/open-state.ts'
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
@@ -31,7 +31,7 @@ export function openRedis(options: RedisOptions): RedisStore {
   const { name, clock, random, url } = settings
   const { texts } = settings.codec.letters
   const connection = RedisConnection.of(settings, 'store')
-  const door = new Door(name)
+  const door = new OpenState(name)
   const keys = keysOf(settings.prefix)
   const records = new LetterRecords(connection, settings)
   const deadLetters = new RedisDeadLetters(settings, records)

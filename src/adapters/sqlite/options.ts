@@ -1,5 +1,5 @@
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { integer, milliseconds, text, that, withDefault } from '../../core/options/rules.ts'
+import { custom, integer, milliseconds, text, withDefault } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
 import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
@@ -53,7 +53,7 @@ export interface SqliteOptions {
 }
 
 const rules = {
-  path: that(isFilePath, "give the path of a file, such as './lazaret.db'"),
+  path: custom(isFilePath, "give the path of a file, such as './lazaret.db'"),
   name: withDefault(text(), 'sqlite'),
   clock: clockRule,
   random: randomRule,

@@ -4,7 +4,7 @@ import type { Worker } from 'node:worker_threads'
 import { afterEach, describe, expect, it } from 'vitest'
 import { SqliteFile } from '../../../test/support/sqlite-file.ts'
 import { OptionsError } from '../../core/options/faults.ts'
-import { nextTurn, systemClock } from '../../ports/clock.ts'
+import { systemClock, yieldToEventLoop } from '../../ports/clock.ts'
 import { plainCodec } from '../../ports/codec.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { Thread } from './connection/thread.ts'
@@ -123,7 +123,7 @@ describe('a sqlite store', () => {
     let longestMs = 0
     const until = systemClock.now() + 150
     for (let before = systemClock.now(); before < until; ) {
-      await nextTurn()
+      await yieldToEventLoop()
       longestMs = Math.max(longestMs, systemClock.now() - before)
       before = systemClock.now()
     }

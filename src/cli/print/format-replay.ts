@@ -1,6 +1,6 @@
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
-import { filterInWords } from '../../operations/filter-words.ts'
+import { describeFilter } from '../../operations/filter-text.ts'
 import type { Replay, ReplayCounts, ReplayDecision, ReplayItem } from '../../ports/replays.ts'
 import { counted, fieldLines, heading } from './fields.ts'
 import { safeText } from './safe-text.ts'
@@ -35,7 +35,7 @@ export function formatReplay(
   const { selectedBy, halt, patch } = replay
   const selected =
     selectedBy.ids === undefined
-      ? filterInWords(defined(selectedBy.filter))
+      ? describeFilter(defined(selectedBy.filter))
       : counted(selectedBy.ids.length, 'id')
   const same = halt.onSameFingerprint ? ', or if the first letters fail with the same cause again' : ''
   const approval = replay.needsApproval

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { type Decision, discardLetter, reopenLetter } from '../../operations/decide.ts'
-import { filterInWords } from '../../operations/filter-words.ts'
+import { describeFilter } from '../../operations/filter-text.ts'
 import { digestFrozen } from '../../operations/freeze.ts'
 import { countPurge, freezePurge, type Purge, purgeLetters } from '../../operations/purge.ts'
 import type { Store } from '../../ports/store.ts'
@@ -64,7 +64,7 @@ export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promi
       return 0
     }
     const states = [...counts].map(([state, count]) => `${count} ${state}`).join(', ')
-    const which = `${flags.expired ? 'expired, ' : ''}${filterInWords(filter)}`
+    const which = `${flags.expired ? 'expired, ' : ''}${describeFilter(filter)}`
     const question = `Permanently delete ${counted(total, 'dead letter')} (${which}: ${states})?`
     if (!(await confirm(io, question, flags.yes))) {
       await io.stderr.write('nothing was deleted\n')
@@ -93,7 +93,7 @@ async function showPreview(io: Io, isJson: boolean | undefined, purge: Purge): P
   if (isJson) await io.stdout.write(jsonLine({ count, byState, until, digest }))
   else {
     const states = Object.entries(byState).map(([state, many]) => `${many} ${state}`)
-    const which = [filterInWords(purge.request.filter), ...states].join(', ')
+    const which = [describeFilter(purge.request.filter), ...states].join(', ')
     await io.stdout.write(
       `would delete ${counted(count, 'dead letter')} (${which})\n` +
         `to delete exactly these letters, repeat the command with the same filters and --until ${until} --digest ${digest}\n`,

@@ -1,7 +1,7 @@
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
-import { auditedFilter } from '../../operations/filter-words.ts'
+import { auditedFilter } from '../../operations/filter-text.ts'
 import { findLetter } from '../find-by-id.ts'
 import { filterOf, type listFlags, type showFlags, type statsFlags } from '../flags.ts'
 import type { Io } from '../io.ts'

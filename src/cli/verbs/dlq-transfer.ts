@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { audited } from '../../adapter-kit/audited.ts'
-import { auditedFilter } from '../../operations/filter-words.ts'
+import { withAudit } from '../../adapter-kit/with-audit.ts'
+import { auditedFilter } from '../../operations/filter-text.ts'
 import type { Context } from '../command.ts'
 import { type exportFlags, filterOf, type importFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
@@ -104,7 +104,7 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
           await progress.show(count)
         })
       try {
-        const report = await audited(store.audit, entry, importAll, {
+        const report = await withAudit(store.audit, entry, importAll, {
           outcome: each => ({ imported: each.imported, refused: each.refused }),
           progress: () => ({ imported }),
         })

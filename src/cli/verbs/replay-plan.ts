@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { createIdSource } from '../../core/event/uuid.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { PatchOperation, Replay } from '../../ports/replays.ts'
-import { gatherLateOutcomes } from '../../replay/outcomes.ts'
+import { recordLateOutcomes } from '../../replay/outcomes.ts'
 import { planReplay } from '../../replay/plan.ts'
 import { replayToBroker, routeReplays } from '../../replay/routes.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough } from '../../replay/target.ts'
@@ -109,7 +109,7 @@ export async function showReplay(
   replay: Replay,
   asJson: boolean | undefined,
 ): Promise<void> {
-  await gatherLateOutcomes(store, replay, io.clock)
+  await recordLateOutcomes(store, replay, io.clock)
   const counts = await store.replays.counts(replay.id)
   if (asJson) {
     await io.stdout.write(jsonLine({ ...(toJson(replay) as object), outcomes: counts }))

@@ -60,13 +60,13 @@ export type ResolvedBy = 'recovery' | 'silence' | 'muted'
  * - `digested`: it came when there were too many messages; the digest has counted it.
  * - `over`: people have its firing, and its end waits for its turn. Seen again before that, it goes on as if nothing was.
  */
-export type Standing =
+export type AlertPhase =
   | { readonly is: 'told' }
   | { readonly is: 'digested' }
   | { readonly is: 'over'; readonly by: ResolvedBy }
 
 export interface OpenAlert extends Occurrence {
-  readonly standing: Standing
+  readonly phase: AlertPhase
   readonly since: number
   readonly lastSeenAt: number
   /** When its facts were last new. */
@@ -98,10 +98,10 @@ export interface AlertMessage extends Occurrence {
 /** Things that happen and are over at once: that they happen no more is seen by their not happening. */
 const MOMENTARY: ReadonlySet<AlertKind> = new Set(['dead_letter', 'poison_quarantined', 'alert_undelivered'])
 
-export function endsBySilence({ kind }: Pick<OpenAlert, 'kind'>): boolean {
+export function resolvesBySilence({ kind }: Pick<OpenAlert, 'kind'>): boolean {
   return MOMENTARY.has(kind)
 }
 
-export function graver(a: AlertSeverity, b: AlertSeverity): AlertSeverity {
+export function moreSevere(a: AlertSeverity, b: AlertSeverity): AlertSeverity {
   return ALERT_SEVERITIES.indexOf(a) >= ALERT_SEVERITIES.indexOf(b) ? a : b
 }

@@ -1,7 +1,7 @@
-import { type AlertMessage, type AlertSeverity, graver } from './alert.ts'
-import { MINUTE_MS } from './pace.ts'
+import { type AlertMessage, type AlertSeverity, moreSevere } from './alert.ts'
+import { MINUTE_MS } from './send-rate.ts'
 
-const MOST_TITLES = 5
+const MAX_TITLES = 5
 
 /** What was not told by messages of its own, since the last digest. */
 interface Pending {
@@ -37,14 +37,18 @@ interface Gathered {
   readonly title: string
 }
 
-export function gather(digest: Digest, { alerts, notices, severity, title }: Gathered, now: number): Digest {
+export function addToDigest(
+  digest: Digest,
+  { alerts, notices, severity, title }: Gathered,
+  now: number,
+): Digest {
   const before = digest.pending ?? { since: now, alerts: 0, notices: 0, severity, titles: [] }
-  const isNamed = before.titles.length >= MOST_TITLES || before.titles.includes(title)
+  const isNamed = before.titles.length >= MAX_TITLES || before.titles.includes(title)
   const pending = {
     since: before.since,
     alerts: before.alerts + alerts,
     notices: before.notices + notices,
-    severity: graver(before.severity, severity),
+    severity: moreSevere(before.severity, severity),
     titles: isNamed ? before.titles : [...before.titles, title],
   }
   return { ...digest, pending }
@@ -68,7 +72,7 @@ export function tellDigest(
       at: now,
       alerts: (told?.alerts ?? 0) + pending.alerts,
       notices: (told?.notices ?? 0) + pending.notices,
-      severity: graver(told?.severity ?? pending.severity, pending.severity),
+      severity: moreSevere(told?.severity ?? pending.severity, pending.severity),
     }
     const message = messageOf(told === undefined ? 'firing' : 'update', next, pending, now)
     return { digest: { pending: undefined, told: next }, message }

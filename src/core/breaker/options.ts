@@ -1,5 +1,5 @@
 import { group, type Relations, type Resolved, resolveBy } from '../options/resolve.ts'
-import { integer, milliseconds, number, optional, type Rule, that, withDefault } from '../options/rules.ts'
+import { custom, integer, milliseconds, number, optional, type Rule, withDefault } from '../options/rules.ts'
 
 /** What may be set of a breaker; what is left out comes from the preset of its side. */
 export interface BreakerOptions {
@@ -37,7 +37,7 @@ const DEFAULT_RATE_WINDOW_MS = 60_000
 const DEFAULT_MINIMUM_CALLS = 20
 
 /** Longer is not a breaker's pause but a decision of a person, who forces it open; most often it is a wrong unit. */
-const LONGEST_OPEN_MS = 86_400_000
+const MAX_OPEN_MS = 86_400_000
 
 const failureRateRules = {
   threshold: number({ min: 0, above: true, max: 1 }),
@@ -78,10 +78,13 @@ export function breakerRule(preset: BreakerPreset): Rule<BreakerPolicy> {
 
 function rules(preset: BreakerPolicy) {
   return {
-    failures: withDefault(that(isCountOrOff, "give a whole number of at least 1, or 'off'"), preset.failures),
+    failures: withDefault(
+      custom(isCountOrOff, "give a whole number of at least 1, or 'off'"),
+      preset.failures,
+    ),
     failureRate: optional(group(failureRateRules)),
-    openMs: withDefault(milliseconds({ min: 1, max: LONGEST_OPEN_MS }), preset.openMs),
-    openMaxMs: optional(milliseconds({ min: 1, max: LONGEST_OPEN_MS })),
+    openMs: withDefault(milliseconds({ min: 1, max: MAX_OPEN_MS }), preset.openMs),
+    openMaxMs: optional(milliseconds({ min: 1, max: MAX_OPEN_MS })),
     successes: withDefault(integer({ min: 1 }), preset.successes),
     probes: withDefault(integer({ min: 1 }), preset.probes),
   }

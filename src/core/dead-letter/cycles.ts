@@ -3,7 +3,7 @@ import type { AttemptRecord, Cycle, DeadLetter } from './letter.ts'
 import { quarantines } from './reason.ts'
 
 /** The limit on unverified cycles. Forged cycles can only displace other cycles that nobody could verify. */
-const MOST_CLAIMS = 100
+const MAX_CLAIMED_REPLAY_IDS = 100
 
 interface Cycles {
   readonly cycle: Cycle
@@ -34,7 +34,7 @@ export function mergeCycles(existing: DeadLetter, incoming: DeadLetter, caps: Le
 }
 
 /** Whether the incoming letter tells of a failure later than anything that is known of the letter. */
-export function isNews(existing: DeadLetter, incoming: DeadLetter): boolean {
+export function isNewerFailure(existing: DeadLetter, incoming: DeadLetter): boolean {
   return incoming.cycle.lastFailedAt > existing.updatedAt
 }
 
@@ -44,7 +44,9 @@ export function allCycles(letter: DeadLetter): readonly Cycle[] {
 
 /** Ended cycles stay as they are, unless the events of those cycles fail again. */
 function addsTo(existing: DeadLetter, incoming: DeadLetter, cycle: Cycle): boolean {
-  return cycle === incoming.cycle && (cycle.number === existing.cycle.number || isNews(existing, incoming))
+  return (
+    cycle === incoming.cycle && (cycle.number === existing.cycle.number || isNewerFailure(existing, incoming))
+  )
 }
 
 /** Nobody could check either of the two, so that any of them may be the real one. */
@@ -66,20 +68,20 @@ function endedBefore(inOrder: readonly Cycle[]): (cycle: Cycle, index: number) =
 }
 
 /** The later failure is. Of one failure, the telling that it is poison counts: who does not say so knew less. */
-function isBelieved(existing: Cycle, incoming: Cycle): boolean {
+function incomingPrevails(existing: Cycle, incoming: Cycle): boolean {
   const later = incoming.lastFailedAt - existing.lastFailedAt
   return later > 0 || (later === 0 && (quarantines(incoming.reason) || !quarantines(existing.reason)))
 }
 
 /** Two tellings of one cycle. */
 function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
-  const believed = isBelieved(existing, incoming) ? incoming : existing
+  const believed = incomingPrevails(existing, incoming) ? incoming : existing
   const attempts = mergeAttempts(existing.attempts, incoming.attempts)
   // Which replay it was, the telling says that was checked, if one of them was.
   const [known, other] =
     existing.isUnverified && !incoming.isUnverified ? [incoming, existing] : [existing, incoming]
   const replayId = known.replayId ?? other.replayId
-  const otherReplayIds = otherClaims(existing, incoming, replayId)
+  const otherReplayIds = otherClaimedReplayIds(existing, incoming, replayId)
   return {
     number: existing.number,
     reason: believed.reason,
@@ -98,11 +100,15 @@ function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
 }
 
 /** Both are claims that nobody could check: whichever is the real one must not be lost behind the other. */
-function otherClaims(existing: Cycle, incoming: Cycle, replayId: string | undefined): readonly string[] {
+function otherClaimedReplayIds(
+  existing: Cycle,
+  incoming: Cycle,
+  replayId: string | undefined,
+): readonly string[] {
   const { otherReplayIds = [] } = existing
   const all = [...otherReplayIds, existing.replayId, ...(incoming.otherReplayIds ?? []), incoming.replayId]
   const others = new Set(all.filter(id => id !== undefined && id !== replayId) as readonly string[])
-  return [...others].slice(-MOST_CLAIMS)
+  return [...others].slice(-MAX_CLAIMED_REPLAY_IDS)
 }
 
 function mergeAttempts(
@@ -112,13 +118,13 @@ function mergeAttempts(
   const byNumber = new Map(existing.map(attempt => [attempt.number, attempt]))
   for (const attempt of incoming) {
     const other = byNumber.get(attempt.number)
-    if (other === undefined || !knowsMore(other, attempt)) byNumber.set(attempt.number, attempt)
+    if (other === undefined || !isMoreComplete(other, attempt)) byNumber.set(attempt.number, attempt)
   }
   return [...byNumber.values()].sort((a, b) => a.number - b.number)
 }
 
 /** One that ended tells more than one that was only seen to start; else the later telling counts. */
-function knowsMore(attempt: AttemptRecord, other: AttemptRecord): boolean {
+function isMoreComplete(attempt: AttemptRecord, other: AttemptRecord): boolean {
   const ended = attempt.endedAt !== undefined
   const otherEnded = other.endedAt !== undefined
   return ended === otherEnded ? attempt.startedAt > other.startedAt : ended

@@ -2,9 +2,9 @@ import type { JsonValue } from '../event/event.ts'
 import { isBytes } from '../event/plain.ts'
 import { bounded, isArray, isInstance, property, readThrown, textProperty } from '../failure/thrown.ts'
 
-const MOST_LEVELS = 12
-const MOST_VALUES = 1_000
-const MOST_MEMBERS = 100
+const MAX_LEVELS = 12
+const MAX_VALUES = 1_000
+const MAX_MEMBERS = 100
 const TEXT_MAX = 1_000
 const NAME_MAX = 200
 const LEFT_OUT = '[left out]'
@@ -18,7 +18,7 @@ export function displayForm(value: unknown): JsonValue {
 }
 
 class Display {
-  #left = MOST_VALUES
+  #left = MAX_VALUES
   readonly #ancestors: unknown[] = []
 
   show(value: unknown): JsonValue {
@@ -44,7 +44,7 @@ class Display {
   #object(value: object): JsonValue {
     try {
       if (this.#ancestors.includes(value)) return '[circular]'
-      if (this.#ancestors.length >= MOST_LEVELS) return LEFT_OUT
+      if (this.#ancestors.length >= MAX_LEVELS) return LEFT_OUT
       if (isBytes(value)) return `[${value.byteLength} bytes]`
       if (isInstance(value, Date))
         return Number.isNaN(value.getTime()) ? '[invalid date]' : value.toISOString()
@@ -65,20 +65,20 @@ class Display {
     if (isInstance(value, Set)) return { '[Set]': this.#list([...value]) }
     const names = Object.keys(value)
     const shown: [string, JsonValue][] = names
-      .slice(0, MOST_MEMBERS)
+      .slice(0, MAX_MEMBERS)
       .map(name => [bounded(name, NAME_MAX), this.#member(value, name)])
     // What an error says of itself is not among its own names.
     const message = isInstance(value, Error) ? textProperty(value, 'message') : undefined
     if (message !== undefined) shown.unshift(['[error]', bounded(message, TEXT_MAX)])
-    if (names.length > MOST_MEMBERS) shown.push(['[left out]', names.length - MOST_MEMBERS])
+    if (names.length > MAX_MEMBERS) shown.push(['[left out]', names.length - MAX_MEMBERS])
     return Object.fromEntries(shown)
   }
 
   #list(value: readonly unknown[]): JsonValue {
-    const shown = Array.from({ length: Math.min(value.length, MOST_MEMBERS) }, (_, index) =>
+    const shown = Array.from({ length: Math.min(value.length, MAX_MEMBERS) }, (_, index) =>
       this.show(property(value, index)),
     )
-    if (value.length > MOST_MEMBERS) shown.push(`[left out: ${value.length - MOST_MEMBERS}]`)
+    if (value.length > MAX_MEMBERS) shown.push(`[left out: ${value.length - MAX_MEMBERS}]`)
     return shown
   }
 

@@ -2,7 +2,7 @@ import type { LazaretEvent } from '../event/event.ts'
 import type { Failure } from '../failure/failure.ts'
 import { matchesPattern, type NamePattern } from '../options/pattern.ts'
 import { group, type Resolved, resolveBy } from '../options/resolve.ts'
-import { callable, list, optional, type Rule, that, withDefault } from '../options/rules.ts'
+import { callable, custom, list, optional, type Rule, withDefault } from '../options/rules.ts'
 import { unusable } from '../options/unusable.ts'
 
 /** What a filter may look at. */
@@ -47,7 +47,7 @@ type FilterReport = (rule: 'never' | 'always' | 'saveIf', error: unknown) => voi
 
 export type SaveFilter = (subject: FilterSubject) => SaveDecision
 
-const pattern = that(
+const pattern = custom(
   (value): value is SavePattern =>
     (typeof value === 'string' && value !== '') || value instanceof RegExp || typeof value === 'function',
   'give a string (with * for anything), a regular expression or a function',

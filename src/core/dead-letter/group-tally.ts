@@ -15,7 +15,7 @@ export interface GroupTally extends Grouping {
   readonly recovered: number
 }
 
-const MOST_CHANNELS = 20
+const MAX_CHANNELS = 20
 
 /** What is counted of a group: all that its letters say but its name. */
 export type GroupCounts = Omit<GroupTally, keyof Grouping | 'category'>
@@ -49,7 +49,7 @@ export class GroupCounter {
   get counts(): GroupCounts {
     const channels = [...this.#channels].sort(([, a], [, b]) => b - a).map(([channel]) => channel)
     return {
-      channels: channels.slice(0, MOST_CHANNELS),
+      channels: channels.slice(0, MAX_CHANNELS),
       count: this.#count,
       waiting: this.#waiting,
       firstSeenAt: this.#firstSeenAt,

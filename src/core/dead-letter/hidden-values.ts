@@ -4,14 +4,14 @@ import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
 import { MASK } from './mask-text.ts'
 import type { Masks } from './masks.ts'
 
-const MOST_NODES = 200_000
-const MOST_VALUES = 5_000
+const MAX_NODES = 200_000
+const MAX_VALUES = 5_000
 /** Shorter values are part of too many words to be hidden inside of them: they are hidden as whole words only. */
 const HIDDEN_ANYWHERE = 4
 /** A text that was cut may end in the beginning of a value; fewer characters of it tell nothing. */
 const CUT_VALUE = 4
 /** Letters, so that an address of which a part is hidden still looks like an address and is masked whole. */
-const STAND_IN = 'ꙮꙮꙮ'
+const PLACEHOLDER = 'ꙮꙮꙮ'
 
 /** The texts and numbers that masks hide by their place, as texts. */
 export interface HiddenValues {
@@ -61,7 +61,7 @@ export function hideIn(text: string, { values, isComplete }: HiddenValues, masks
   // The longest first: one may be a part of another.
   const ordered = [...quoted].sort((a, b) => b.length - a.length)
   const start = beginning === undefined ? text : replaceEnd(text, beginning)
-  return masks.maskText(ordered.reduce(withoutOne, start)).replaceAll(STAND_IN, MASK)
+  return masks.maskText(ordered.reduce(withoutOne, start)).replaceAll(PLACEHOLDER, MASK)
 }
 
 /** As it is, between the quotes of JSON, between those of JSON in JSON, and in a URL. */
@@ -82,13 +82,13 @@ function cutAtEnd(text: string, value: string): string | undefined {
 }
 
 function replaceEnd(text: string, beginning: string): string {
-  return `${text.slice(0, text.length - beginning.length - 1)}${STAND_IN}…`
+  return `${text.slice(0, text.length - beginning.length - 1)}${PLACEHOLDER}…`
 }
 
 function withoutOne(text: string, hidden: string): string {
-  if (hidden.length >= HIDDEN_ANYWHERE) return text.replaceAll(hidden, STAND_IN)
+  if (hidden.length >= HIDDEN_ANYWHERE) return text.replaceAll(hidden, PLACEHOLDER)
   const literal = hidden.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu'), STAND_IN)
+  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu'), PLACEHOLDER)
 }
 
 class HiddenWalk {
@@ -101,11 +101,11 @@ class HiddenWalk {
   }
 
   get isComplete(): boolean {
-    return this.#nodes <= MOST_NODES && this.values.size <= MOST_VALUES
+    return this.#nodes <= MAX_NODES && this.values.size <= MAX_VALUES
   }
 
   visit(value: unknown, cursors: PathCursors, isInHidden: boolean, depth: number): void {
-    if (++this.#nodes > MOST_NODES || this.values.size > MOST_VALUES) return
+    if (++this.#nodes > MAX_NODES || this.values.size > MAX_VALUES) return
     const isHidden = isInHidden || cursors.arrived
     switch (typeof value) {
       case 'string':

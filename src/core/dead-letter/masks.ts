@@ -1,6 +1,6 @@
 import { matchesPattern } from '../options/pattern.ts'
 import { type Resolved, resolveOptions } from '../options/resolve.ts'
-import { flag, list, that, withDefault } from '../options/rules.ts'
+import { custom, flag, list, withDefault } from '../options/rules.ts'
 import { type MaskPath, parseMaskPath } from './mask-path.ts'
 import { MASK, maskSecrets } from './mask-text.ts'
 
@@ -36,7 +36,7 @@ export const DEFAULT_MASKED_NAMES: readonly string[] = [
 ]
 
 /** Payloads of one channel have the same names over and over. */
-const MOST_NAMES_KNOWN = 5_000
+const MAX_NAMES_KNOWN = 5_000
 
 /** What to hide in payloads and texts. */
 export interface MaskOptions {
@@ -60,9 +60,9 @@ export interface Masks {
 }
 
 const RULES = {
-  paths: withDefault(list(that(isPath, "give a path such as 'payload.card.number' or '**.secret'")), []),
-  names: withDefault(list(that(isName, "give a property's name, with * for any characters")), []),
-  patterns: withDefault(list(that(isRegExp, 'give a regular expression')), []),
+  paths: withDefault(list(custom(isPath, "give a path such as 'payload.card.number' or '**.secret'")), []),
+  names: withDefault(list(custom(isName, "give a property's name, with * for any characters")), []),
+  patterns: withDefault(list(custom(isRegExp, 'give a regular expression')), []),
   defaults: withDefault(flag(), true),
 }
 
@@ -84,7 +84,7 @@ export function createMasks(options?: MaskOptions): Masks {
       if (before !== undefined) return before
       const plain = bare(name)
       const answer = isMasked(plain) || (plain.endsWith('s') && isMasked(plain.slice(0, -1)))
-      if (known.size >= MOST_NAMES_KNOWN) known.clear()
+      if (known.size >= MAX_NAMES_KNOWN) known.clear()
       known.set(name, answer)
       return answer
     },

@@ -1,6 +1,6 @@
 import { DEFAULT_LETTER_CAPS, type LetterCaps } from './caps.ts'
 import { isSentBy } from './change.ts'
-import { allCycles, isNews, mergeCycles } from './cycles.ts'
+import { allCycles, isNewerFailure, mergeCycles } from './cycles.ts'
 import { LetterError } from './errors.ts'
 import type { DeadLetter } from './letter.ts'
 import { isHeld, type LetterState } from './state.ts'
@@ -98,7 +98,7 @@ function isNewer(existing: DeadLetter, incoming: DeadLetter): boolean {
 }
 
 function mergedUpdate(existing: DeadLetter, incoming: DeadLetter): number {
-  const isLate = incoming.cycle.number < existing.cycle.number && !isNews(existing, incoming)
+  const isLate = incoming.cycle.number < existing.cycle.number && !isNewerFailure(existing, incoming)
   return isLate ? existing.updatedAt : Math.max(existing.updatedAt, incoming.updatedAt)
 }
 
@@ -109,10 +109,13 @@ function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
   if (isOfBefore && (isHeld(incoming.state) || incoming.cycle.number > 0)) return existing.state
   const isClosed = existing.state === 'resolved' || existing.state === 'discarded'
   // A person has decided after that failure. Its replay succeeded and failed, where it was resolved: then it is open again.
-  const isDecided = existing.state === 'discarded' && isHeld(incoming.state) && !isNews(existing, incoming)
+  const isDecided =
+    existing.state === 'discarded' && isHeld(incoming.state) && !isNewerFailure(existing, incoming)
   if (ahead > 0) return isDecided ? existing.state : incoming.state
   if (ahead < 0)
-    return isClosed && isHeld(incoming.state) && isNews(existing, incoming) ? incoming.state : existing.state
+    return isClosed && isHeld(incoming.state) && isNewerFailure(existing, incoming)
+      ? incoming.state
+      : existing.state
   return stateInSameCycle(existing, incoming)
 }
 
@@ -129,7 +132,7 @@ function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterSta
   if (areHeld && (isToldOtherwise || failedLater > 0 || (failedLater < 0 && later > 0)))
     return stricter(existing.state, incoming.state)
   if (!areHeld && isHeld(incoming.state) && (isToldOtherwise || failedLater !== 0))
-    return isNews(existing, incoming) ? incoming.state : existing.state
+    return isNewerFailure(existing, incoming) ? incoming.state : existing.state
   if (later < 0) return existing.state
   if (later === 0) return areHeld ? stricter(existing.state, incoming.state) : existing.state
   return incoming.state

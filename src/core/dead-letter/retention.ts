@@ -1,4 +1,4 @@
-import { type Rule, that } from '../options/rules.ts'
+import { custom, type Rule } from '../options/rules.ts'
 import type { DeadLetter } from './letter.ts'
 import type { LetterState } from './state.ts'
 
@@ -38,7 +38,7 @@ export function isPastRetention(
 }
 
 /** How an option is read that says how long letters are kept. */
-export const retentionRule: Rule<number | 'never'> = that(
+export const retentionRule: Rule<number | 'never'> = custom(
   isRetentionTime,
   "give milliseconds above 0, or 'never' to keep them without limit",
 )

@@ -5,7 +5,7 @@ import { createLetter } from './create.ts'
 import type { DeadLetter } from './letter.ts'
 import { mergeLetter } from './merge.ts'
 import { transition } from './transition.ts'
-import { verified } from './verify.ts'
+import { splitVerified } from './verify.ts'
 
 const event: LazaretEvent = {
   v: 1,
@@ -46,7 +46,7 @@ const real = fc.integer({ min: 201, max: 209 }).map(at =>
 /** What the store has after a spill has heard of all these failures and the store knows the letter again. */
 async function afterSpill(told: readonly DeadLetter[]): Promise<DeadLetter> {
   const spilled = told.reduce((known, each) => mergeLetter(known, each))
-  const checked = await verified(spilled, async () => replaying)
+  const checked = await splitVerified(spilled, async () => replaying)
   return checked.reduce((known, each) => mergeLetter(known, each), replaying)
 }
 

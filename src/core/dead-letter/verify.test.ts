@@ -5,7 +5,7 @@ import { createLetter, type LetterInput } from './create.ts'
 import { decodeLetter, encodeLetter } from './json.ts'
 import { mergeLetter } from './merge.ts'
 import { transition } from './transition.ts'
-import { isVerified, verified } from './verify.ts'
+import { isVerified, splitVerified } from './verify.ts'
 
 const event: LazaretEvent = {
   v: 1,
@@ -32,7 +32,7 @@ describe('a letter whose replay nobody could check', () => {
   })
 
   it('B14: is the next cycle of a letter that knows the replay', async () => {
-    expect(await verified(claimed(1, 'r1'), () => known())).toStrictEqual([
+    expect(await splitVerified(claimed(1, 'r1'), () => known())).toStrictEqual([
       letterOf({ replay: 1, replayId: 'r1', at: 300 }),
     ])
   })
@@ -41,8 +41,10 @@ describe('a letter whose replay nobody could check', () => {
     ['another replay id', claimed(1, 'forged')],
     ['a replay that has not begun', claimed(99, 'r1')],
   ])('B14: is the failure of the plain event when it claims %s', async (_, letter) => {
-    expect(await verified(letter, () => known())).toStrictEqual([letterOf({ at: 300 })])
-    expect(await verified(letter, () => Promise.resolve(undefined))).toStrictEqual([letterOf({ at: 300 })])
+    expect(await splitVerified(letter, () => known())).toStrictEqual([letterOf({ at: 300 })])
+    expect(await splitVerified(letter, () => Promise.resolve(undefined))).toStrictEqual([
+      letterOf({ at: 300 }),
+    ])
   })
 
   it.each([
@@ -54,7 +56,7 @@ describe('a letter whose replay nobody could check', () => {
     async (_, spilled) => {
       const together = spilled.reduce((known, each) => mergeLetter(known, each))
       expect(decodeLetter(encodeLetter(together))).toEqual(together)
-      const [told, ...more] = await verified(together, () => known())
+      const [told, ...more] = await splitVerified(together, () => known())
       expect([told?.cycle.number, told?.cycle.replayId, more]).toEqual([1, 'r1', []])
       expect(isVerified(told!)).toBe(true)
       expect(mergeLetter(replaying, told!).state).toBe('dead')
@@ -64,7 +66,7 @@ describe('a letter whose replay nobody could check', () => {
   it('B14: is its replay, though a spill heard of forged ones of the same and of a higher number before', async () => {
     const spilled = [claimed(2, 'forged', 320), claimed(1, 'forged', 330), claimed(1, 'r1', 300)]
     const together = spilled.reduce((known, each) => mergeLetter(known, each))
-    const told = await verified(together, () => known())
+    const told = await splitVerified(together, () => known())
     expect(told.map(({ cycle }) => [cycle.number, cycle.replayId])).toEqual([
       [1, 'r1'],
       [0, undefined],
@@ -74,14 +76,14 @@ describe('a letter whose replay nobody could check', () => {
 
   it('B14: is the failure of the plain event when it claims an older replay under an id that the letter does not know', async () => {
     const second = transition({ ...replaying, state: 'dead' }, 'replaying', 250, 'r2')
-    const [told] = await verified(claimed(1, 'guessed'), () => known(second))
+    const [told] = await splitVerified(claimed(1, 'guessed'), () => known(second))
     expect(told).toMatchObject({ cycle: { number: 0 }, replays: 0 })
   })
 
   it('B14: is an older cycle of a letter that knows the replay', async () => {
     const failed = mergeLetter(replaying, letterOf({ replay: 1, replayId: 'r1', at: 220 }))
     const second = transition(failed, 'replaying', 250, 'r2')
-    const [told] = await verified(claimed(1, 'r1'), () => known(second))
+    const [told] = await splitVerified(claimed(1, 'r1'), () => known(second))
     expect(told).toMatchObject({ cycle: { number: 1, replayId: 'r1' } })
   })
 
@@ -94,7 +96,7 @@ describe('a letter whose replay nobody could check', () => {
       claimed(9, 'x', 400),
     ]
     const together = spilled.slice(1).reduce((known, each) => mergeLetter(known, each), spilled[0]!)
-    const told = await verified(together, () => known(second))
+    const told = await splitVerified(together, () => known(second))
     expect(told.map(({ cycle, replays, state }) => [cycle.number, replays, state])).toEqual([
       [0, 0, 'dead'],
       // Nothing says any more that there was a replay r1: what failed is kept, as a failure of the plain event.
@@ -125,7 +127,7 @@ describe('a letter whose replay nobody could check', () => {
     const redirected = { ...event, channel: 'refunds', headers }
     const letter = letterOf({ event: redirected, replay: 1, replayId: 'r1', isUnverified: true })
     const asked: string[] = []
-    const [told] = await verified(letter, id => {
+    const [told] = await splitVerified(letter, id => {
       asked.push(id)
       return known()
     })

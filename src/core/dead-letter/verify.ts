@@ -26,7 +26,7 @@ export function isVerified(letter: DeadLetter): boolean {
  * its own. What only says that it is one has failed as the plain event. `known` finds the letter that the replay is of: of a
  * redirected replay it is another one.
  */
-export async function verified(
+export async function splitVerified(
   letter: DeadLetter,
   known: (id: string) => Promise<DeadLetter | undefined>,
 ): Promise<readonly DeadLetter[]> {
@@ -36,9 +36,9 @@ export async function verified(
   const found = await known(other ?? letter.id)
   // A spill makes one letter of all that it is told of an event. Each cycle has to be judged on its own.
   return allCycles(letter).map(cycle => {
-    if (!cycle.isUnverified) return toldAlone(letter, cycle)
+    if (!cycle.isUnverified) return letterOfCycle(letter, cycle)
     const claim = knownClaim(found, letter.event.id, cycle)
-    return toldAlone(letter, { ...cycle, ...(claim ?? { number: 0, replayId: undefined }) })
+    return letterOfCycle(letter, { ...cycle, ...(claim ?? { number: 0, replayId: undefined }) })
   })
 }
 
@@ -54,7 +54,7 @@ function knownClaim(
   return real && { number: attempt, replayId: real.replayId }
 }
 
-function toldAlone(letter: DeadLetter, told: Cycle): DeadLetter {
+function letterOfCycle(letter: DeadLetter, told: Cycle): DeadLetter {
   const { isUnverified: _, otherReplayIds: __, ...cycle } = told
   const { number, reason, lastFailedAt, replayId } = cycle
   const isLast = lastFailedAt >= letter.cycle.lastFailedAt

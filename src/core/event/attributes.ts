@@ -14,7 +14,7 @@ const ATTRIBUTE_NAME = /^[a-z0-9]+$/
 const MUST_BE_TEXT: ReadonlySet<string> = new Set(['subject', 'dataschema', 'datacontenttype'])
 
 /** Names that a field or header of the event already speaks for. */
-const SPOKEN_FOR: ReadonlySet<string> = new Set([
+const RESERVED_ATTRIBUTES: ReadonlySet<string> = new Set([
   'specversion',
   'id',
   'source',
@@ -31,8 +31,8 @@ const SPOKEN_FOR: ReadonlySet<string> = new Set([
   'lazaretnosource',
 ])
 
-export function isSpokenFor(name: string): boolean {
-  return SPOKEN_FOR.has(name)
+export function isReserved(name: string): boolean {
+  return RESERVED_ATTRIBUTES.has(name)
 }
 
 /** What is wrong with an attribute that travels in a header; undefined when nothing is. */
@@ -60,7 +60,7 @@ export function attributeFor(
   if (!isText && !header.startsWith(JSON_PREFIX)) return undefined
   const name = header.slice(isText ? TEXT_PREFIX.length : JSON_PREFIX.length)
   const attribute = isText ? value : parseScalar(value)
-  if (attribute === undefined || isSpokenFor(name)) return undefined
+  if (attribute === undefined || isReserved(name)) return undefined
   return attributeRemedy(name, attribute) === undefined ? [name, attribute] : undefined
 }
 

@@ -4,7 +4,7 @@ import {
   attributeFor,
   attributeRemedy,
   headerFor,
-  isSpokenFor,
+  isReserved,
   parseTime,
   timeText,
 } from './attributes.ts'
@@ -43,7 +43,7 @@ export function readHeaders(attributes: ReadonlyMap<string, unknown>, faults: Fa
   const headers = new Map<string, string>()
   for (const [name, value] of attributes) {
     if (name === 'traceparent' || name === 'tracestate') readTrace(name, value, headers, faults)
-    if (name === 'data_base64' || isSpokenFor(name)) continue
+    if (name === 'data_base64' || isReserved(name)) continue
     const remedy = attributeRemedy(name, value)
     if (remedy !== undefined) faults.add(name.slice(0, 40), value, remedy)
     else headers.set(...headerFor(name, value as AttributeValue))

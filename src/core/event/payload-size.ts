@@ -13,7 +13,7 @@ const SHORT_TEXT = 64
  * Nearly every payload is right and far from the limit, so bounds of its parts do, and seeing that costs a fraction of
  * the walk that can say how large a payload is, or where and why it is not right.
  */
-export function isSurelyRight(value: unknown, levels: number, room: number): boolean {
+export function isCertainlyValid(value: unknown, levels: number, room: number): boolean {
   try {
     return bytesAtMost(value, levels, room) <= room
   } catch {

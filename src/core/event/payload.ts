@@ -1,7 +1,7 @@
 import type { Faults } from '../options/faults.ts'
 import { show } from '../options/show.ts'
 import type { EventLimits } from './limits.ts'
-import { isSurelyRight } from './payload-size.ts'
+import { isCertainlyValid } from './payload-size.ts'
 import { isBytes, isPlainObject } from './plain.ts'
 import { jsonTextBytes } from './text.ts'
 
@@ -20,7 +20,7 @@ export function checkPayload(payload: unknown, limits: PayloadLimits, faults: Fa
     if (payload.byteLength > limits.maxPayloadBytes) addTooLarge(payload.byteLength, limits, faults)
     return
   }
-  if (isSurelyRight(payload, limits.maxDepth, limits.maxPayloadBytes)) return
+  if (isCertainlyValid(payload, limits.maxDepth, limits.maxPayloadBytes)) return
   const walk = new PayloadWalk(limits, faults)
   try {
     walk.visit(payload)

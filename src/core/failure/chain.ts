@@ -1,7 +1,7 @@
 import { isArray, property, readThrown, type Thrown } from './thrown.ts'
 
 /** An error and what caused it, the nearest first. */
-export type Chain = readonly [Thrown, ...Thrown[]]
+export type CauseChain = readonly [Thrown, ...Thrown[]]
 
 const CAUSES_MAX = 8
 const MEMBERS_MAX = 16
@@ -11,10 +11,10 @@ const ERRORS_MAX = 64
  * Walks the causes and members of what was thrown. It meets each object once and only so many of them, so a cycle, or
  * a getter that makes up a new cause each time, ends.
  */
-export class Walk {
+export class CauseWalk {
   readonly #met = new Set<unknown>()
 
-  chainFrom(value: unknown): Chain {
+  chainFrom(value: unknown): CauseChain {
     this.#met.add(value)
     const chain: [Thrown, ...Thrown[]] = [readThrown(value)]
     let cause = property(value, 'cause')

@@ -1,10 +1,10 @@
-import type { Chain } from './chain.ts'
+import type { CauseChain } from './chain.ts'
 import { httpHeaderOf } from './http.ts'
 import { property, type Thrown } from './thrown.ts'
 import { usableDelayMs } from './verdict.ts'
 
 /** The wait that the nearest error in the chain names, be it by itself or through its server's Retry-After. */
-export function namedDelayMs(chain: Chain, now: number | undefined): number | undefined {
+export function namedDelayMs(chain: CauseChain, now: number | undefined): number | undefined {
   for (const thrown of chain) {
     const delayMs = ownDelayMs(thrown, now) ?? parseRetryAfter(httpHeaderOf(thrown.value, 'Retry-After'), now)
     if (delayMs !== undefined) return delayMs

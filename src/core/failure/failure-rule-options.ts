@@ -1,11 +1,11 @@
 import { group } from '../options/resolve.ts'
-import { flag, list, milliseconds, oneOf, optional, type Rule, text, that } from '../options/rules.ts'
+import { custom, flag, list, milliseconds, oneOf, optional, type Rule, text } from '../options/rules.ts'
 import { type FailureRule, isErrorClass } from './failure-rule.ts'
 import { CATEGORIES } from './verdict.ts'
 
 const rule = group(
   {
-    when: that(isWhen, 'give an error class, the name or code of an error, or a function that tests it'),
+    when: custom(isWhen, 'give an error class, the name or code of an error, or a function that tests it'),
     retryable: optional(flag()),
     category: optional(oneOf(...CATEGORIES)),
     retryAfterMs: optional(milliseconds()),

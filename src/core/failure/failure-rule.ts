@@ -1,4 +1,4 @@
-import type { Chain } from './chain.ts'
+import type { CauseChain } from './chain.ts'
 import type { Thrown } from './thrown.ts'
 import { type Category, isCategory, usableDelayMs, type Verdict } from './verdict.ts'
 
@@ -22,15 +22,15 @@ export interface FailureRule {
 }
 
 /** The first rule that speaks of any error in the chain decides: people read their list from the top. */
-export function applyRules(rules: readonly FailureRule[], chain: Chain): Verdict | undefined {
+export function applyRules(rules: readonly FailureRule[], chain: CauseChain): Verdict | undefined {
   for (const rule of rules) {
-    if (chain.some(thrown => speaksOf(rule, thrown))) return verdictOf(rule)
+    if (chain.some(thrown => appliesTo(rule, thrown))) return verdictOf(rule)
   }
   return undefined
 }
 
 /** A rule that breaks is passed over: it must not turn one failure into another. */
-function speaksOf({ when }: FailureRule, thrown: Thrown): boolean {
+function appliesTo({ when }: FailureRule, thrown: Thrown): boolean {
   try {
     if (typeof when === 'string') return when === thrown.name || when === thrown.code
     if (isErrorClass(when)) return thrown.value instanceof when

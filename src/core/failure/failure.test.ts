@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { classify } from './classify.ts'
-import { saysDependencyIsSick } from './failure.ts'
+import { isDependencyFailure } from './failure.ts'
 import { PermanentError, TransientError } from './signals.ts'
 
-const sick = (error: unknown) => saysDependencyIsSick(classify(error))
+const sick = (error: unknown) => isDependencyFailure(classify(error))
 const status = (status: number) => Object.assign(new Error('answer'), { status })
 const own = (code: string) => Object.assign(new Error(code), { code, retryable: true })
 

@@ -24,7 +24,7 @@ export interface Failure {
  * Whether a breaker should count it. A failure that would come again for this event alone (a wrong shape, a domain
  * rule, anything permanent) says nothing about the dependency; neither does a call that our own limiter held back.
  */
-export function saysDependencyIsSick(failure: Failure): boolean {
+export function isDependencyFailure(failure: Failure): boolean {
   if (!failure.retryable || failure.decidedBy === 'own-limit') return false
   return failure.category !== 'schema' && failure.category !== 'business'
 }

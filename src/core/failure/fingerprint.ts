@@ -1,6 +1,6 @@
 import { hash128 } from '../hash.ts'
-import { rememberingRecent } from '../recent.ts'
-import type { Chain } from './chain.ts'
+import { memoizeRecent } from '../memoize-recent.ts'
+import type { CauseChain } from './chain.ts'
 import { applicationFrame } from './frames.ts'
 import { httpStatusOf } from './http.ts'
 import { normalise } from './normalise.ts'
@@ -25,7 +25,7 @@ const ID_LENGTH = 16
  * why. Those between only handed it on, and one more wrapper must not make a new group.
  */
 export function fingerprintOf(
-  chain: Chain,
+  chain: CauseChain,
   explicit: string | undefined,
   applicationRoot: string | undefined,
 ): Fingerprint {
@@ -38,7 +38,7 @@ export function fingerprintOf(
   return make(links.map((link, index) => describe(link, frames[index], rule)).join(' ← '), rule)
 }
 
-const make = rememberingRecent(
+const make = memoizeRecent(
   (text, rule: Fingerprint['rule']): Fingerprint => {
     const basis = bounded(text, BASIS_MAX)
     return Object.freeze({ id: hash128(`${rule}\n${basis}`).slice(0, ID_LENGTH), rule, version: 1, basis })
@@ -46,7 +46,7 @@ const make = rememberingRecent(
   (one, other) => one === other,
 )
 
-const applicationFrameOf = rememberingRecent(
+const applicationFrameOf = memoizeRecent(
   (stack, { message, root }: { readonly message: string; readonly root: string | undefined }) =>
     applicationFrame(stack, message, root),
   (one, other) => one.message === other.message && one.root === other.root,

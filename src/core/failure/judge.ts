@@ -1,4 +1,4 @@
-import { type Chain, Walk } from './chain.ts'
+import { type CauseChain, CauseWalk } from './chain.ts'
 import { applyRules, type FailureRule } from './failure-rule.ts'
 import { readSignal } from './signals.ts'
 import { lookUp } from './tables/table.ts'
@@ -7,7 +7,7 @@ import type { Verdict } from './verdict.ts'
 
 /** A classification and the chain it was made on: through the member of an AggregateError, that member's causes. */
 interface Judgement {
-  readonly chain: Chain
+  readonly chain: CauseChain
   /** Undefined when nothing in the chain was recognised. */
   readonly verdict: Verdict | undefined
 }
@@ -18,10 +18,10 @@ interface Judgement {
  * answers each question: the code that wrapped a cause saw it and chose the wrapper.
  */
 export function judge(thrown: unknown, rules: readonly FailureRule[]): Judgement {
-  return judgeOn(new Walk(), thrown, rules)
+  return judgeOn(new CauseWalk(), thrown, rules)
 }
 
-function judgeOn(walk: Walk, thrown: unknown, rules: readonly FailureRule[]): Judgement {
+function judgeOn(walk: CauseWalk, thrown: unknown, rules: readonly FailureRule[]): Judgement {
   const chain = walk.chainFrom(thrown)
   const verdict = nearest(chain, readSignal) ?? applyRules(rules, chain) ?? nearest(chain, lookUp)
   if (verdict !== undefined) return { chain, verdict }
@@ -32,13 +32,17 @@ function judgeOn(walk: Walk, thrown: unknown, rules: readonly FailureRule[]): Ju
  * Several errors at once, most often from `Promise.any`: if one of them may pass, so may the whole. Retries are
  * bounded, and giving up too early is worse than one of them too many.
  */
-function judgeMembers(walk: Walk, chain: Chain, rules: readonly FailureRule[]): Judgement | undefined {
+function judgeMembers(
+  walk: CauseWalk,
+  chain: CauseChain,
+  rules: readonly FailureRule[],
+): Judgement | undefined {
   let best: Judgement | undefined
   for (const thrown of chain) {
     for (const member of walk.membersOf(thrown)) {
       const { chain: tail, verdict } = judgeOn(walk, member, rules)
       // A chain is a list that is not empty, and both parts are: spreading forgets that.
-      const judgement: Judgement = { chain: [...chain, ...tail] as unknown as Chain, verdict }
+      const judgement: Judgement = { chain: [...chain, ...tail] as unknown as CauseChain, verdict }
       if (verdict?.retryable) return judgement
       if (best === undefined || (best.verdict === undefined && verdict !== undefined)) best = judgement
     }
@@ -46,7 +50,7 @@ function judgeMembers(walk: Walk, chain: Chain, rules: readonly FailureRule[]): 
   return best
 }
 
-function nearest(chain: Chain, ask: (thrown: Thrown) => Verdict | undefined): Verdict | undefined {
+function nearest(chain: CauseChain, ask: (thrown: Thrown) => Verdict | undefined): Verdict | undefined {
   for (const thrown of chain) {
     const verdict = ask(thrown)
     if (verdict !== undefined) return verdict

@@ -72,16 +72,16 @@ function withoutSecrets(text: string, max: number): string {
 }
 
 /** Names that a class inherits when its author gave it none; its constructor's name then says more. */
-const SAYS_NOTHING = new Set(['', 'Error', 'error', 'Object'])
+const UNINFORMATIVE_NAMES = new Set(['', 'Error', 'error', 'Object'])
 /** Minifiers leave one or two letters, and others with each build; such a name would split a group. */
 const CLASS_NAME = /^[A-Z][A-Za-z0-9_$]{2,99}$/
 
 function nameOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return 'NonError'
   const own = textProperty(value, 'name') ?? ''
-  if (!SAYS_NOTHING.has(own)) return bounded(own, NAME_MAX)
+  if (!UNINFORMATIVE_NAMES.has(own)) return bounded(own, NAME_MAX)
   const constructorName = textProperty(property(value, 'constructor'), 'name') ?? ''
-  if (!SAYS_NOTHING.has(constructorName) && CLASS_NAME.test(constructorName)) return constructorName
+  if (!UNINFORMATIVE_NAMES.has(constructorName) && CLASS_NAME.test(constructorName)) return constructorName
   return own === '' ? 'NonError' : own
 }
 

@@ -28,20 +28,20 @@ export type BypassPolicy = Resolved<typeof rules>
 
 export const bypassRule: Rule<BypassPolicy> = group(rules)
 
-interface EventAtTheDoor {
+interface LimitedEvent {
   readonly type: string
   readonly severity: string | undefined
   readonly event: LazaretEvent
 }
 
-export function bypassesLimit(policy: BypassPolicy, { type, severity, event }: EventAtTheDoor): boolean {
+export function bypassesLimit(policy: BypassPolicy, { type, severity, event }: LimitedEvent): boolean {
   if (severity !== undefined && policy.severities.includes(severity)) return true
   for (const pattern of policy.types) if (matchesPattern(pattern, type)) return true
-  return policy.when !== undefined && saysYes(policy.when, event)
+  return policy.when !== undefined && evaluate(policy.when, event)
 }
 
 /** A function that throws has not said yes, and the limit is there to protect. */
-function saysYes(when: (event: LazaretEvent) => boolean, event: LazaretEvent): boolean {
+function evaluate(when: (event: LazaretEvent) => boolean, event: LazaretEvent): boolean {
   try {
     return when(event) === true
   } catch {

@@ -50,7 +50,7 @@ describe('limit options', () => {
   })
 
   it('E5: a batch is 100 per second', () => {
-    expect(resolveRetryLimit({ batch: {} }).pace).toEqual({
+    expect(resolveRetryLimit({ batch: {} }).pacing).toEqual({
       kind: 'batch',
       batch: { size: 100, everyMs: 1_000 },
     })

@@ -78,10 +78,10 @@ export interface RetryLimitPolicy {
   readonly onLimit: OnRetryLimit
   readonly jitterRatio: number
   readonly maxWaitMs: number | undefined
-  readonly pace: Pace
+  readonly pacing: RetryPacing
 }
 
-export type Pace =
+export type RetryPacing =
   | { readonly kind: 'smooth'; readonly rate: Rate }
   | { readonly kind: 'batch'; readonly batch: Batch }
 
@@ -120,7 +120,7 @@ const retryLimitRelations: Relations<typeof retryLimitRules> = ({ batch, jitterR
 export const rateLimitRule: Rule<RateLimitPolicy> = derived(group(rateLimitRules), withBurst)
 export const retryLimitRule: Rule<RetryLimitPolicy> = derived(
   group(retryLimitRules, retryLimitRelations),
-  withPace,
+  resolvePacing,
 )
 export const eventLimitRule: Rule<EventLimitPolicy> = derived(
   group({ ...rateLimitRules, bypass: bypassRule }),
@@ -132,11 +132,11 @@ function withBurst(given: Resolved<typeof rateLimitRules>): RateLimitPolicy {
   return Object.freeze({ perSecond, burst })
 }
 
-function withPace(given: Resolved<typeof retryLimitRules>): RetryLimitPolicy {
+function resolvePacing(given: Resolved<typeof retryLimitRules>): RetryLimitPolicy {
   const { onLimit, jitterRatio, maxWaitMs, batch, perSecond } = given
   // A burst of 1: whatever waited for the dependency is spread from its first retry on.
-  const pace: Pace = batch
+  const pacing: RetryPacing = batch
     ? { kind: 'batch', batch }
     : { kind: 'smooth', rate: rate({ perSecond, burst: 1 }) }
-  return Object.freeze({ onLimit, jitterRatio, maxWaitMs, pace: Object.freeze(pace) })
+  return Object.freeze({ onLimit, jitterRatio, maxWaitMs, pacing: Object.freeze(pacing) })
 }

@@ -24,12 +24,12 @@ export function addToWindow(window: Window, now: number, amount: number): Window
   const { sliceMs, slice, counts } = window
   const newest = Math.max(slice, Math.floor(now / sliceMs))
   const last = counts.length - 1
-  const moved = newest === slice ? counts.slice() : movedOn(counts, newest - slice)
+  const moved = newest === slice ? counts.slice() : shiftSlices(counts, newest - slice)
   moved[last] = moved[last]! + amount
   return { sliceMs, slice: newest, counts: moved }
 }
 
-function movedOn(counts: readonly number[], passed: number): number[] {
+function shiftSlices(counts: readonly number[], passed: number): number[] {
   return counts.map((_, index) => counts[index + passed] ?? 0)
 }
 

@@ -1,10 +1,10 @@
-import { type Rule, that, withDefault } from '../options/rules.ts'
+import { custom, type Rule, withDefault } from '../options/rules.ts'
 
 export const DEFAULT_PREFIX = 'lazaret_'
 
 /** What stands before every name. Colons are left to recording rules. */
 export const prefixRule: Rule<string> = withDefault(
-  that(isPrefix, "give letters, digits and '_', beginning with a letter or '_', such as 'shop_'"),
+  custom(isPrefix, "give letters, digits and '_', beginning with a letter or '_', such as 'shop_'"),
   DEFAULT_PREFIX,
 )
 

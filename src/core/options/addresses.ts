@@ -1,6 +1,6 @@
 // Rules for texts that say where something is sent, for sinks and for the config file alike. Most of these texts carry a
 // secret, such as the password in a URL, so a fault does not show what was given.
-import { list, type Rule, that } from './rules.ts'
+import { custom, list, type Rule } from './rules.ts'
 
 /** A text of a certain form. Errors do not show the given value. */
 export function hiddenText(isRight: (text: string) => boolean, remedy: string): Rule<string> {
@@ -31,7 +31,7 @@ export const pagerdutyRoutingKey = hiddenText(
 
 const DSN = /^https?:\/\/[^@/:\s]+(?::[^@/\s]*)?@[^@/\s]+\/(?:[^@\s]+\/)?\d+$/
 
-export const sentryDsn = that(
+export const sentryDsn = custom(
   (value): value is string => typeof value === 'string' && DSN.test(value),
   'give a DSN such as https://key@o1.ingest.sentry.io/2',
 )
@@ -40,7 +40,7 @@ export const sentryDsn = that(
 const MAIL_ADDRESS =
   /^(?:[^<>,;:"\p{Cc}]{0,200}<[^\s<>@,;:"\p{Cc}]+@[^\s<>@,;:"\p{Cc}]+>|[^\s<>@,;:"\p{Cc}]+@[^\s<>@,;:"\p{Cc}]+)$/u
 
-export const mailAddress = that(
+export const mailAddress = custom(
   (value): value is string =>
     typeof value === 'string' && value.length <= 500 && MAIL_ADDRESS.test(value.trim()),
   "give one address, such as 'alerts@shop.example' or 'Shop <alerts@shop.example>'",
@@ -54,7 +54,7 @@ export const mailAddresses: Rule<readonly string[]> = {
   },
 }
 
-export const subjectPrefix = that(
+export const subjectPrefix = custom(
   (value): value is string => typeof value === 'string' && /^[^\p{Cc}]{0,100}$/u.test(value),
   'give a line of at most 100 characters',
 )

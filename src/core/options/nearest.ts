@@ -1,9 +1,9 @@
-const FAR_ENOUGH_TO_BE_ANOTHER_WORD = 3
+const MAX_DISTANCE = 3
 
 /** The known name closest to a mistyped one, if any is close enough to be what was meant. */
 export function nearest(typed: string, known: readonly string[]): string | undefined {
   let best: string | undefined
-  let bestDistance = Math.min(FAR_ENOUGH_TO_BE_ANOTHER_WORD, Math.ceil(typed.length / 2))
+  let bestDistance = Math.min(MAX_DISTANCE, Math.ceil(typed.length / 2))
   for (const name of known) {
     const distance = editDistance(typed.toLowerCase(), name.toLowerCase())
     if (distance < bestDistance) {

@@ -1,9 +1,9 @@
-import { type Rule, that } from './rules.ts'
+import { custom, type Rule } from './rules.ts'
 
 /** A name, a name in which each `*` stands for any run of characters, or a regular expression. */
 export type NamePattern = string | RegExp
 
-export const patternRule: Rule<NamePattern> = that(
+export const patternRule: Rule<NamePattern> = custom(
   (value): value is NamePattern => value instanceof RegExp || (typeof value === 'string' && value !== ''),
   "give a name such as 'order.paid', with * for any characters, or a regular expression",
 )

@@ -85,7 +85,7 @@ export function oneOf<const T extends string>(...allowed: readonly [T, ...T[]]):
 }
 
 /** A value recognised by a predicate: a function, a handle, anything with a shape of its own. */
-export function that<T>(accepts: (value: unknown) => value is T, remedy: string): Rule<T> {
+export function custom<T>(accepts: (value: unknown) => value is T, remedy: string): Rule<T> {
   return {
     read(value, path, faults) {
       if (!accepts(value)) faults.add(path, value, remedy)
@@ -97,7 +97,7 @@ export function that<T>(accepts: (value: unknown) => value is T, remedy: string)
 /** A rule that accepts functions. */
 // biome-ignore lint/suspicious/noExplicitAny: the caller names the function's own type
 export function callable<T extends (...args: any[]) => unknown>(remedy = 'give a function'): Rule<T> {
-  return that((value): value is T => typeof value === 'function', remedy)
+  return custom((value): value is T => typeof value === 'function', remedy)
 }
 
 /**

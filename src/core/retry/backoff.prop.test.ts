@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Backoff, LONGEST_DELAY_MS } from './backoff.ts'
+import { type Backoff, MAX_DELAY_MS } from './backoff.ts'
 import { decorrelated } from './decorrelated.ts'
 import { exponential } from './exponential.ts'
 import { fixed } from './fixed.ts'
@@ -8,7 +8,7 @@ import type { Jitter } from './jitter.ts'
 import { linear } from './linear.ts'
 import { tiers } from './tiers.ts'
 
-const delay = fc.double({ min: 0, max: LONGEST_DELAY_MS, noNaN: true })
+const delay = fc.double({ min: 0, max: MAX_DELAY_MS, noNaN: true })
 const bounds = fc.tuple(delay, delay).map(([a, b]) => ({ baseMs: Math.min(a, b), maxMs: Math.max(a, b) }))
 const jitter: fc.Arbitrary<Jitter> = fc.oneof(
   fc.constantFrom<Jitter>('full', 'equal', 'none'),

@@ -1,4 +1,4 @@
-import { milliseconds, type Rule, that } from '../options/rules.ts'
+import { custom, milliseconds, type Rule } from '../options/rules.ts'
 import type { Random } from '../random.ts'
 
 /**
@@ -22,14 +22,14 @@ export interface Backoff {
 }
 
 /** A longer wait is not a retry. The limit also keeps every sum with a time of day far from the edge of a number. */
-export const LONGEST_DELAY_MS = 365 * 24 * 60 * 60 * 1_000
+export const MAX_DELAY_MS = 365 * 24 * 60 * 60 * 1_000
 
 export const DEFAULT_BASE_MS = 100
 export const DEFAULT_MAX_MS = 5_000
 
-export const delayRule: Rule<number> = milliseconds({ max: LONGEST_DELAY_MS })
+export const delayRule: Rule<number> = milliseconds({ max: MAX_DELAY_MS })
 
-export const backoffRule: Rule<Backoff> = that(
+export const backoffRule: Rule<Backoff> = custom(
   isBackoff,
   'give a backoff: exponential(), linear(), fixed(), decorrelated() or tiers()',
 )

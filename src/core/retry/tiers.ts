@@ -10,10 +10,10 @@ export interface Tier {
   readonly backoff: Backoff
 }
 
-const MOST_TIERS = 20
+const MAX_TIERS = 20
 const rule = list(group({ retries: integer({ min: 1 }), backoff: backoffRule }), {
   minItems: 1,
-  maxItems: MOST_TIERS,
+  maxItems: MAX_TIERS,
 })
 
 /**

@@ -22,7 +22,7 @@ const onFailureRule: Rule<JobsOptions['onFailure']> = {
 const rules = { onFailure: optional(onFailureRule) }
 
 /** As long as a job's name may be on letters and metrics. */
-const LONGEST_NAME = 200
+const MAX_NAME = 200
 
 /** Runs a job by its name, as the options say. Wrong options are found before the first job. */
 export type RunJob = <R>(name: string, work: () => R) => R
@@ -31,7 +31,7 @@ export function jobRunner(subject: string, options: JobsOptions): RunJob {
   const { onFailure } = resolveOptions(subject, rules, options)
   return (name, work) => {
     // A name that a queue allows must not fail a job here.
-    const job = name.slice(0, LONGEST_NAME) || 'unnamed'
+    const job = name.slice(0, MAX_NAME) || 'unnamed'
     const mode = typeof onFailure === 'function' ? onFailure(name) : onFailure
     return asJob(job, work, { onFailure: mode })
   }

@@ -2,11 +2,11 @@ import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Groups } from '../../ports/groups.ts'
 
 /** What a group is asked about once is believed for so long. */
-const BELIEVED_MS = 10_000
+const CACHE_MS = 10_000
 const ANSWER_WITHIN_MS = 2_000
-const MOST_KNOWN = 1_000
+const MAX_KNOWN = 1_000
 
-interface Known {
+interface CachedGroup {
   readonly at: number
   readonly isMuted: Promise<boolean>
 }
@@ -15,7 +15,7 @@ interface Known {
 export class Mutes {
   readonly #groups: Pick<Groups, 'get'>
   readonly #clock: Clock
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, CachedGroup>()
 
   constructor(groups: Pick<Groups, 'get'>, clock: Clock) {
     this.#groups = groups
@@ -26,12 +26,12 @@ export class Mutes {
     const now = this.#clock.now()
     const known = this.#known.get(group)
     // A clock that was set back must not make an answer valid without limit.
-    if (known !== undefined && Math.abs(now - known.at) < BELIEVED_MS) return known.isMuted
+    if (known !== undefined && Math.abs(now - known.at) < CACHE_MS) return known.isMuted
     const isMuted = this.#ask(group)
     this.#known.delete(group)
     this.#known.set(group, { at: now, isMuted })
     for (const oldest of this.#known.keys()) {
-      if (this.#known.size <= MOST_KNOWN) break
+      if (this.#known.size <= MAX_KNOWN) break
       this.#known.delete(oldest)
     }
     return isMuted

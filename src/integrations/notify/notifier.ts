@@ -1,5 +1,5 @@
 import type { AlertFacts, AlertKind, AlertSeverity } from '../../core/alert/alert.ts'
-import { type AlertInput, type Board, decide, EMPTY_BOARD } from '../../core/alert/board.ts'
+import { type AlertInput, type AlertState, decideAlerts, NO_ALERTS } from '../../core/alert/decide.ts'
 import { alertOf } from '../../core/alert/document.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { type Cancel, settlesWithin } from '../../ports/clock.ts'
@@ -15,7 +15,7 @@ import { type Meaning, Occurrences } from './occurrences.ts'
 import { type NotifierOptions, type NotifierPolicy, resolveNotifier } from './options.ts'
 
 /** Notices whose group is being looked up; callers do not wait, so a store that hangs could gather any number of them. */
-const MOST_UNDER_WAY = 10_000
+const MAX_UNDER_WAY = 10_000
 
 /** An alert tells of the latest event, or of one that was at most so long before it. */
 const FACTS_MS = 1_000
@@ -63,7 +63,7 @@ class Alerting implements AlertNotifier {
   readonly #deliveries: Deliveries
   /** What is being looked up or handed on. */
   readonly #underWay = new Set<Promise<void>>()
-  #board: Board = EMPTY_BOARD
+  #board: AlertState = NO_ALERTS
   #cancelWake: Cancel | undefined
   #closed: Promise<void> | undefined
 
@@ -85,7 +85,7 @@ class Alerting implements AlertNotifier {
     if ('letter' in notice && alertOf(notice.letter.event) !== undefined) return Promise.resolve()
     const { input, group } = this.#occurrences.of(notice)
     const mutes = this.#mutes
-    const asks = mutes !== undefined && group !== undefined && this.#underWay.size < MOST_UNDER_WAY
+    const asks = mutes !== undefined && group !== undefined && this.#underWay.size < MAX_UNDER_WAY
     return this.#track(asks ? this.#putUnlessMuted(mutes, group, input) : this.#put(input))
   }
 
@@ -139,7 +139,7 @@ class Alerting implements AlertNotifier {
   #put(input: AlertInput): Promise<void> {
     const { clock } = this.#policy
     const now = clock.now()
-    const { board, messages, wakeAt } = decide(this.#board, input, now, this.#policy)
+    const { board, messages, wakeAt } = decideAlerts(this.#board, input, now, this.#policy)
     this.#board = board
     this.#cancelWake?.()
     this.#cancelWake =

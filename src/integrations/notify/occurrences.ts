@@ -1,5 +1,5 @@
 import type { AlertFacts, AlertKind, AlertSeverity, Occurrence } from '../../core/alert/alert.ts'
-import type { AlertInput } from '../../core/alert/board.ts'
+import type { AlertInput } from '../../core/alert/decide.ts'
 import { spanText } from '../../core/alert/span-text.ts'
 import { groupingForDisplay } from '../../core/dead-letter/event-masks.ts'
 import { type FailedEvent, failedEvent } from '../../core/dead-letter/failed-event.ts'
@@ -8,10 +8,10 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { ChannelNotice, Notice } from '../../ports/notifier.ts'
 
-const LONGEST_TITLE = 200
-const LONGEST_TEXT = 1_000
+const MAX_TITLE = 200
+const MAX_TEXT = 1_000
 /** Targets take keys of at most 255 characters. */
-const LONGEST_KEY = 200
+const MAX_KEY = 200
 
 export const SEVERITY_OF: Readonly<Record<AlertKind, AlertSeverity>> = {
   dead_letter: 'error',
@@ -170,15 +170,15 @@ export class Occurrences {
   #key(kind: AlertKind, parts: readonly string[]): string {
     const service = this.#service === undefined ? [] : [this.#service]
     const text = [...service, kind, ...parts].map(part => encodeURIComponent(part.toWellFormed())).join('/')
-    return text.length <= LONGEST_KEY ? text : `${kind}/${hash128(text)}`
+    return text.length <= MAX_KEY ? text : `${kind}/${hash128(text)}`
   }
 
   #title(text: string): string {
-    return cut(this.#masks.maskText(text).replace(/\s+/g, ' '), LONGEST_TITLE)
+    return cut(this.#masks.maskText(text).replace(/\s+/g, ' '), MAX_TITLE)
   }
 
   #text(text: string): string {
-    return cut(this.#masks.maskText(text), LONGEST_TEXT)
+    return cut(this.#masks.maskText(text), MAX_TEXT)
   }
 }
 

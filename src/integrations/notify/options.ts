@@ -3,13 +3,13 @@ import { type AlertPolicyOptions, alertPolicyRules } from '../../core/alert/poli
 import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
 import { group, type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
+  custom,
   list,
   milliseconds,
   oneOf,
   optional,
   type Rule,
   text,
-  that,
   withDefault,
 } from '../../core/options/rules.ts'
 import type { Random } from '../../core/random.ts'
@@ -112,7 +112,7 @@ const consoleUrlRule: Rule<string> = {
   },
 }
 
-const runbookUrl = that(
+const runbookUrl = custom(
   (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value),
   "give a page's address, such as 'https://wiki.example/runbooks/dead-letters'",
 )
@@ -131,7 +131,7 @@ const rules = {
   spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
   groups: optional(port<Pick<Groups, 'get'>>('the groups of a store', 'get')),
   masks: withDefault(
-    that(
+    custom(
       (value): value is Masks => typeof (value as Masks | null)?.maskText === 'function',
       'give masks of createMasks',
     ),

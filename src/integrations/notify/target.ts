@@ -5,7 +5,7 @@ import { rejectedItems } from '../../runtime/dispatcher/write/sink-answer.ts'
 import { release, retain } from '../../runtime/share.ts'
 
 /** More than there are alerts open at once; those that were heard of last. */
-const MOST_KEYS = 1_000
+const MAX_KEYS = 1_000
 
 /**
  * The sink of a target. A delayed notice that would reverse the state of its alert is not sent: a firing after its own
@@ -64,7 +64,7 @@ function note(event: LazaretEvent, latest: Map<string, Latest>): void {
   latest.delete(alert.key)
   latest.set(alert.key, { id: event.id, isOver: alert.status === 'resolved' })
   for (const oldest of latest.keys()) {
-    if (latest.size <= MOST_KEYS) break
+    if (latest.size <= MAX_KEYS) break
     latest.delete(oldest)
   }
 }

@@ -15,7 +15,7 @@ export interface LineOptions {
 const UNPARSED = 'unparsed'
 const UNPARSED_SEVERITY = 'warn'
 /** A line that makes no event may be of any size; this much of it tells what it was. */
-const MOST_KEPT_CHARS = 16_384
+const MAX_KEPT_CHARS = 16_384
 
 /** The characters a source may have; the name of a logger may have others. */
 const SOURCE = /^[\w.~:/@-]{1,200}$/
@@ -44,7 +44,7 @@ export function trackInputOf(text: string, options: LineOptions): TrackInput {
 
 /** For lines that are not JSON objects or cannot become events: no logged line is lost. */
 export function unparsed(text: string, { type }: LineOptions): TrackInput {
-  const line = text.slice(0, MOST_KEPT_CHARS)
+  const line = text.slice(0, MAX_KEPT_CHARS)
   const payload = line.length === text.length ? { line } : { line, cutFrom: text.length }
   return { type: `${type}.${UNPARSED}`, severity: UNPARSED_SEVERITY, payload }
 }

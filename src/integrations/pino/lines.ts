@@ -1,5 +1,5 @@
 /** A line is held until its end has come; one that is longer is handed on in pieces. */
-const LONGEST_HELD_CHARS = 4_194_304
+const MAX_HELD_CHARS = 4_194_304
 
 /** Cuts what comes in pieces of any size into lines. */
 export class Lines {
@@ -9,7 +9,7 @@ export class Lines {
   add(piece: string): string[] {
     const lines = (this.#rest + piece).split('\n')
     this.#rest = lines.pop()!
-    if (this.#rest.length > LONGEST_HELD_CHARS) lines.push(this.end())
+    if (this.#rest.length > MAX_HELD_CHARS) lines.push(this.end())
     return lines.filter(isText)
   }
 

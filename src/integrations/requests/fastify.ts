@@ -11,7 +11,7 @@ export interface FastifyLike {
 export type FastifyRequestsPlugin = (fastify: FastifyLike, options: unknown, done: () => void) => void
 
 /** A plugin with this mark works on the instance that registers it, not on a child of it. */
-const HERE = Symbol.for('skip-override')
+const SKIP_OVERRIDE = Symbol.for('skip-override')
 
 /** `fastify.register(fastifyRequests())`. */
 export function fastifyRequests(): FastifyRequestsPlugin {
@@ -22,5 +22,5 @@ export function fastifyRequests(): FastifyRequestsPlugin {
     fastify.addHook('preValidation', hook)
     done()
   }
-  return Object.assign(plugin, { [HERE]: true })
+  return Object.assign(plugin, { [SKIP_OVERRIDE]: true })
 }

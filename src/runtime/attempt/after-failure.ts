@@ -1,7 +1,7 @@
 import { type AttemptDecision, type AttemptHistory, decideAttempt } from '../../core/attempt/decide.ts'
 import type { LetterCaps } from '../../core/dead-letter/caps.ts'
 import { classify } from '../../core/failure/classify.ts'
-import { type Failure, saysDependencyIsSick } from '../../core/failure/failure.ts'
+import { type Failure, isDependencyFailure } from '../../core/failure/failure.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { isInstance } from '../../core/failure/thrown.ts'
 import type { PoisonPolicy } from '../../core/poison/options.ts'
@@ -62,7 +62,7 @@ export function settleFailed(
   failure: Failure,
   now: number,
 ): void {
-  if (epoch !== undefined) breaker?.settle(epoch, saysDependencyIsSick(failure) ? 'failure' : 'ignored', now)
+  if (epoch !== undefined) breaker?.settle(epoch, isDependencyFailure(failure) ? 'failure' : 'ignored', now)
 }
 
 export function tellTimedOut({ name, observer }: AttemptPolicy, attempt: number, thrown: unknown): void {

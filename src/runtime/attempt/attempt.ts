@@ -49,7 +49,7 @@ export type AttemptEnd = { readonly ok: true } | { readonly ok: false; readonly 
 
 type LateEnd = 'succeeded' | 'failed' | 'running' | 'closing'
 
-const WORKED: AttemptEnd = Object.freeze({ ok: true })
+const SUCCEEDED: AttemptEnd = Object.freeze({ ok: true })
 
 /**
  * One run of a handler against its deadline. The attempt always ends: when the time is over or somebody calls `abort`, the
@@ -90,10 +90,10 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
       const result = work(this.context)
       if (isPromiseLike(result)) {
         result.then(
-          () => this.returned(WORKED),
+          () => this.returned(SUCCEEDED),
           thrown => this.returned({ ok: false, thrown }),
         )
-      } else this.returned(WORKED)
+      } else this.returned(SUCCEEDED)
     } catch (thrown) {
       this.returned({ ok: false, thrown })
     }

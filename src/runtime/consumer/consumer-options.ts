@@ -7,12 +7,12 @@ import { failureRules } from '../../core/failure/failure-rule-options.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   callable,
+  custom,
   integer,
   milliseconds,
   oneOf,
   optional,
   text,
-  that,
   withDefault,
 } from '../../core/options/rules.ts'
 import { type PoisonOptions, poisonRule } from '../../core/poison/options.ts'
@@ -131,7 +131,7 @@ const rules = {
   channel: text({ maxLength: 200 }),
   handle: callable<ConsumerOptions['handle']>('give the function that handles an event'),
   name: optional(text({ maxLength: 200 })),
-  schema: optional(that(isSchema, 'give a Standard Schema, such as one of zod, valibot or arktype')),
+  schema: optional(custom(isSchema, 'give a Standard Schema, such as one of zod, valibot or arktype')),
   retry: retryRule('consumer'),
   breaker: orOff(liveOr(Breaker, breakerRule('consumer'))),
   whenOpen: withDefault(oneOf('pause', 'retry-later', 'dead-letter'), 'pause'),

@@ -4,7 +4,7 @@ import { type Cancel, settlesWithin } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
-import { LetterBox } from '../letters.ts'
+import { LetterSaver } from '../letters.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import { sleep } from '../sleep.ts'
 import type { UserFaults } from '../user-functions/user-faults.ts'
@@ -71,7 +71,7 @@ class ChannelConsumer implements Consumer {
   readonly #pauses: Pauses
   readonly #stalls: Stalls
   readonly #activity: ConsumerActivity
-  readonly #box: LetterBox | undefined
+  readonly #saver: LetterSaver | undefined
   readonly #waiting: Work[] = []
   /** Waits in process: short retries, and retries that wait for their turn. */
   readonly #asleep = new Map<Work, Cancel>()
@@ -100,7 +100,7 @@ class ChannelConsumer implements Consumer {
     this.#stalls = new Stalls(policy, this.#pauses, () => this.#pump())
     this.#activity = new ConsumerActivity(policy)
     const { deadLetters, spill, observer, clock } = policy
-    this.#box = deadLetters && new LetterBox({ deadLetters, spill, observer, clock })
+    this.#saver = deadLetters && new LetterSaver({ deadLetters, spill, observer, clock })
   }
 
   start(): Promise<void> {
@@ -114,7 +114,7 @@ class ChannelConsumer implements Consumer {
 
   async #subscribe(): Promise<void> {
     const { broker, channel, name: handler, prefetch, ordering } = this.#policy
-    await this.#box?.start()
+    await this.#saver?.start()
     const early: Delivery[] = []
     const take = (delivery: Delivery) => this.#take(delivery)
     // Deliveries may arrive before `subscribe` has resolved.
@@ -131,7 +131,7 @@ class ChannelConsumer implements Consumer {
     this.#subscription = subscription
     this.#handling = new Handling(this.#policy, {
       subscription,
-      box: this.#box,
+      saver: this.#saver,
       closing: this.#closing.signal,
       persist: task => this.#persist(task),
       processed: (outcome, now) => this.#activity.processed(outcome, now),
@@ -345,7 +345,7 @@ class ChannelConsumer implements Consumer {
     if (subscription === undefined) {
       this.#isAbandoned = true
       // It may be moving letters out of the spill since before there was a subscription.
-      await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#box?.close()))
+      await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#saver?.close()))
       return
     }
     this.#pauses.detach()
@@ -364,7 +364,7 @@ class ChannelConsumer implements Consumer {
     )
     this.#handling?.close()
     await settlesWithin(clock, CLOSE_LIMIT_MS, subscription.close())
-    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#box?.close()))
+    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#saver?.close()))
     const released = this.#resources().map(resource => release(resource, leaveOpen))
     if (!isRetryLimitGiven) released.push(retryLimit?.close() ?? Promise.resolve())
     await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.allSettled(released))

@@ -2,7 +2,7 @@ import { summariseFailure } from '../../core/dead-letter/create.ts'
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
-import { endStep, type Step } from '../../ports/tracing.ts'
+import { endSpan, type TraceSpan } from '../../ports/tracing.ts'
 import { attemptFailed, classifyThrown, decideNext, tellGaveUp } from '../attempt/after-failure.ts'
 import type { Attempt, AttemptEnd } from '../attempt/attempt.ts'
 import { observe } from '../observe.ts'
@@ -14,7 +14,7 @@ import type { Host, Next, Settling } from './settling.ts'
 import type { FailedAttempt, Refusal, Work } from './work.ts'
 
 /** A handler that is aborted because the consumer closes may take so long to end before its claim is left to its lease. */
-const ABORT_REST_MS = 100
+const ABORT_GRACE_MS = 100
 const NEVER = new AbortController().signal
 
 /**
@@ -87,11 +87,11 @@ export class FailedAttempts {
   }
 
   /** Classifies the failure, and tells the trace, the breaker and the observer of it. */
-  observe(work: Work, startedAt: number, thrown: unknown, step: Step | undefined): FailedAttempt {
+  observe(work: Work, startedAt: number, thrown: unknown, step: TraceSpan | undefined): FailedAttempt {
     const at = this.#policy.clock.now()
     const attempt = work.started
     const ended = { thrown, attempt, epoch: work.takeEpoch(), now: at }
-    const failure = attemptFailed(this.#policy, ended, failure => step && endStep(step, failure))
+    const failure = attemptFailed(this.#policy, ended, failure => step && endSpan(step, failure))
     return { thrown, failure, attempt, startedAt, at }
   }
 
@@ -169,7 +169,7 @@ export class FailedAttempts {
     const at = clock.now()
     // Not observed: the attempt did not fail.
     const failure = classifyThrown(this.#policy, thrown, at)
-    if (attempt.isRunning && this.#claims !== undefined) await attempt.lateEnd(clock, ABORT_REST_MS, NEVER)
+    if (attempt.isRunning && this.#claims !== undefined) await attempt.lateEnd(clock, ABORT_GRACE_MS, NEVER)
     if (attempt.isRunning) {
       this.#addLate(1)
       this.#interrupt(work, attempt, { thrown, failure, attempt: work.started, startedAt, at })

@@ -1,5 +1,5 @@
 import { isInstance } from '../../core/failure/thrown.ts'
-import { endStep, quietly, runIn } from '../../ports/tracing.ts'
+import { endSpan, ignoreErrors, runInSpan } from '../../ports/tracing.ts'
 import { classifyThrown, tellAllowed, tellLimited } from '../attempt/after-failure.ts'
 import { Attempt } from '../attempt/attempt.ts'
 import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
@@ -16,7 +16,7 @@ import { type Host, type Next, Settling } from './settling.ts'
 import { type Refusal, type Work, withdraw } from './work.ts'
 
 /** A delivery whose handling threw is given back for so long. */
-const BROKEN_REST_MS = 5_000
+const REDELIVERY_DELAY_MS = 5_000
 
 /** Aborts the attempts that are still running when the grace time is over. */
 export class ShuttingDown extends Error {
@@ -154,7 +154,7 @@ export class Handling {
     // The claim of a handler that runs on belongs to its run.
     if (!(run instanceof LateRun && run.work === work)) await this.#claims?.release(work)
     if (run === work) this.#runs.end(work.event.id)
-    return this.#settling.giveBack(work, this.#policy.clock.now() + BROKEN_REST_MS)
+    return this.#settling.giveBack(work, this.#policy.clock.now() + REDELIVERY_DELAY_MS)
   }
 
   async #attempt(work: Work, now: number): Promise<Next> {
@@ -182,15 +182,15 @@ export class Handling {
     work.attempt = attempt
     const call = () => handle(work.input, context)
     const run = work.validation === undefined ? call : () => validateThen(work, context, call)
-    const end = await attempt.run(step === undefined ? run : () => runIn(step, run), startedAt)
+    const end = await attempt.run(step === undefined ? run : () => runInSpan(step, run), startedAt)
     work.attempt = undefined
     const endedAt = observer.handlerEnded && this.#tellEnded(work, startedAt, end.ok)
     if (end.ok) {
-      if (step !== undefined) endStep(step)
+      if (step !== undefined) endSpan(step)
       return this.#succeeded(work, startedAt, endedAt)
     }
     if (isInstance(end.thrown, ShuttingDown)) {
-      if (step !== undefined) quietly(() => step.takenBack())
+      if (step !== undefined) ignoreErrors(() => step.discard())
       return this.#interrupted(work, () => this.failed.aborted(work, attempt, startedAt, end.thrown))
     }
     const refusal = isInstance(end.thrown, SchemaRefusal) ? end.thrown.refusal : undefined

@@ -57,16 +57,16 @@ export class ConsumerLetters {
    * that a late success can resolve it; if the run has succeeded before the letter was saved, there is none.
    */
   async giveUp(work: Work, giveUp: GiveUp, startedAt: number, run?: LateRun): Promise<Next> {
-    const { box } = this.#host
+    const { saver } = this.#host
     const replay = work.replayed && (await this.#checkedReplay(work))
     if (run?.hasSucceeded) {
       run.hasSettled = true
       return this.handled(work, startedAt)
     }
     const letter = this.#letter(work, giveUp, replay)
-    const isFiltered = box !== undefined && !this.#isKept(letter, giveUp)
-    if (box !== undefined && !isFiltered) {
-      const durable = await this.#host.persist(() => box.save(letter))
+    const isFiltered = saver !== undefined && !this.#isKept(letter, giveUp)
+    if (saver !== undefined && !isFiltered) {
+      const durable = await this.#host.persist(() => saver.save(letter))
       // Closing before any store took it: the attempts are put on record and the event comes again.
       if (!durable || !(await this.#bringBack(work, letter)))
         return this.#settling.retry(work, this.#policy.clock.now(), startedAt)
@@ -81,7 +81,7 @@ export class ConsumerLetters {
     }
     // There is no letter that anybody could be told of.
     if (isFiltered) return this.#settling.done(work, 'dead', startedAt)
-    const settlement: Settlement = { outcome: 'dead', letter, saved: box !== undefined }
+    const settlement: Settlement = { outcome: 'dead', letter, saved: saver !== undefined }
     return this.#settling.settle(work, settlement, 'dead', startedAt, () => {
       this.#tell(work, letter)
       // Resolved while the broker took the event as dead, which holds up its key.

@@ -88,7 +88,7 @@ describe('an event that is given up on', () => {
     const notices: Notice[] = []
     const dead: string[] = []
     const trail = {
-      attempt: () => ({ run: (work: () => void) => work(), end() {}, takenBack() {} }),
+      attempt: () => ({ run: (work: () => void) => work(), end() {}, discard() {} }),
       failed() {},
       dead: () => void dead.push('told'),
     }

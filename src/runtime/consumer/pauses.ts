@@ -1,4 +1,4 @@
-import type { StallPlace, Subscription, SubscriptionNews } from '../../ports/broker.ts'
+import type { StallPlace, Subscription, SubscriptionStatus } from '../../ports/broker.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { PauseReason } from '../../ports/observer.ts'
 import { observe } from '../observe.ts'
@@ -83,7 +83,7 @@ export class Stalls {
     return this.#stalls.size === 0 ? {} : { stalls: [...this.#stalls.values()] }
   }
 
-  readonly hear = (news: SubscriptionNews): void => {
+  readonly hear = (news: SubscriptionStatus): void => {
     const { channel, name, observer } = this.#policy
     const { place } = news
     if (news.state === 'stalled') {
@@ -104,7 +104,7 @@ export class Stalls {
 
 /** A ledger that did not answer is asked again after so long, doubling up to the longest. */
 const FIRST_DELAY_MS = 1_000
-const LONGEST_DELAY_MS = 30_000
+const MAX_DELAY_MS = 30_000
 
 /** When a ledger that does not answer is asked again. */
 export class LedgerProbe {
@@ -125,7 +125,7 @@ export class LedgerProbe {
       this.#cancel = undefined
       this.#probe()
     })
-    this.#delayMs = Math.min(LONGEST_DELAY_MS, this.#delayMs * 2)
+    this.#delayMs = Math.min(MAX_DELAY_MS, this.#delayMs * 2)
   }
 
   /** It answered, or nobody asks any more. */

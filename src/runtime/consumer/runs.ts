@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { FailedAttempt, Work } from './work.ts'
 
 /** Late successes that are remembered for the retry that is on its way; the oldest are forgotten first. */
-const MOST_REMEMBERED = 1_000
+const MAX_REMEMBERED = 1_000
 
 /**
  * A run of a handler that has outlived its attempt and has not ended yet, or has ended well after all. It may outlive its
@@ -65,7 +65,7 @@ export class Runs {
   remember(id: string, run: LateRun): void {
     this.#succeeded.set(id, run)
     const [oldest = ''] = this.#succeeded.keys()
-    if (this.#succeeded.size > MOST_REMEMBERED) this.#succeeded.delete(oldest)
+    if (this.#succeeded.size > MAX_REMEMBERED) this.#succeeded.delete(oldest)
   }
 
   forget(id: string): void {

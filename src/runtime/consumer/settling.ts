@@ -2,7 +2,7 @@ import type { Settlement, Subscription } from '../../ports/broker.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { ProcessedOutcome } from '../../ports/observer.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
-import type { LetterBox } from '../letters.ts'
+import type { LetterSaver } from '../letters.ts'
 import { observe } from '../observe.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Work } from './work.ts'
@@ -30,7 +30,7 @@ const DONE: Settlement = Object.freeze({ outcome: 'done' })
 /** What handling needs of the consumer it works for. */
 export interface Host {
   readonly subscription: Subscription
-  readonly box: LetterBox | undefined
+  readonly saver: LetterSaver | undefined
   /** Aborted when the grace time of a shutdown is over. */
   readonly closing: AbortSignal
   /** Makes something durable, however long it takes; false when the consumer closes before it could be done. */
@@ -77,7 +77,7 @@ export class Settling {
   ): Next | Promise<Next> {
     const { channel, name, clock, observer } = this.#policy
     const settled = (): Next => {
-      // Kept by the broker, it went through no letter box that would have told.
+      // Kept by the broker, it went through no letter saver that would have told.
       if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
         observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
       afterwards?.()

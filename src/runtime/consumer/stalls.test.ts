@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { memoryBroker } from '../../adapters/memory/index.ts'
-import type { Broker, SubscriptionNews } from '../../ports/broker.ts'
+import type { Broker, SubscriptionStatus } from '../../ports/broker.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { createConsumer } from './consumer.ts'
 import { healthReport } from './health.ts'
@@ -8,7 +8,7 @@ import { healthReport } from './health.ts'
 it('B7: health and observations tell what a broker cannot do; a consumer whose letters are refused pulls no more', async () => {
   const clock = new FakeClock()
   const broker: Broker = memoryBroker({ clock })
-  let tell: (news: SubscriptionNews) => void = () => {}
+  let tell: (news: SubscriptionStatus) => void = () => {}
   const subscribe = broker.subscribe.bind(broker)
   broker.subscribe = (options, deliver, told) => {
     if (told !== undefined) tell = told

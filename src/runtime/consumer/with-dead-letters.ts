@@ -8,7 +8,7 @@ import { createIdSource } from '../../core/event/uuid.ts'
 import { unusable } from '../../core/options/unusable.ts'
 import type { Broker, BrokerCapabilities, Delivery, Settlement, Subscription } from '../../ports/broker.ts'
 import { systemClock, systemRandom } from '../../ports/clock.ts'
-import { quietly, type Tracing, withTrace } from '../../ports/tracing.ts'
+import { ignoreErrors, type Tracing, withTrace } from '../../ports/tracing.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import { guardRandom } from '../user-functions/guards.ts'
@@ -34,7 +34,7 @@ export interface WithDeadLettersOptions<A extends unknown[]> extends Shared {
    */
   readonly passContext?: boolean | undefined
   /** Tells the type, key, headers and other facts of a message [none are known]. */
-  readonly describe?: ((...args: A) => MessageFacts) | undefined
+  readonly describe?: ((...args: A) => MessageDescription) | undefined
 }
 
 /** A handler that `withDeadLetters()` wrapped. */
@@ -123,15 +123,15 @@ export function withDeadLetters<A extends unknown[], R>(
 }
 
 /** Other clients leave the trace of a message in the async context, if they know of it at all. */
-function traced(facts: MessageFacts, tracing: Tracing | undefined): MessageFacts {
+function traced(facts: MessageDescription, tracing: Tracing | undefined): MessageDescription {
   if (tracing === undefined) return facts
-  const context = quietly(() => tracing.context())
+  const context = ignoreErrors(() => tracing.context())
   return { ...facts, headers: withTrace(facts.headers, context) }
 }
 
 function toDelivery(
   channel: string,
-  facts: MessageFacts,
+  facts: MessageDescription,
   message: unknown,
   now: number,
   newId: (now: number) => string,
@@ -204,7 +204,7 @@ class InlineBroker implements Broker, Subscription {
     const call = this.calls.get(delivery)
     this.calls.delete(delivery)
     if (settlement.outcome === 'done' || settlement.outcome === 'dead') call?.resolve(call.result)
-    else call?.reject(new GivenBack(delivery.channel))
+    else call?.reject(new RedeliveryNeeded(delivery.channel))
   }
 
   async subscribe(_options: unknown, deliver: (delivery: Delivery) => void): Promise<Subscription> {
@@ -213,7 +213,7 @@ class InlineBroker implements Broker, Subscription {
   }
 
   async close(): Promise<void> {
-    for (const [delivery, call] of this.calls) call.reject(new GivenBack(delivery.channel))
+    for (const [delivery, call] of this.calls) call.reject(new RedeliveryNeeded(delivery.channel))
     this.calls.clear()
   }
 
@@ -228,7 +228,7 @@ class InlineBroker implements Broker, Subscription {
 }
 
 /** Thrown to the client, so that it keeps the message. */
-class GivenBack extends Error {
+class RedeliveryNeeded extends Error {
   override readonly name = 'GivenBack'
 
   constructor(source: string) {
@@ -237,7 +237,7 @@ class GivenBack extends Error {
 }
 
 /** The parts of another client's message that become an event. Missing parts get defaults. */
-export interface MessageFacts {
+export interface MessageDescription {
   /**
    * The id of the message [a new one]. Give it if there is one: without an id, a message that comes again is a new
    * letter.
@@ -266,16 +266,16 @@ export interface MessageFacts {
  * answer when the function throws: the message is still handled.
  */
 function factsOf<A extends unknown[]>(
-  describe: (...args: A) => MessageFacts,
+  describe: (...args: A) => MessageDescription,
   args: A,
   faults: UserFaults,
-): MessageFacts {
+): MessageDescription {
   try {
     const facts: unknown = describe(...args)
     if (typeof facts !== 'object' || facts === null || isPromiseLike(facts))
       throw unusable('describe', facts, 'return an object such as { id, type, payload }')
     const wrong = Object.entries(CHECKS)
-      .filter(([name, isRight]) => !isRight((facts as MessageFacts)[name as keyof MessageFacts]))
+      .filter(([name, isRight]) => !isRight((facts as MessageDescription)[name as keyof MessageDescription]))
       .map(([name]) => name)
     if (wrong.length === 0) return facts
     faults.report('describe', new TypeError(`describe returned an unusable ${wrong.join(', ')}`))
@@ -299,7 +299,7 @@ function isRecord(value: unknown): boolean {
 }
 
 /** The payload may be anything. */
-const CHECKS: Readonly<Record<Exclude<keyof MessageFacts, 'payload'>, (value: unknown) => boolean>> = {
+const CHECKS: Readonly<Record<Exclude<keyof MessageDescription, 'payload'>, (value: unknown) => boolean>> = {
   id: isText,
   type: isText,
   key: isText,

@@ -7,7 +7,13 @@ import { hash128 } from '../../core/hash.ts'
 import type { CycleHistory } from '../../core/poison/poison.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
 import type { Clock } from '../../ports/clock.ts'
-import { quietly, type Station, type Step, type Tracing, type Trail } from '../../ports/tracing.ts'
+import {
+  type AttemptTrace,
+  ignoreErrors,
+  type TracedConsumer,
+  type TraceSpan,
+  type Tracing,
+} from '../../ports/tracing.ts'
 import type { Attempt } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import type { HandlerContext } from './handler-context.ts'
@@ -48,7 +54,7 @@ export class Work {
   /** The retry limit has let it through, just now. */
   hasTurn = false
   /** Where it is followed, from the first time that is asked on. */
-  trail: Trail | 'none' | undefined = undefined
+  trail: AttemptTrace | 'none' | undefined = undefined
 
   /** The breaker has admitted an attempt, and has not been told yet how that went. */
   epoch: number | undefined = undefined
@@ -62,7 +68,9 @@ export class Work {
 
   constructor(delivery: Delivery) {
     this.delivery = delivery
-    this.event = isUndecodable(delivery.content) ? standIn(delivery, delivery.content) : delivery.content
+    this.event = isUndecodable(delivery.content)
+      ? placeholderEvent(delivery, delivery.content)
+      : delivery.content
     this.input = this.event
     this.replayed = replayOf(this.event)
     this.started = delivery.started
@@ -116,33 +124,33 @@ export class Work {
 /** Follows the events of a consumer. */
 export class Trails {
   readonly #tracing: Tracing
-  readonly #at: Station
+  readonly #at: TracedConsumer
   readonly #clock: Clock
 
-  constructor(tracing: Tracing, at: Station, clock: Clock) {
+  constructor(tracing: Tracing, at: TracedConsumer, clock: Clock) {
     this.#tracing = tracing
     this.#at = at
     this.#clock = clock
   }
 
   /** An attempt that is about to begin and has been counted. */
-  attempt(work: Work, startedAt: number): Step | undefined {
+  attempt(work: Work, startedAt: number): TraceSpan | undefined {
     const trail = this.#trailOf(work)
     if (trail === undefined) return undefined
     const latest = work.history.at(-1)
     // One that died under its process, or that a bounded history left out, tells no end to wait from.
     const previous = latest?.number === work.started - 1 ? latest : undefined
-    return quietly(() => trail.attempt(work.started, startedAt, previous))
+    return ignoreErrors(() => trail.attempt(work.started, startedAt, previous))
   }
 
   dead(work: Work, letter: DeadLetter): void {
     const trail = this.#trailOf(work)
-    if (trail !== undefined) quietly(() => trail.dead(letter, this.#clock.now()))
+    if (trail !== undefined) ignoreErrors(() => trail.dead(letter, this.#clock.now()))
   }
 
   /** Asked once for each delivery. */
-  #trailOf(work: Work): Trail | undefined {
-    work.trail ??= quietly(() => this.#tracing.follow(work.event, this.#at)) ?? 'none'
+  #trailOf(work: Work): AttemptTrace | undefined {
+    work.trail ??= ignoreErrors(() => this.#tracing.follow(work.event, this.#at)) ?? 'none'
     return work.trail === 'none' ? undefined : work.trail
   }
 }
@@ -165,7 +173,7 @@ export function isUndecodable(content: LazaretEvent | Undecodable): content is U
  * What cannot be read still needs an identity to be kept under: one that is the same each time it is handed over. So it
  * is made from what is known, and says nothing about when.
  */
-function standIn({ channel, origin }: Delivery, { raw }: Undecodable): LazaretEvent {
+function placeholderEvent({ channel, origin }: Delivery, { raw }: Undecodable): LazaretEvent {
   const id = `undecodable-${hash128(`${JSON.stringify(origin)}${String.fromCharCode(...raw.subarray(0, 4_096))}${raw.length}`)}`
   return {
     v: 1,

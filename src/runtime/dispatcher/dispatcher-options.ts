@@ -2,7 +2,7 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventLimitsOptions, eventLimitsRule } from '../../core/event/limits.ts'
 import type { Faults } from '../../core/options/faults.ts'
 import { group, type Resolved, resolveBy } from '../../core/options/resolve.ts'
-import { milliseconds, optional, type Rule, text, that, withDefault } from '../../core/options/rules.ts'
+import { custom, milliseconds, optional, type Rule, text, withDefault } from '../../core/options/rules.ts'
 import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { Sink } from '../../ports/sink.ts'
@@ -81,7 +81,7 @@ const sinksRule: Rule<Readonly<Record<string, Sink>>> = {
 const rules = {
   ...laneRules,
   sinks: sinksRule,
-  overrides: withDefault(that(isRecord<LaneOptions>, 'give lane options by the name of a sink'), {}),
+  overrides: withDefault(custom(isRecord<LaneOptions>, 'give lane options by the name of a sink'), {}),
   deadLetters: deadLettersRule,
   rateLimit: optional(eventLimitRule),
   critical: optional(criticalRule),

@@ -5,7 +5,7 @@ import type { LazaretError } from '../../core/failure/errors.ts'
 import { settlesWithin, systemRandom } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
-import { LetterBox, letterNotices } from '../letters.ts'
+import { LetterSaver, letterNotices } from '../letters.ts'
 import type { RateLimiter, RetryLimiter } from '../limiters.ts'
 import { combineObservers } from '../observe.ts'
 import { type Closeable, release, retain } from '../share.ts'
@@ -64,7 +64,7 @@ export interface Dispatcher<N extends string = string> {
  */
 export function createDispatcher<N extends string>(options: DispatcherOptions<N>): Dispatcher<N> {
   const policy = resolveDispatcher(options as DispatcherOptions)
-  const dispatcher = inOwnContext(() => new FanOut(policy))
+  const dispatcher = inOwnContext(() => new SinkDispatcher(policy))
   inOwnContext(() => dispatcher.start())
   return dispatcher as Dispatcher<string> as Dispatcher<N>
 }
@@ -80,13 +80,13 @@ interface WaitingEvent {
  * track ─▶ the entry limit ─▶ one lane per sink, all at once. Every event that a sink does not get becomes a letter;
  * the letter of an event that the entry limit refused is for every sink.
  */
-class FanOut implements Dispatcher {
+class SinkDispatcher implements Dispatcher {
   readonly #policy: DispatcherPolicy
   readonly #faults: UserFaults
   readonly #defaults: EventDefaults
   readonly #entryLimit: EntryLimit
   readonly #lanes: ReadonlyMap<string, Lane>
-  readonly #box: LetterBox
+  readonly #saver: LetterSaver
   readonly #context: TrackingContext
   readonly #checker: HealthChecker | undefined
   readonly #limiters: readonly (RateLimiter | RetryLimiter)[]
@@ -114,12 +114,12 @@ class FanOut implements Dispatcher {
     this.#lanes = new Map(lanes.map(lane => [lane.name, lane]))
     const notices = notifier && letterNotices(notifier, { observer, clock, faults })
     const lettersObserver = notices === undefined ? observer : combineObservers(observer, notices)
-    this.#box = new LetterBox({ deadLetters, spill, observer: lettersObserver, clock })
+    this.#saver = new LetterSaver({ deadLetters, spill, observer: lettersObserver, clock })
     const names = [...this.#lanes.keys()]
     const trackJournal = journal && new TrackJournal(journal, clock, observer)
     this.#context = {
       names,
-      letters: new DispatcherLetters(policy, this.#box, trackJournal, faults),
+      letters: new DispatcherLetters(policy, this.#saver, trackJournal, faults),
       journal: trackJournal,
       observer,
       allDelivered: sameForAll(names, DELIVERED),
@@ -134,7 +134,7 @@ class FanOut implements Dispatcher {
   start(): void {
     for (const resource of this.#resources()) retain(resource)
     for (const limiter of this.#limiters) limiter.join()
-    this.#box.start().catch(() => {})
+    this.#saver.start().catch(() => {})
     void this.#context.journal?.recover(({ event, sinks, job }) => {
       const lanes = this.#lanesOf(sinks)
       const names = lanes.map(({ name }) => name)
@@ -246,7 +246,7 @@ class FanOut implements Dispatcher {
     // A journal that hangs is given up on in this time, and then there are letters to be saved.
     await settlesWithin(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
     await this.#context.letters.close(CLOSE_LIMIT_MS)
-    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), this.#box.close()]))
+    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), this.#saver.close()]))
     const made = this.#limiters.map(limiter => limiter.close())
     const given = this.#resources().map(resource => release(resource, leaveOpen))
     await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.allSettled([...made, ...given]))

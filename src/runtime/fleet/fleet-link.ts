@@ -143,7 +143,7 @@ export abstract class FleetLimit {
 }
 
 /** What one who was let in hears: earlier than any time. */
-const LET_IN = Number.NEGATIVE_INFINITY
+const ADMIT_NOW = Number.NEGATIVE_INFINITY
 
 /** Answers yes or no. Most answers are given at once, from turns taken ahead. */
 export class FleetRateLimit extends FleetLimit {
@@ -182,7 +182,7 @@ export class FleetRateLimit extends FleetLimit {
       const at = this.member.enter(now)
       if (at === undefined) break
       served++
-      tell(at <= now ? LET_IN : at)
+      tell(at <= now ? ADMIT_NOW : at)
     }
     if (served > 0) this.#tell.splice(0, served)
   }

@@ -25,11 +25,11 @@ export interface PendingTurn {
 export type FleetTurns = TurnQueue | TurnsOrNone
 
 export function fleetTurns(policy: RetryLimitPolicy, shared: SharedLimit, owner: LimitOwner): FleetTurns {
-  const { pace, onLimit } = policy
-  if (pace.kind === 'batch') throw new TypeError('a fleet shares no batches: options with both are refused')
+  const { pacing, onLimit } = policy
+  if (pacing.kind === 'batch') throw new TypeError('a fleet shares no batches: options with both are refused')
   return onLimit === 'delay'
-    ? new TurnQueue(policy, pace.rate, shared, owner)
-    : new TurnsOrNone(onLimit, shared, 'retry', pace.rate, owner)
+    ? new TurnQueue(policy, pacing.rate, shared, owner)
+    : new TurnsOrNone(onLimit, shared, 'retry', pacing.rate, owner)
 }
 
 /** One who waits to hear when its turn comes. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { MemoryLimit } from '../../adapters/memory/index.ts'
-import type { TurnsAsked } from '../../core/limit/fleet/bucket.ts'
-import type { LimitMember, TurnsAnswer } from '../../ports/shared-limit.ts'
+import type { TurnRequest } from '../../core/limit/fleet/bucket.ts'
+import type { LimitMember, TurnReservation } from '../../ports/shared-limit.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { Recorder } from '../../testing/recorder.ts'
 import { createRateLimiter, createRetryLimiter, type RetryLimiter } from '../limiters.ts'
@@ -11,7 +11,7 @@ class Keeper extends MemoryLimit {
   is: 'there' | 'gone' | 'silent' = 'there'
   readonly asks: { readonly limit: string; readonly want: number }[] = []
 
-  override async reserve(limit: string, asked: TurnsAsked, member: LimitMember): Promise<TurnsAnswer> {
+  override async reserve(limit: string, asked: TurnRequest, member: LimitMember): Promise<TurnReservation> {
     this.asks.push({ limit, want: asked.want })
     if (this.is === 'gone') throw new Error('connection refused')
     if (this.is === 'silent') return new Promise(() => {})

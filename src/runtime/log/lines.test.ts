@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ROOT } from '../../../test/support/source.ts'
-import type { LogLine } from './gathering.ts'
+import type { LogLine } from './aggregator.ts'
 import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
 
 const page = readFileSync(join(ROOT, 'docs/reference/logs.md'), 'utf8')

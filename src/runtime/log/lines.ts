@@ -1,6 +1,6 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
 import type { PauseReason } from '../../ports/observer.ts'
-import type { GatheredLine, LogLine } from './gathering.ts'
+import type { GatheredLine, LogLine } from './aggregator.ts'
 
 // The names and fields of lines are a contract with people who search logs: they are only ever added to. Levels: error,
 // when an event is in danger or a person has to act; warn, when something fails and Lazaret handles it; info, when it

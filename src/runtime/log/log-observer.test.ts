@@ -232,7 +232,7 @@ describe('a storm', () => {
   it(`E14: ${MANY} limited events of many types are a few lines, and their counts add up`, async () => {
     const logger = new RecordingLogger()
     const clock = new FakeClock()
-    const observer = logObserver(logger, { clock, maxGathered: 5 })
+    const observer = logObserver(logger, { clock, maxAggregated: 5 })
     const deadLetters = memoryDeadLetters()
     const events = createDispatcher({
       sinks: { sink: memorySink() },
@@ -347,9 +347,9 @@ describe('a logger that fails', () => {
   })
 
   it('S7: faults in the options are found at once', () => {
-    const options = { repeatMs: 0, maxGathered: 0, masks: 'none', clock: 7 } as never
+    const options = { repeatMs: 0, maxAggregated: 0, masks: 'none', clock: 7 } as never
     expect(() => logObserver(new RecordingLogger(), options)).toThrow(
-      /masks[\s\S]*repeatMs[\s\S]*maxGathered[\s\S]*clock/,
+      /masks[\s\S]*repeatMs[\s\S]*maxAggregated[\s\S]*clock/,
     )
   })
 })

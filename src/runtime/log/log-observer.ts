@@ -2,7 +2,7 @@ import { failedEvent } from '../../core/dead-letter/failed-event.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
 import { quarantines, type Reason } from '../../core/dead-letter/reason.ts'
-import { Walk } from '../../core/failure/chain.ts'
+import { CauseWalk } from '../../core/failure/chain.ts'
 import { bounded, MESSAGE_MAX, stackOf } from '../../core/failure/thrown.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { integer, milliseconds, withDefault } from '../../core/options/rules.ts'
@@ -11,11 +11,11 @@ import type { LogFields, Logger } from '../../ports/logger.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { EVERY_SINK } from '../dispatcher/track/entry-limit.ts'
 import { port } from '../option-rules.ts'
-import { Gatherings, type LogLine, writeLine } from './gathering.ts'
+import { LogAggregator, type LogLine, writeLine } from './aggregator.ts'
 import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
 
 const DEFAULT_REPEAT_MS = 60_000
-const DEFAULT_MAX_GATHERED = 50
+const DEFAULT_MAX_AGGREGATED = 50
 
 /** Options of `logObserver()`. */
 export interface LogObserverOptions {
@@ -24,7 +24,7 @@ export interface LogObserverOptions {
   /** What happens again and again is one line in so long, with its count [1 min]. */
   readonly repeatMs?: number | undefined
   /** How many types or names such lines tell apart at a time; those beyond are counted together [50]. */
-  readonly maxGathered?: number | undefined
+  readonly maxAggregated?: number | undefined
   /** [the system's; a timer of it does not keep the process alive] */
   readonly clock?: Clock | undefined
 }
@@ -38,7 +38,7 @@ export type LogObserver = Observer & {
 const rules = {
   masks: withDefault(port<Masks>('masks of createMasks', 'maskText'), DEFAULT_MASKS),
   repeatMs: withDefault(milliseconds({ min: 1 }), DEFAULT_REPEAT_MS),
-  maxGathered: withDefault(integer({ min: 1, max: 10_000 }), DEFAULT_MAX_GATHERED),
+  maxAggregated: withDefault(integer({ min: 1, max: 10_000 }), DEFAULT_MAX_AGGREGATED),
   clock: withDefault(port<Clock>('a clock', 'now', 'schedule'), backgroundClock),
 }
 
@@ -62,14 +62,14 @@ const HELD_BACK: ReadonlySet<Reason> = new Set([
 class Log {
   readonly #logger: Logger
   readonly #masks: Masks
-  readonly #gatherings: Gatherings
+  readonly #aggregator: LogAggregator
   /** The dependencies whose health check failed. */
   readonly #sick = new Set<string>()
 
-  constructor(logger: Logger, { masks, clock, repeatMs, maxGathered }: Resolved<typeof rules>) {
+  constructor(logger: Logger, { masks, clock, repeatMs, maxAggregated }: Resolved<typeof rules>) {
     this.#logger = logger
     this.#masks = masks
-    this.#gatherings = new Gatherings({ logger, clock, repeatMs, maxGathered })
+    this.#aggregator = new LogAggregator({ logger, clock, repeatMs, maxAggregated })
   }
 
   readonly observer: LogObserver = {
@@ -89,7 +89,7 @@ class Log {
     letterSpilled: ({ channel, name, letter, again }) => {
       if (again) return
       this.#letter(letter)
-      this.#gatherings.tell(GATHERED_LINES.spilled, { channel, name })
+      this.#aggregator.tell(GATHERED_LINES.spilled, { channel, name })
     },
     spillDrained: ({ count }) => this.#write(LINES.spillDrained, { count }),
     lettersExpired: ({ store, count, byState }) =>
@@ -97,36 +97,36 @@ class Log {
     poisonQuarantined: ({ by, letter }) =>
       this.#write(LINES.poison, { ...failedEvent(letter, this.#masks), by }),
     letterWriteFailed: ({ channel, name, error }) =>
-      this.#gatherings.tell(GATHERED_LINES.letterWriteFailed, { channel, name }, this.#err(error)),
+      this.#aggregator.tell(GATHERED_LINES.letterWriteFailed, { channel, name }, this.#err(error)),
     settlementFailed: ({ channel, name, error }) =>
-      this.#gatherings.tell(GATHERED_LINES.settlementFailed, { channel, name }, this.#err(error)),
+      this.#aggregator.tell(GATHERED_LINES.settlementFailed, { channel, name }, this.#err(error)),
     userFunctionFailed: ({ name, function: which, error }) =>
-      this.#gatherings.tell(GATHERED_LINES.userFunctionFailed, { name, function: which }, this.#err(error)),
+      this.#aggregator.tell(GATHERED_LINES.userFunctionFailed, { name, function: which }, this.#err(error)),
     lateRun: ({ channel, name, state }) => {
-      if (state === 'running') this.#gatherings.tell(GATHERED_LINES.lateRuns, { channel, name })
+      if (state === 'running') this.#aggregator.tell(GATHERED_LINES.lateRuns, { channel, name })
     },
     ledgerFailed: ({ channel, name, operation, error }) =>
-      this.#gatherings.tell(GATHERED_LINES.ledgerFailed, { channel, name, operation }, this.#err(error)),
-    claimLost: ({ channel, name }) => this.#gatherings.tell(GATHERED_LINES.claimsLost, { channel, name }),
+      this.#aggregator.tell(GATHERED_LINES.ledgerFailed, { channel, name, operation }, this.#err(error)),
+    claimLost: ({ channel, name }) => this.#aggregator.tell(GATHERED_LINES.claimsLost, { channel, name }),
     noticeFailed: ({ channel, name, error }) =>
-      this.#gatherings.tell(GATHERED_LINES.noticeFailed, { channel, name }, this.#err(error)),
-    journalFailed: ({ error }) => this.#gatherings.tell(GATHERED_LINES.journalFailed, {}, this.#err(error)),
+      this.#aggregator.tell(GATHERED_LINES.noticeFailed, { channel, name }, this.#err(error)),
+    journalFailed: ({ error }) => this.#aggregator.tell(GATHERED_LINES.journalFailed, {}, this.#err(error)),
     sharedLimitChanged: ({ name, limit, mode, members }) =>
       this.#write(mode === 'alone' ? LINES.limitAlone : LINES.limitTogether, { name, limit, members }),
     trackingFailureSwallowed: ({ job, errorName, reason }) =>
-      this.#gatherings.tell(GATHERED_LINES.trackingSwallowed, { job, errorName, reason }),
+      this.#aggregator.tell(GATHERED_LINES.trackingSwallowed, { job, errorName, reason }),
     healthChecked: ({ name, healthy }) => this.#health(name, healthy),
     eventLimited: ({ type, became }) =>
-      this.#gatherings.tell(became === 'unsaved' ? GATHERED_LINES.limitedUnsaved : GATHERED_LINES.limited, {
+      this.#aggregator.tell(became === 'unsaved' ? GATHERED_LINES.limitedUnsaved : GATHERED_LINES.limited, {
         type,
         became,
       }),
     retryLimited: ({ name, action }) =>
-      this.#gatherings.tell(GATHERED_LINES.retriesLimited, { name, action }),
-    budgetExhausted: ({ name }) => this.#gatherings.tell(GATHERED_LINES.budgetExhausted, { name }),
+      this.#aggregator.tell(GATHERED_LINES.retriesLimited, { name, action }),
+    budgetExhausted: ({ name }) => this.#aggregator.tell(GATHERED_LINES.budgetExhausted, { name }),
     eventDropped: ({ name, type, reason }) =>
-      this.#gatherings.tell(GATHERED_LINES.dropped, { name, type, reason }),
-    flush: () => this.#gatherings.flush(),
+      this.#aggregator.tell(GATHERED_LINES.dropped, { name, type, reason }),
+    flush: () => this.#aggregator.flush(),
   }
 
   #letter(letter: DeadLetter): void {
@@ -136,7 +136,7 @@ class Log {
     if (quarantines(reason) || (handler === EVERY_SINK && reason === 'rate_limited')) return
     const isTracked = Object.keys(origin).length === 0
     if (attemptCount === 0 && isTracked && HELD_BACK.has(reason))
-      this.#gatherings.tell(GATHERED_LINES.untried, { name: handler, reason })
+      this.#aggregator.tell(GATHERED_LINES.untried, { name: handler, reason })
     else this.#write(LINES.deadLetter, { ...failedEvent(letter, this.#masks) })
   }
 
@@ -161,7 +161,7 @@ class Log {
  * It comes out of pino's serializer of errors as it went in: that takes the type from a `name` when there is no constructor.
  */
 function errorFields(error: unknown, masks: Masks): object {
-  const chain = new Walk().chainFrom(error)
+  const chain = new CauseWalk().chainFrom(error)
   const type = chain[0].name
   const code = chain.find(one => one.code !== undefined)?.code
   const messages = [...new Set(chain.map(one => one.message))].join(': ')

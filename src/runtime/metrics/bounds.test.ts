@@ -10,9 +10,9 @@ import { createMetrics, type LiveMetrics } from './create-metrics.ts'
 const CHANNELS = 10_000
 const ERRORS = 1_000
 /** What a scrape may have at most, whatever is counted: lines, and characters. */
-const MOST_LINES = 16_000
-const MOST_CHARACTERS = 2_000_000
-const MOST_GROWTH_BYTES = 1_000_000
+const MAX_LINES = 16_000
+const MAX_CHARACTERS = 2_000_000
+const MAX_GROWTH_BYTES = 1_000_000
 
 const clock = new FakeClock()
 const letter = createFactory({ clock }).letter({ job: 'SendEmailJob' })
@@ -76,8 +76,8 @@ describe('10 000 channels and 1 000 kinds of error', () => {
     )
     const families = await metrics.read()
     const text = metricsText(families, 'lazaret_')
-    expect(text.split('\n').length).toBeLessThan(MOST_LINES)
-    expect(text.length).toBeLessThan(MOST_CHARACTERS)
+    expect(text.split('\n').length).toBeLessThan(MAX_LINES)
+    expect(text.length).toBeLessThan(MAX_CHARACTERS)
     for (const { name, labelNames, samples } of families) {
       expect(samples.length, name).toBeLessThanOrEqual(labelNames.length < 2 ? 101 : 1_001)
       for (const label of labelNames)
@@ -104,7 +104,7 @@ describe('10 000 channels and 1 000 kinds of error', () => {
     for (let n = 0; n < ERRORS; n++) countUnder(metrics, n)
     const before = heapBytes()
     for (let n = ERRORS; n < CHANNELS; n++) countUnder(metrics, n)
-    expect(heapBytes() - before).toBeLessThan(MOST_GROWTH_BYTES)
+    expect(heapBytes() - before).toBeLessThan(MAX_GROWTH_BYTES)
     expect((await metrics.read()).length).toBeGreaterThan(30)
   })
 

@@ -3,15 +3,15 @@ import type { Series } from '../../core/metrics/series.ts'
 import type { SlidingRatio } from '../../core/metrics/sliding-ratio.ts'
 import type { CounterName } from '../../core/metrics/table.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { LetterKept, Observer } from '../../ports/observer.ts'
+import type { LetterObservation, Observer } from '../../ports/observer.ts'
 import { breakerGauge } from '../breaker.ts'
-import type { Book } from './book.ts'
+import type { MetricRegistry } from './registry.ts'
 
 const SECOND_MS = 1_000
 
-/** What is counted into beside the book. */
+/** What is counted into beside the registry. */
 interface Tallies {
-  readonly book: Book
+  readonly registry: MetricRegistry
   /** By name, the mode that was last heard of. */
   readonly breakers: Series<NumberCell>
   readonly dispatched: SlidingRatio
@@ -24,24 +24,24 @@ export function countingObserver(tallies: Tallies): Observer {
 }
 
 /** Adds one to a counter, under the values of its labels. */
-function counter(book: Book, name: CounterName): (first: string, second?: string) => void {
-  const series = book.counter(name)
+function counter(registry: MetricRegistry, name: CounterName): (first: string, second?: string) => void {
+  const series = registry.counter(name)
   return (first, second) => {
     series.at(first, second).value++
   }
 }
 
-function consuming({ book }: Tallies): Observer {
-  const processed = counter(book, 'events_processed_total')
-  const duration = book.histogram('handler_duration_seconds')
-  const quarantined = counter(book, 'poison_quarantined_total')
-  const filtered = counter(book, 'dlq_filtered_total')
-  const writeErrors = counter(book, 'dlq_write_errors_total')
-  const replayed = counter(book, 'dlq_replayed_total')
-  const replayFailed = counter(book, 'dlq_replay_failed_total')
-  const expired = book.counter('dlq_expired_total')
-  const outcomes = counter(book, 'replay_outcomes_total')
-  const letters = countingLetters(book)
+function consuming({ registry }: Tallies): Observer {
+  const processed = counter(registry, 'events_processed_total')
+  const duration = registry.histogram('handler_duration_seconds')
+  const quarantined = counter(registry, 'poison_quarantined_total')
+  const filtered = counter(registry, 'dlq_filtered_total')
+  const writeErrors = counter(registry, 'dlq_write_errors_total')
+  const replayed = counter(registry, 'dlq_replayed_total')
+  const replayFailed = counter(registry, 'dlq_replay_failed_total')
+  const expired = registry.counter('dlq_expired_total')
+  const outcomes = counter(registry, 'replay_outcomes_total')
+  const letters = countingLetters(registry)
   return {
     eventProcessed: ({ channel, outcome }) => processed(channel, outcome),
     handlerEnded: ({ channel, durationMs }) => duration.at(channel).add(durationMs / SECOND_MS),
@@ -62,10 +62,10 @@ function consuming({ book }: Tallies): Observer {
 }
 
 /** Once for each letter: not when it is told again, and not when the spill moves it on. */
-function countingLetters(book: Book): (kept: LetterKept) => void {
-  const saved = counter(book, 'dlq_saved_total')
-  const attempts = book.histogram('attempts_before_dlq')
-  const fromJob = counter(book, 'dlq_from_job_total')
+function countingLetters(registry: MetricRegistry): (kept: LetterObservation) => void {
+  const saved = counter(registry, 'dlq_saved_total')
+  const attempts = registry.histogram('attempts_before_dlq')
+  const fromJob = counter(registry, 'dlq_from_job_total')
   return ({ channel, letter: { cycle, job, detail }, again }) => {
     if (again) return
     saved(channel, cycle.reason)
@@ -76,15 +76,15 @@ function countingLetters(book: Book): (kept: LetterKept) => void {
   }
 }
 
-function retrying({ book }: Tallies): Observer {
-  const attempts = counter(book, 'retry_attempts_total')
-  const delay = book.histogram('retry_delay_seconds')
-  const successes = counter(book, 'retry_successes_total')
-  const exhausted = counter(book, 'retry_exhausted_total')
-  const permanent = counter(book, 'retry_permanent_failures_total')
-  const allowed = counter(book, 'retry_limiter_allowed_total')
-  const limited = counter(book, 'retry_limiter_limited_total')
-  const batches = counter(book, 'retry_batches_total')
+function retrying({ registry }: Tallies): Observer {
+  const attempts = counter(registry, 'retry_attempts_total')
+  const delay = registry.histogram('retry_delay_seconds')
+  const successes = counter(registry, 'retry_successes_total')
+  const exhausted = counter(registry, 'retry_exhausted_total')
+  const permanent = counter(registry, 'retry_permanent_failures_total')
+  const allowed = counter(registry, 'retry_limiter_allowed_total')
+  const limited = counter(registry, 'retry_limiter_limited_total')
+  const batches = counter(registry, 'retry_batches_total')
   return {
     retryScheduled({ name, delayMs }) {
       attempts(name)
@@ -101,11 +101,11 @@ function retrying({ book }: Tallies): Observer {
   }
 }
 
-function breaking({ book, breakers }: Tallies): Observer {
-  const opened = counter(book, 'breaker_opened_total')
-  const closed = counter(book, 'breaker_closed_total')
-  const rejected = counter(book, 'breaker_rejected_total')
-  const checks = counter(book, 'health_checks_total')
+function breaking({ registry, breakers }: Tallies): Observer {
+  const opened = counter(registry, 'breaker_opened_total')
+  const closed = counter(registry, 'breaker_closed_total')
+  const rejected = counter(registry, 'breaker_rejected_total')
+  const checks = counter(registry, 'health_checks_total')
   return {
     breakerChanged({ name, to }) {
       breakers.at(name).value = breakerGauge(to)
@@ -117,13 +117,13 @@ function breaking({ book, breakers }: Tallies): Observer {
   }
 }
 
-function dispatching({ book, dispatched, clock }: Tallies): Observer {
-  const dropped = counter(book, 'retry_dropped_total')
-  const limited = counter(book, 'rate_limiter_limited_total')
-  const limitedSaved = counter(book, 'rate_limiter_dlq_saved_total')
-  const limitedDropped = counter(book, 'rate_limiter_dropped_total')
-  const inJob = counter(book, 'tracked_in_job_total')
-  const swallowed = counter(book, 'tracking_failures_swallowed_total')
+function dispatching({ registry, dispatched, clock }: Tallies): Observer {
+  const dropped = counter(registry, 'retry_dropped_total')
+  const limited = counter(registry, 'rate_limiter_limited_total')
+  const limitedSaved = counter(registry, 'rate_limiter_dlq_saved_total')
+  const limitedDropped = counter(registry, 'rate_limiter_dropped_total')
+  const inJob = counter(registry, 'tracked_in_job_total')
+  const swallowed = counter(registry, 'tracking_failures_swallowed_total')
   return {
     batchWritten: ({ count }) => dispatched.add(clock.now(), count, 0),
     undelivered: () => dispatched.add(clock.now(), 0, 1),

@@ -13,8 +13,8 @@ import { integer, withDefault } from '../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../ports/clock.ts'
 import type { GaugeReading, MetricFamily, Metrics } from '../../ports/metrics.ts'
 import type { Observer } from '../../ports/observer.ts'
-import { Book, gaugeSamples } from './book.ts'
 import { countingObserver } from './counting.ts'
+import { gaugeSamples, MetricRegistry } from './registry.ts'
 import { Watched, type WatchSource } from './watched.ts'
 
 const DEFAULT_MAX_LABEL_VALUES = 100
@@ -53,7 +53,7 @@ class CountedMetrics implements LiveMetrics {
   readonly observer: Observer
   readonly #bound: { readonly maxValues: number }
   readonly #clock: Clock
-  readonly #book: Book
+  readonly #registry: MetricRegistry
   readonly #breakers: Series<NumberCell>
   readonly #dispatched = new SlidingRatio(DISPATCH_WINDOW_MS)
   readonly #sources = new Map<WatchSource, Watched>()
@@ -61,10 +61,10 @@ class CountedMetrics implements LiveMetrics {
   constructor(maxValues: number, clock: Clock) {
     this.#bound = { maxValues }
     this.#clock = clock
-    this.#book = new Book(this.#bound)
+    this.#registry = new MetricRegistry(this.#bound)
     this.#breakers = new Series(1, this.#bound, () => new NumberCell())
     this.observer = countingObserver({
-      book: this.#book,
+      registry: this.#registry,
       breakers: this.#breakers,
       dispatched: this.#dispatched,
       clock,
@@ -87,8 +87,8 @@ class CountedMetrics implements LiveMetrics {
     const { type, help, labels: labelNames } = METRICS[name]
     const head = { name, help, labelNames }
     if (type === 'histogram')
-      return { ...head, type, samples: this.#book.distributions(name as HistogramName) }
-    if (type === 'counter') return { ...head, type, samples: this.#book.counts(name as CounterName) }
+      return { ...head, type, samples: this.#registry.distributions(name as HistogramName) }
+    if (type === 'counter') return { ...head, type, samples: this.#registry.counts(name as CounterName) }
     return { ...head, type, samples: gaugeSamples(name as GaugeName, readings, this.#bound) }
   }
 

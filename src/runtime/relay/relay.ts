@@ -1,7 +1,7 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { withoutReplayHeaders } from '../../core/event/replay-headers.ts'
 import { type Relations, resolveOptions } from '../../core/options/resolve.ts'
-import { optional, text, that } from '../../core/options/rules.ts'
+import { custom, optional, text } from '../../core/options/rules.ts'
 import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Sink } from '../../ports/sink.ts'
@@ -13,7 +13,7 @@ import { port } from '../option-rules.ts'
 import { type Closeable, isSame } from '../share.ts'
 
 /** Resolves when the receiver has confirmed the event; throwing is a failure. */
-export type HandOver = (event: LazaretEvent, context: HandlerContext) => unknown
+export type RelayFunction = (event: LazaretEvent, context: HandlerContext) => unknown
 
 type Shared = Omit<ConsumerOptions, 'broker' | 'channel' | 'handle' | 'name' | 'schema'>
 
@@ -29,7 +29,7 @@ export interface RelayOptions extends Shared {
    */
   readonly name: string
   /** Where they go: a broker, a sink, or a function. */
-  readonly to: Broker | Sink | HandOver
+  readonly to: Broker | Sink | RelayFunction
   /** What the channel is called there [the same]. */
   readonly toChannel?: string | undefined
 }
@@ -38,7 +38,7 @@ const rules = {
   from: port<Broker>('a broker', 'publish', 'subscribe', 'close'),
   channel: text({ maxLength: 120 }),
   name: text({ maxLength: 200 }),
-  to: that(
+  to: custom(
     isTarget,
     'give a broker with publish(), a sink with write(), or a function that resolves when the receiver has the event',
   ),
@@ -92,7 +92,7 @@ function asFirstSent(event: LazaretEvent, channel: string): LazaretEvent {
   return { ...event, channel, headers: withoutReplayHeaders(event.headers) }
 }
 
-function handOverTo(to: RelayOptions['to'], name: string): HandOver {
+function handOverTo(to: RelayOptions['to'], name: string): RelayFunction {
   if (typeof to === 'function') return to
   if (isBroker(to)) return event => to.publish([event])
   return (event, context) => writeTo(to, name, event, context)

@@ -1,7 +1,7 @@
 import type { Failure } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
-import { endStep, quietly, runIn, type Step, type Trail } from '../../ports/tracing.ts'
+import { type AttemptTrace, endSpan, ignoreErrors, runInSpan, type TraceSpan } from '../../ports/tracing.ts'
 import { attemptFailed, decideNext, tellAllowed, tellGaveUp, tellLimited } from '../attempt/after-failure.ts'
 import { AttemptContext, isPromiseLike, TimeoutError } from '../attempt/attempt.ts'
 import type { Deadline } from '../attempt/deadlines.ts'
@@ -48,8 +48,8 @@ export class Call<A extends unknown[], R> implements Deadline {
   private latestFailure: LatestFailure | undefined = undefined
   private context: AttemptContext | undefined = undefined
   /** Where the call is followed, if what it is part of is. */
-  private trail: Trail | undefined = undefined
-  private step: Step | undefined = undefined
+  private trail: AttemptTrace | undefined = undefined
+  private step: TraceSpan | undefined = undefined
   private readonly policy: ResilientPolicy
   private readonly fn: (...args: A) => R | PromiseLike<R>
   private readonly args: A
@@ -87,7 +87,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     policy.budget?.recordCall(now)
     policy.retryLimit?.join()
     const { tracing } = policy
-    if (tracing !== undefined) this.trail = quietly(() => tracing.call(policy))
+    if (tracing !== undefined) this.trail = ignoreErrors(() => tracing.call(policy))
     this.try(now)
   }
 
@@ -139,11 +139,11 @@ export class Call<A extends unknown[], R> implements Deadline {
   }
 
   /** A retry. The first attempt is a step only if it fails: what works at once is told of by the caller's own. */
-  private follow(trail: Trail, now: number): R | PromiseLike<R> {
+  private follow(trail: AttemptTrace, now: number): R | PromiseLike<R> {
     const { attempt } = this
-    const step = quietly(() => trail.attempt(attempt, now, this.latestFailure))
+    const step = ignoreErrors(() => trail.attempt(attempt, now, this.latestFailure))
     this.step = step
-    return step === undefined ? this.run(attempt) : runIn(step, () => this.run(attempt))
+    return step === undefined ? this.run(attempt) : runInSpan(step, () => this.run(attempt))
   }
 
   private won(attempt: number, value: R): void {
@@ -156,7 +156,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     }
     this.stopWaiting()
     this.policy.breaker?.succeeded(this.epoch)
-    if (this.step !== undefined) endStep(this.step)
+    if (this.step !== undefined) endSpan(this.step)
     this.succeeded(attempt, value)
   }
 
@@ -223,7 +223,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     if (this.awaited !== 0) {
       this.stopWaiting()
       this.policy.breaker?.settle(this.epoch, 'ignored', this.policy.clock.now())
-      quietly(() => this.step?.takenBack())
+      ignoreErrors(() => this.step?.discard())
     }
     this.end(reason)
     context?.abort(reason)
@@ -249,8 +249,8 @@ export class Call<A extends unknown[], R> implements Deadline {
   }
 
   private endTrace(failure: Failure, now: number): void {
-    if (this.step !== undefined) endStep(this.step, failure)
-    else quietly(() => this.trail?.failed(this.attempt, this.startedAt, now, failure))
+    if (this.step !== undefined) endSpan(this.step, failure)
+    else ignoreErrors(() => this.trail?.failed(this.attempt, this.startedAt, now, failure))
   }
 
   private async waitForTurn(): Promise<void> {

@@ -71,7 +71,7 @@ export interface ResilientOptions {
   readonly random?: Random | undefined
 }
 
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1
+const MAX_TIMEOUT_MS = 2 ** 31 - 1
 
 const rules = {
   name: optional(text()),
@@ -80,8 +80,8 @@ const rules = {
   rateLimit: optional(liveOr(RateLimiter, rateLimitRule)),
   retryLimit: optional(liveOr(RetryLimiter, retryLimitRule)),
   budget: optional(liveOr(RetryBudget, budgetRule)),
-  timeoutMs: optional(milliseconds({ min: 1, max: LONGEST_TIMEOUT_MS })),
-  lateMs: optional(milliseconds({ max: LONGEST_TIMEOUT_MS })),
+  timeoutMs: optional(milliseconds({ min: 1, max: MAX_TIMEOUT_MS })),
+  lateMs: optional(milliseconds({ max: MAX_TIMEOUT_MS })),
   classify: withDefault(failureRules, Object.freeze([])),
   passContext: withDefault(flag(), false),
   observer: withDefault<Observer>(observerRule, {}),

@@ -2,7 +2,7 @@
 import { type FailureRule, isErrorClass } from '../../core/failure/failure-rule.ts'
 import { unusable } from '../../core/options/unusable.ts'
 import type { Random } from '../../core/random.ts'
-import { type Backoff, LONGEST_DELAY_MS } from '../../core/retry/backoff.ts'
+import { type Backoff, MAX_DELAY_MS } from '../../core/retry/backoff.ts'
 import type { CategoryRetry, RetryPolicy } from '../../core/retry/retry-policy.ts'
 import { systemRandom } from '../../ports/clock.ts'
 import type { UserFunction } from '../../ports/observer.ts'
@@ -47,7 +47,7 @@ function guarded({ attempts, backoff }: CategoryRetry, fallback: Backoff, faults
 function guardBackoff(backoff: Backoff, fallback: Backoff, faults: UserFaults): Backoff {
   return {
     kind: backoff.kind,
-    maxMs: Math.min(LONGEST_DELAY_MS, Math.max(backoff.maxMs, 0)),
+    maxMs: Math.min(MAX_DELAY_MS, Math.max(backoff.maxMs, 0)),
     delayMs(retry, previousDelayMs, random) {
       try {
         const delayMs: unknown = backoff.delayMs(retry, previousDelayMs, random)

@@ -1,5 +1,5 @@
 import type { Listing } from '../../adapter-kit/query/cursor.ts'
-import { tellsSearch } from '../../operations/filter-words.ts'
+import { containsSearch } from '../../operations/filter-text.ts'
 import type { AuditEntry, AuditLog, AuditQuery } from '../../ports/audit.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
@@ -23,7 +23,7 @@ export const auditRoutes = [
     async handle({ context, caller, query: { store, limit, cursor, target, action } }) {
       const mayReveal = context.searches.mayReveal(caller)
       // A target may contain a search text. A caller could guess it and learn whether somebody searched for it.
-      if (target !== undefined && tellsSearch(target) && !mayReveal) return { entries: [] }
+      if (target !== undefined && containsSearch(target) && !mayReveal) return { entries: [] }
       const listing: Listing = { name: 'audit of all stores', filter: [target, action] }
       const isStoreCursors = (value: unknown): value is StoreCursors =>
         typeof value === 'object' &&

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import {
-  comparePlaces,
-  placeOf,
+  compareLetters,
+  letterCursor,
+  letterPosition,
   resolveLetterFilter,
-  writeCursor,
 } from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
@@ -68,20 +68,20 @@ export const letterRoutes = [
         await auditSearch(context, caller, named, filter)
         const page = await deadLetters.list({ ...filter, limit, cursor })
         const last = page.cursor === undefined ? undefined : page.letters.at(-1)
-        return { letters: page.letters, lookedUntil: last && placeOf(last) }
+        return { letters: page.letters, lookedUntil: last && letterPosition(last) }
       }, store)
       // All stores sort letters the same way, so one position continues the listing in all of them. Letters after the
       // smallest position that a store was read up to wait for the next page: a store may have unread letters before them.
-      const [until] = found.flatMap(({ value }) => value.lookedUntil ?? []).sort(comparePlaces)
+      const [until] = found.flatMap(({ value }) => value.lookedUntil ?? []).sort(compareLetters)
       const merged = found
         .flatMap(({ name, value }) => value.letters.map(letter => ({ name, letter })))
-        .filter(({ letter }) => until === undefined || comparePlaces(placeOf(letter), until) <= 0)
-        .sort((a, b) => comparePlaces(placeOf(a.letter), placeOf(b.letter)))
+        .filter(({ letter }) => until === undefined || compareLetters(letterPosition(letter), until) <= 0)
+        .sort((a, b) => compareLetters(letterPosition(a.letter), letterPosition(b.letter)))
       const page = merged.slice(0, limit)
-      const next = merged.length > page.length ? placeOf(page.at(-1)!.letter) : until
+      const next = merged.length > page.length ? letterPosition(page.at(-1)!.letter) : until
       return {
         letters: page.map(({ name, letter }) => letterSummary(name, letter, masks)),
-        cursor: next && writeCursor(next, resolveLetterFilter(filter)),
+        cursor: next && letterCursor(next, resolveLetterFilter(filter)),
         ...withFaults(faults),
       }
     },

@@ -2,9 +2,9 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Replay } from '../../ports/replays.ts'
 import {
   approveReplay,
-  type Command,
   cancelReplay,
   pauseReplay,
+  type ReplayCommand,
   resumeReplay,
   startReplay,
 } from '../../replay/control.ts'
@@ -95,7 +95,7 @@ export const replayChangeRoutes = [
 function controlRoute(
   verb: ReplayVerb,
   about: string,
-  steer: (store: NamedStore['store'], id: string, command: Command) => Promise<Replay>,
+  steer: (store: NamedStore['store'], id: string, command: ReplayCommand) => Promise<Replay>,
 ) {
   const action: Action = `replay.${verb}`
   return route({

@@ -1,9 +1,9 @@
 import {
-  type LetterPlace,
-  placeOf,
-  readCursor,
+  type LetterPosition,
+  letterCursor,
+  letterPosition,
+  readLetterCursor,
   resolveLetterFilter,
-  writeCursor,
 } from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
@@ -19,7 +19,7 @@ const READ_AT_ONCE = 200
 interface MaskedPage {
   readonly letters: readonly DeadLetter[]
   /** The last letter that was read; undefined at the end of the listing. */
-  readonly lookedUntil: LetterPlace | undefined
+  readonly lookedUntil: LetterPosition | undefined
 }
 
 interface Search {
@@ -39,17 +39,17 @@ export async function listMasked(
   const { search = '', ...rest } = filter
   const wanted = search.toLowerCase()
   const visible = resolveLetterFilter(rest)
-  let place = cursor === undefined ? undefined : readCursor(cursor, resolveLetterFilter(filter))
+  let place = cursor === undefined ? undefined : readLetterCursor(cursor, resolveLetterFilter(filter))
   const letters: DeadLetter[] = []
   for (let looked = 0; looked < MAX_READ; ) {
     const page = await store.list({
       ...rest,
       limit: READ_AT_ONCE,
-      cursor: place === undefined ? undefined : writeCursor(place, visible),
+      cursor: place === undefined ? undefined : letterCursor(place, visible),
     })
     for (const letter of page.letters) {
       looked++
-      place = placeOf(letter)
+      place = letterPosition(letter)
       if (tellsMasked(letter, wanted, masks) && letters.push(letter) === limit)
         return { letters, lookedUntil: place }
     }

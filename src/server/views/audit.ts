@@ -1,5 +1,5 @@
 import { MASK } from '../../core/dead-letter/mask-text.ts'
-import { hideSearch } from '../../operations/filter-words.ts'
+import { hideSearch } from '../../operations/filter-text.ts'
 import type { AuditEntry } from '../../ports/audit.ts'
 import type { AuditEntry as EntryJson } from '../schema/audit.ts'
 import { iso, type Json } from '../schema/common.ts'

@@ -1,6 +1,6 @@
 import type { Logger } from '../../ports/logger.ts'
 import type { Replay, ReplayState } from '../../ports/replays.ts'
-import { type LogLine, writeLine } from '../../runtime/log/gathering.ts'
+import { type LogLine, writeLine } from '../../runtime/log/aggregator.ts'
 
 const COLLECTING: LogLine = { what: 'collecting_began', level: 'info', message: 'collecting began' }
 const COLLECTED: LogLine = { what: 'collecting_ended', level: 'info', message: 'collecting ended' }

@@ -4,7 +4,7 @@ import type { Observer } from '../../ports/observer.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import { ReplayRefusedError } from '../../replay/errors.ts'
-import { gatherLateOutcomes } from '../../replay/outcomes.ts'
+import { recordLateOutcomes } from '../../replay/outcomes.ts'
 import { runReplay } from '../../replay/runner.ts'
 import type { ReplayEnvironment, ReplayTarget } from '../../replay/target.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
@@ -79,7 +79,7 @@ export class ReplayRunner {
     if (this.#runs.has(id)) return Promise.resolve()
     const gathering =
       this.#gatherings.get(id) ??
-      gatherLateOutcomes(store, replay, environment.clock, observer).finally(() =>
+      recordLateOutcomes(store, replay, environment.clock, observer).finally(() =>
         this.#gatherings.delete(id),
       )
     this.#gatherings.set(id, gathering)

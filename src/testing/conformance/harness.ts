@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
-import { type Clock, nextTurn, systemClock, systemRandom } from '../../ports/clock.ts'
+import { type Clock, yieldToEventLoop, systemClock, systemRandom } from '../../ports/clock.ts'
 import { createFactory, type Factory, type TestLetterInput } from '../factories.ts'
 
 /** How a suite defines its tests: `it` of vitest and `test` of node:test both fit. */
@@ -85,7 +85,7 @@ export class TestTiming {
   }
 
   async #turn(): Promise<void> {
-    await nextTurn()
+    await yieldToEventLoop()
     await this.#driven?.advance(0)
   }
 }

@@ -1,4 +1,4 @@
-import { type Clock, delay, nextTurn } from '../../../ports/clock.ts'
+import { type Clock, delay, yieldToEventLoop } from '../../../ports/clock.ts'
 import { toStoreError } from '../errors.ts'
 import { type JournalRecord, LineWriter, type Span } from './line.ts'
 import type { FolderLock } from './lock.ts'
@@ -183,7 +183,7 @@ export class Commits {
       await this.#fill(batch)
       await batch.commit(tail)
       // The waiting callers run now, so that their next lines are already in the next write.
-      await nextTurn()
+      await yieldToEventLoop()
       const now = clock.now()
       if (now >= since && now - since < HOLD_MS) continue
       if (await lock.isWanted()) return true

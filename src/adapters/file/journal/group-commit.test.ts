@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { failingFiles } from '../../../../test/support/failing-files.ts'
 import { withTempFolder } from '../../../../test/support/folder.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { deadLetterRules, FileDeadLetters } from '../letters/dead-letters.ts'
 import { EventLoopQuota } from '../letters/event-loop-quota.ts'
@@ -93,7 +93,7 @@ describe('group commit', () => {
       done.push(index)
     })
     for (let before = 0; done.length < 1_000; before = done.length) {
-      await nextTurn()
+      await yieldToEventLoop()
       perTurn.push(done.length - before)
     }
     await Promise.all(work)

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Serial } from '../../../adapter-kit/serial.ts'
+import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
 import type { Random } from '../../../core/random.ts'
 import { type Clock, systemClock } from '../../../ports/clock.ts'
@@ -78,7 +78,7 @@ export class Journal {
   #isWriting = false
   /** Before it writes for the first time it looks at the end under the lock: a power failure may have torn it. */
   #hasWritten = false
-  readonly #exclusive = new Serial()
+  readonly #exclusive = new SerialQueue()
 
   constructor(
     settings: JournalSettings,

@@ -1,5 +1,5 @@
-import { audited } from '../../../adapter-kit/audited.ts'
 import { expiryEntry, sumOf } from '../../../adapter-kit/expiry.ts'
+import { withAudit } from '../../../adapter-kit/with-audit.ts'
 import { isPastRetention, type Retention } from '../../../core/dead-letter/retention.ts'
 import type { LetterState } from '../../../core/dead-letter/state.ts'
 import type { AuditLog } from '../../../ports/audit.ts'
@@ -28,7 +28,7 @@ export async function expireLetters(
         deleted += await opened.log.delete(due.ids.slice(start, start + DELETED_AT_ONCE), due.isDue)
       return deleted
     }
-    await audited(audit, expiryEntry(now, due.byState), expire, {
+    await withAudit(audit, expiryEntry(now, due.byState), expire, {
       progress: () => ({ deleted }),
       shortfall: gone => (gone === count ? undefined : { deleted: gone }),
     })

@@ -11,8 +11,8 @@ import type {
   LetterFilter,
   LetterPage,
   LetterQuery,
-  LetterSeen,
   LetterStats,
+  LetterVersion,
   TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { type Files, realFiles } from '../journal/files.ts'
@@ -92,7 +92,7 @@ export class FileDeadLetters implements DeadLetterStore {
     return await this.log.write(log => log.change(id, letter => changeLetter(letter, change)))
   }
 
-  async delete(id: string, seen?: LetterSeen): Promise<boolean> {
+  async delete(id: string, seen?: LetterVersion): Promise<boolean> {
     const deleted = await this.log.write(log =>
       log.delete(
         [id],

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 
 /**
  * Shares out work that would otherwise be done all at once: so much of it in one turn of the event loop, the rest in
@@ -25,15 +25,15 @@ export class EventLoopQuota {
 
   /** Resolves when nobody waits any more. */
   async settle(): Promise<void> {
-    do await nextTurn()
+    do await yieldToEventLoop()
     while (this.#waiting.length > 0)
-    await nextTurn()
+    await yieldToEventLoop()
   }
 
   async #renew(): Promise<void> {
     this.#isRenewing = true
     do {
-      await nextTurn()
+      await yieldToEventLoop()
       const woken = this.#waiting.splice(0, this.#perTurn)
       this.#left = this.#perTurn - woken.length
       for (const wake of woken) wake()

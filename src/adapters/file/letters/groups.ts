@@ -60,12 +60,12 @@ export class FileGroups implements Groups {
   }
 
   async list(query?: GroupQuery): Promise<GroupPage> {
-    const { state, channel, search, limit, behind } = resolveGroupQuery(query)
+    const { state, channel, search, limit, startAfter } = resolveGroupQuery(query)
     const { log } = await this.#letters.read()
     const { index } = await this.#readTriage()
     const wanted = (await tallyGroups(log.index))
       .filter(group => channel === undefined || group.channels.includes(channel))
-      .filter(group => behind === undefined || compareGroups(group, behind) > 0)
+      .filter(group => startAfter === undefined || compareGroups(group, startAfter) > 0)
       .filter(group => state === undefined || this.#stateOf(group, index).state === state)
       .sort(compareGroups)
     const groups: Group[] = []

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { comparePlaces } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters } from '../../../adapter-kit/query/letter-query.ts'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
 import { readIndex, writeIndex } from '../journal/index-files.ts'
 import { LineIndex } from '../journal/line-index.ts'
@@ -70,10 +70,10 @@ async function known(index: LetterIndex, filter = {}): Promise<Put<Kind>[]> {
   const found: Put<Kind>[] = []
   for await (const { rows, found: here } of matching(index, filter))
     found.push(...here.map(row => putAt(rows, row)))
-  return found.sort(comparePlaces)
+  return found.sort(compareLetters)
 }
 
-const inOrder = (model: ReadonlyMap<string, Put<Kind>>) => [...model.values()].sort(comparePlaces)
+const inOrder = (model: ReadonlyMap<string, Put<Kind>>) => [...model.values()].sort(compareLetters)
 
 describe('the index of letters', () => {
   it('E10: knows every letter as it was last written', async () => {
@@ -102,7 +102,7 @@ describe('the index of letters', () => {
         async (steps, behind, portion, filter) => {
           const { index } = run(steps)
           const expected = (await known(index, filter))
-            .filter(place => behind === undefined || comparePlaces(place, behind) > 0)
+            .filter(place => behind === undefined || compareLetters(place, behind) > 0)
             .map(({ id }) => id)
           const listed: string[] = []
           for await (const found of newestFirst(index, filter, behind, portion)) {

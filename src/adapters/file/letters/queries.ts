@@ -1,11 +1,11 @@
 import {
-  type LetterPlace,
+  type LetterPosition,
+  letterCursor,
   matchesFilter,
   resolveLetterFilter,
   resolveLetterQuery,
-  writeCursor,
 } from '../../../adapter-kit/query/letter-query.ts'
-import { LetterFigures } from '../../../adapter-kit/query/letter-stats.ts'
+import { LetterStatsCounter } from '../../../adapter-kit/query/letter-stats.ts'
 import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
@@ -26,12 +26,12 @@ const READ_AT_ONCE = 64
 
 /** A page without a search reads the letters it shows and no other; a search has to look at those it passes over. */
 export async function listLetters(log: LetterLog, query: LetterQuery | undefined): Promise<LetterPage> {
-  const { filter, limit, behind } = resolveLetterQuery(query)
+  const { filter, limit, startAfter } = resolveLetterQuery(query)
   const { search, ...visible } = filter
-  const places: LetterPlace[] = []
+  const places: LetterPosition[] = []
   const letters: DeadLetter[] = []
   const portion = search === undefined ? limit + 1 : READ_AT_ONCE
-  for await (const found of newestFirst(log.index, visible, behind, portion)) {
+  for await (const found of newestFirst(log.index, visible, startAfter, portion)) {
     if (search === undefined) places.push(...found)
     else {
       for (const letter of await searchLetters(log, idsOf(found), search)) {
@@ -41,7 +41,7 @@ export async function listLetters(log: LetterLog, query: LetterQuery | undefined
     }
     if (places.length > limit) break
   }
-  const { shown, cursor } = pageOf(places, limit, last => writeCursor(last, filter))
+  const { shown, cursor } = pageOf(places, limit, last => letterCursor(last, filter))
   return {
     letters: search === undefined ? await readPage(log, idsOf(shown)) : letters.slice(0, limit),
     cursor,
@@ -49,7 +49,7 @@ export async function listLetters(log: LetterLog, query: LetterQuery | undefined
 }
 
 export async function countLetters(log: LetterLog, filter: LetterFilter | undefined): Promise<LetterStats> {
-  const figures = new LetterFigures()
+  const figures = new LetterStatsCounter()
   for await (const found of matchingLetters(log, resolveLetterFilter(filter)))
     for (const { kind, count, oldestAt, newestAt } of byKind(found))
       figures.add(kind, count, oldestAt, newestAt)
@@ -118,6 +118,6 @@ async function readPage(log: LetterLog, ids: readonly string[]): Promise<DeadLet
   return letters
 }
 
-function idsOf(places: readonly LetterPlace[]): string[] {
+function idsOf(places: readonly LetterPosition[]): string[] {
   return places.map(({ id }) => id)
 }

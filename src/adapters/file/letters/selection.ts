@@ -1,5 +1,5 @@
-import { comparePlaces, type LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
-import { nextTurn } from '../../../ports/clock.ts'
+import { compareLetters, type LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import type { Kind, LetterIndex, LetterRows } from './record.ts'
 
@@ -25,9 +25,9 @@ export async function* matching(index: LetterIndex, filter: LetterFilter): Async
 export async function* newestFirst(
   index: LetterIndex,
   filter: LetterFilter,
-  behind: LetterPlace | undefined,
+  behind: LetterPosition | undefined,
   portion: number,
-): AsyncGenerator<readonly LetterPlace[]> {
+): AsyncGenerator<readonly LetterPosition[]> {
   for (let place = behind; ; ) {
     const found = await newest(index, filter, place, portion)
     if (found.length > 0) yield found
@@ -40,19 +40,19 @@ export async function* newestFirst(
 async function newest(
   index: LetterIndex,
   filter: LetterFilter,
-  behind: LetterPlace | undefined,
+  behind: LetterPosition | undefined,
   portion: number,
-): Promise<LetterPlace[]> {
+): Promise<LetterPosition[]> {
   const { after = Number.NEGATIVE_INFINITY } = filter
   const mayMatch = ({ oldestAt }: LetterRows) => behind === undefined || oldestAt <= behind.lastFailedAt
   const segments = index.segments.filter(mayMatch).sort((a, b) => b.newestAt - a.newestAt)
-  let found: LetterPlace[] = []
+  let found: LetterPosition[] = []
   for await (const rows of inTurns(segments)) {
     const earliest = found.length < portion ? after : Math.max(after, found.at(-1)!.lastFailedAt)
     if (rows.newestAt < earliest) break
     const here = newestIn(rows, { ...filter, after: earliest }, behind, portion)
     found = [...found, ...here]
-      .sort(comparePlaces)
+      .sort(compareLetters)
       // One that was written again meanwhile is found twice, in the same place of the order.
       .filter(({ id }, at, all) => id !== all[at - 1]?.id)
       .slice(0, portion)
@@ -64,19 +64,19 @@ async function newest(
 function newestIn(
   rows: LetterRows,
   filter: LetterFilter,
-  behind: LetterPlace | undefined,
+  behind: LetterPosition | undefined,
   portion: number,
-): LetterPlace[] {
+): LetterPosition[] {
   const matches = rowFilter(rows, filter)
   if (matches === undefined) return []
   const latest = behind?.lastFailedAt ?? Number.POSITIVE_INFINITY
   let earliest = Number.NEGATIVE_INFINITY
-  let found: LetterPlace[] = []
+  let found: LetterPosition[] = []
   for (let row = rows.count - 1; row >= 0; row--) {
     const lastFailedAt = rows.lastFailedAt(row)
     if (lastFailedAt < earliest || lastFailedAt > latest || !matches(row)) continue
     const place = { lastFailedAt, id: rows.idOf(row) }
-    if (behind !== undefined && comparePlaces(place, behind) <= 0) continue
+    if (behind !== undefined && compareLetters(place, behind) <= 0) continue
     found.push(place)
     if (found.length < 2 * portion) continue
     found = firstOf(found, portion)
@@ -85,8 +85,8 @@ function newestIn(
   return firstOf(found, portion)
 }
 
-function firstOf(places: LetterPlace[], count: number): LetterPlace[] {
-  return places.sort(comparePlaces).slice(0, count)
+function firstOf(places: LetterPosition[], count: number): LetterPosition[] {
+  return places.sort(compareLetters).slice(0, count)
 }
 
 function matchingIn(rows: LetterRows, filter: LetterFilter): number[] {
@@ -115,7 +115,7 @@ async function* inTurns(segments: readonly LetterRows[]): AsyncGenerator<LetterR
   let looked = 0
   for (const rows of segments) {
     if (looked > ROWS_PER_TURN) {
-      await nextTurn()
+      await yieldToEventLoop()
       looked = 0
     }
     yield rows

@@ -1,4 +1,4 @@
-import { Serial } from '../../../adapter-kit/serial.ts'
+import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
@@ -30,7 +30,7 @@ export function fileSpill(options: FileSpillOptions): FileSpill {
 /** The spill that `fileSpill()` makes. */
 export class FileSpill implements Spill {
   readonly #log: LazyLetterLog
-  readonly #drains = new Serial()
+  readonly #drains = new SerialQueue()
 
   constructor(options: Resolved<typeof rules>, files: Files = realFiles) {
     this.#log = new LazyLetterLog(options.name, options, files)

@@ -1,10 +1,10 @@
 import {
-  comparePlaces,
+  compareLetters,
+  letterCursor,
+  letterPosition,
   matchesFilter,
-  placeOf,
   resolveLetterFilter,
   resolveLetterQuery,
-  writeCursor,
 } from '../../../adapter-kit/query/letter-query.ts'
 import { letterStats } from '../../../adapter-kit/query/letter-stats.ts'
 import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
@@ -14,7 +14,7 @@ import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import { WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
-import { isSurelyRight } from '../../../core/event/payload-size.ts'
+import { isCertainlyValid } from '../../../core/event/payload-size.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, text, withDefault } from '../../../core/options/rules.ts'
@@ -26,8 +26,8 @@ import {
   type LetterFilter,
   type LetterPage,
   type LetterQuery,
-  type LetterSeen,
   type LetterStats,
+  type LetterVersion,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 
@@ -35,7 +35,7 @@ import {
 function requireStorable(letter: DeadLetter): void {
   const { payload } = letter.event
   const { maxDepth, maxPayloadBytes } = WIDEST_EVENT_LIMITS
-  if (!isBytes(payload) && !isSurelyRight(payload, maxDepth, maxPayloadBytes)) encodeLetter(letter)
+  if (!isBytes(payload) && !isCertainlyValid(payload, maxDepth, maxPayloadBytes)) encodeLetter(letter)
 }
 
 /** The default of the option `capacity`. */
@@ -86,11 +86,11 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async list(query?: LetterQuery): Promise<LetterPage> {
     this.#requireOpen()
-    const { filter, limit, behind } = resolveLetterQuery(query)
+    const { filter, limit, startAfter } = resolveLetterQuery(query)
     const wanted = this.#matching(filter)
-      .filter(letter => behind === undefined || comparePlaces(placeOf(letter), behind) > 0)
-      .sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
-    const { shown, cursor } = pageOf(wanted, limit, last => writeCursor(placeOf(last), filter))
+      .filter(letter => startAfter === undefined || compareLetters(letterPosition(letter), startAfter) > 0)
+      .sort((a, b) => compareLetters(letterPosition(a), letterPosition(b)))
+    const { shown, cursor } = pageOf(wanted, limit, last => letterCursor(letterPosition(last), filter))
     return { letters: shown, cursor }
   }
 
@@ -112,7 +112,7 @@ export class MemoryDeadLetters implements DeadLetterStore {
     return this.#letters.values()
   }
 
-  async delete(id: string, seen?: LetterSeen): Promise<boolean> {
+  async delete(id: string, seen?: LetterVersion): Promise<boolean> {
     this.#requireOpen()
     const letter = this.#letters.get(id)
     if (

@@ -26,11 +26,11 @@ export class MemoryGroups implements Groups {
   }
 
   async list(query?: GroupQuery): Promise<GroupPage> {
-    const { limit, behind, ...filter } = resolveGroupQuery(query)
+    const { limit, startAfter, ...filter } = resolveGroupQuery(query)
     const groups = [...tallyGroups(this.#letters()).values()]
       .map(tally => this.#group(tally))
       .filter(group => matchesGroup(group, filter))
-      .filter(group => behind === undefined || compareGroups(group, behind) > 0)
+      .filter(group => startAfter === undefined || compareGroups(group, startAfter) > 0)
       .sort(compareGroups)
     const { shown, cursor } = pageOf(groups, limit, last => groupCursor(last, query ?? {}))
     return { groups: shown, cursor }

@@ -1,4 +1,4 @@
-import { Serial } from '../../../adapter-kit/serial.ts'
+import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import { type DeadLetterQueue, DeadLettersClosedError, type Spill } from '../../../ports/dead-letters.ts'
@@ -12,7 +12,7 @@ export function memorySpill(): MemorySpill {
 export class MemorySpill implements Spill {
   /** In the order of arrival, which is what a map keeps; a letter that is told again stays in its place. */
   readonly #letters = new Map<string, DeadLetter>()
-  readonly #drains = new Serial()
+  readonly #drains = new SerialQueue()
   #isClosed = false
 
   async send(letter: DeadLetter): Promise<void> {

@@ -2,7 +2,7 @@ import {
   type FleetBucket,
   grantTurns,
   IDLE_BUCKET,
-  type TurnsAsked,
+  type TurnRequest,
 } from '../../../core/limit/fleet/bucket.ts'
 import { DEFAULT_ASSUMED_MEMBERS } from '../../../core/limit/fleet/policy.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
@@ -12,7 +12,7 @@ import {
   LimitClosedError,
   type LimitMember,
   type SharedLimit,
-  type TurnsAnswer,
+  type TurnReservation,
 } from '../../../ports/shared-limit.ts'
 
 /** Options of `memoryLimit()`. */
@@ -50,7 +50,7 @@ export class MemoryLimit implements SharedLimit {
     return this.#closing.signal
   }
 
-  async reserve(limit: string, asked: TurnsAsked, { id, ttlMs }: LimitMember): Promise<TurnsAnswer> {
+  async reserve(limit: string, asked: TurnRequest, { id, ttlMs }: LimitMember): Promise<TurnReservation> {
     this.closing.throwIfAborted()
     const now = this.#clock.now()
     const kept = this.#limits.get(limit) ?? { bucket: IDLE_BUCKET, members: new Map() }

@@ -1,13 +1,13 @@
-import type { Door } from '../../../adapter-kit/open-state.ts'
+import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge, selectSnapshots } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
 
 export class MemorySnapshots implements Snapshots {
   readonly #byMoment = new Map<string, ChannelSnapshot>()
-  readonly #door: Door
+  readonly #door: OpenState
 
-  constructor(door: Door) {
+  constructor(door: OpenState) {
     this.#door = door
   }
 

@@ -1,5 +1,5 @@
-import type { Rounds } from '../../../adapter-kit/rounds.ts'
-import { nextTurn } from '../../../ports/clock.ts'
+import type { PollLoop } from '../../../adapter-kit/poll-loop.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { runQuery } from '../connection/query.ts'
 import { arrayOf } from '../connection/values.ts'
@@ -24,10 +24,10 @@ export class Claimer {
   readonly #settings: PostgresSettings
   readonly #lease: ProcessLease
   readonly #claimed: ClaimedRows
-  readonly #rounds: Rounds
+  readonly #rounds: PollLoop
   readonly #lanes = new WeakMap<ClaimScope, LaneScan>()
 
-  constructor(settings: PostgresSettings, lease: ProcessLease, claimed: ClaimedRows, rounds: Rounds) {
+  constructor(settings: PostgresSettings, lease: ProcessLease, claimed: ClaimedRows, rounds: PollLoop) {
     this.#settings = settings
     this.#lease = lease
     this.#claimed = claimed
@@ -50,7 +50,7 @@ export class Claimer {
       for (const row of rows) this.#claimed.lose(row)
       throw error
     }
-    if (rows.length > 0) this.#rounds.hurry()
+    if (rows.length > 0) this.#rounds.resetBackoff()
     return rows.map(row => new OutboxDelivery(row, owner, name, codec.events))
   }
 
@@ -129,7 +129,7 @@ function claimRows(
     if (count < limit) return
     onFull()
     // In the next turn the following claim is on its way to the server, and runs while these rows are read.
-    await nextTurn()
+    await yieldToEventLoop()
   })
 }
 

@@ -1,4 +1,4 @@
-import { attemptsAtRest, readAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
+import { decodeAttempts, encodeAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
 import { TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
@@ -98,7 +98,7 @@ export class OutboxDelivery extends TrackedDelivery {
       {
         started: row.attempts,
         ended: row.attemptsEnded,
-        history: readAttempts(row.attemptLog ?? [], codec.texts),
+        history: decodeAttempts(row.attemptLog ?? [], codec.texts),
       },
     )
     this.seq = row.seq
@@ -125,7 +125,7 @@ export class OutboxDelivery extends TrackedDelivery {
 
   /** The attempts of the cycle as they are written. Null when none ended in this delivery. */
   get attemptLog(): string | null {
-    return this.hasNewEnds ? JSON.stringify(attemptsAtRest(this.log.history, this.#texts)) : null
+    return this.hasNewEnds ? JSON.stringify(encodeAttempts(this.log.history, this.#texts)) : null
   }
 }
 

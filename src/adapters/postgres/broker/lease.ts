@@ -1,5 +1,5 @@
 import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
-import { Steadiness } from '../../../core/steadiness.ts'
+import { LeaseWitness } from '../../../core/lease-witness.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { runQuery } from '../connection/query.ts'
@@ -17,7 +17,7 @@ const STRAYS_PER_STEP = 5_000
  */
 export class ProcessLease {
   readonly #settings: Pick<PostgresSettings, 'pool' | 'clock' | 'leaseMs'>
-  readonly #steadiness: Steadiness
+  readonly #witness: LeaseWitness
   /** The claim whose attempt runs, by the number of the row. */
   readonly #running = new Map<number, number>()
   #written = new Set<number>()
@@ -30,7 +30,7 @@ export class ProcessLease {
 
   constructor(settings: Pick<PostgresSettings, 'pool' | 'clock' | 'leaseMs'>) {
     this.#settings = settings
-    this.#steadiness = new Steadiness(settings.leaseMs)
+    this.#witness = new LeaseWitness(settings.leaseMs)
     this.#writes = new WriteBatcher(MAX_PER_WRITE, async items => {
       const writtenFor = await this.#writeAttempts()
       return items.map(() => writtenFor)
@@ -55,7 +55,7 @@ export class ProcessLease {
       [owner, this.#settings.leaseMs],
     )
     if (rowCount === 0) this.#startOver(owner)
-    else this.#steadiness.renewed(this.#settings.clock.now())
+    else this.#witness.renewed(this.#settings.clock.now())
   }
 
   /**
@@ -67,7 +67,7 @@ export class ProcessLease {
       this.#settings.pool,
       'looking for dead processes',
       'select lazaret.outbox_reclaim($1, $2) as count',
-      [!this.#steadiness.isSteady(this.#settings.clock.now()), this.#current ?? null],
+      [!this.#witness.canJudgeOthers(this.#settings.clock.now()), this.#current ?? null],
     )
     return rows[0].count
   }
@@ -153,7 +153,7 @@ export class ProcessLease {
         [this.#settings.leaseMs],
       )
       this.#current = rows[0].id as number
-      this.#steadiness.renewed(this.#settings.clock.now())
+      this.#witness.renewed(this.#settings.clock.now())
       return this.#current
     } catch (error) {
       this.#owner = undefined

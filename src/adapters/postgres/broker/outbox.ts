@@ -13,9 +13,9 @@ import {
   type Delivery,
   type SubscribeOptions,
   type Subscription,
-  type SubscriptionNews,
+  type SubscriptionStatus,
 } from '../../../ports/broker.ts'
-import { publishIn } from '../../../ports/tracing.ts'
+import { publishInSpan } from '../../../ports/tracing.ts'
 import { isPgQueryable, type PgQueryable } from '../connection/client.ts'
 import { Notifier } from '../connection/notifier.ts'
 import type { PostgresSettings } from '../options.ts'
@@ -119,7 +119,7 @@ export class PostgresOutbox implements Broker {
   async subscribe(
     options: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionNews) => void,
+    tell?: (news: SubscriptionStatus) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
     const resolved = resolveSubscribe(options)
@@ -160,7 +160,7 @@ export class PostgresOutbox implements Broker {
     write: (events: readonly LazaretEvent[]) => Promise<void>,
   ): Promise<void> {
     const { tracing } = this.#settings
-    return tracing === undefined ? write(events) : publishIn(tracing, this.name, events, write)
+    return tracing === undefined ? write(events) : publishInSpan(tracing, this.name, events, write)
   }
 
   #requireOpen(): void {

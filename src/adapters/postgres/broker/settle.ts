@@ -1,4 +1,4 @@
-import type { Rounds } from '../../../adapter-kit/rounds.ts'
+import type { PollLoop } from '../../../adapter-kit/poll-loop.ts'
 import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
 import type { DeliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptFailure, AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
@@ -31,14 +31,14 @@ export class Settler {
   readonly #settings: PostgresSettings
   readonly #lease: ProcessLease
   readonly #claimed: ClaimedRows
-  readonly #rounds: Rounds
+  readonly #rounds: PollLoop
   readonly #letters: LetterTable
   readonly #done: WriteBatcher<OutboxDelivery, boolean>
   readonly #returned: WriteBatcher<ReturnedRow, boolean>
   readonly #ended: WriteBatcher<EndedRow, boolean>
   readonly #backoff = new SettleBackoff()
 
-  constructor(settings: PostgresSettings, lease: ProcessLease, claimed: ClaimedRows, rounds: Rounds) {
+  constructor(settings: PostgresSettings, lease: ProcessLease, claimed: ClaimedRows, rounds: PollLoop) {
     const { pool } = settings
     this.#settings = settings
     this.#lease = lease

@@ -1,6 +1,6 @@
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
-import { Rounds } from '../../../adapter-kit/rounds.ts'
+import { PollLoop } from '../../../adapter-kit/poll-loop.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import {
   BrokerClosedError,
@@ -9,9 +9,9 @@ import {
   type Settlement,
   type SubscribeOptions,
   type Subscription,
-  type SubscriptionNews,
+  type SubscriptionStatus,
 } from '../../../ports/broker.ts'
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import { ListenConnection } from '../connection/listen-connection.ts'
 import type { Notifier } from '../connection/notifier.ts'
 import { requireAnother, requireSize } from '../connection/pool.ts'
@@ -38,7 +38,7 @@ export class Subscriptions {
   readonly #lease: ProcessLease
   readonly #claimed: ClaimedRows
   readonly #connection: ListenConnection
-  readonly #rounds: Rounds
+  readonly #rounds: PollLoop
   readonly #retention: Retention
   readonly #open = new Set<OutboxSubscription>()
   #maintaining: Promise<void> | undefined
@@ -52,7 +52,7 @@ export class Subscriptions {
     this.#claimed = new ClaimedRows((held, claims) => this.#lease.giveBackOthers(held, claims))
     this.#connection = new ListenConnection(settings, channel => this.wake(channel))
     this.#retention = new Retention(settings)
-    this.#rounds = new Rounds({
+    this.#rounds = new PollLoop({
       clock,
       minPollMs: MIN_POLL_MS,
       maxPollMs,
@@ -67,7 +67,7 @@ export class Subscriptions {
   async subscribe(
     { channel, handler, ordering, prefetch }: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionNews) => void,
+    tell?: (news: SubscriptionStatus) => void,
   ): Promise<OutboxSubscription> {
     const { pool, name, generation } = this.#settings
     const scope = {
@@ -87,7 +87,7 @@ export class Subscriptions {
     this.#open.add(subscription)
     this.#rounds.start()
     // By the next turn the caller has the subscription. An earlier delivery could not be settled.
-    void nextTurn().then(() => subscription.start())
+    void yieldToEventLoop().then(() => subscription.start())
     return subscription
   }
 

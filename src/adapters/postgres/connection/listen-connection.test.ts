@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { PostgresSettings } from '../options.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
 import type { PgClient, PgPool, PgResult } from './client.ts'
@@ -48,7 +48,7 @@ async function openOn(...clients: StrictClient[]): Promise<ListenConnection> {
   }
   const connection = new ListenConnection({ pool, listen: true } as PostgresSettings, () => {})
   const started = connection.start()
-  await nextTurn()
+  await yieldToEventLoop()
   first!.answer()
   await started
   return connection
@@ -59,11 +59,11 @@ it('E21: one query at a time runs on the connection, also when LISTEN meets a re
   const connection = await openOn(client)
   const renewed = connection.query('renew')
   const listening = connection.start()
-  await nextTurn()
+  await yieldToEventLoop()
   expect(client.texts).toEqual([LISTEN, 'renew'])
   client.answer()
   await renewed
-  await nextTurn()
+  await yieldToEventLoop()
   client.answer()
   await listening
   expect(client.texts).toEqual([LISTEN, 'renew', LISTEN])
@@ -82,7 +82,7 @@ it('E21: a renewal that waits for a LISTEN without an answer fails when the conn
   const client = new StrictClient()
   const connection = await openOn(client)
   const listening = connection.start().catch(error => error)
-  await nextTurn()
+  await yieldToEventLoop()
   const waiting = connection.query('renew').catch(error => error)
   expect(await connection.query('renew again')).toMatchObject({ rows: ['by the pool'] })
   expect(await listening).toBeInstanceOf(Error)

@@ -1,4 +1,4 @@
-import { Serial } from '../../../adapter-kit/serial.ts'
+import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import type { PostgresSettings } from '../options.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
 import type { PgClient, PgNotification, PgQueryable, PgResult } from './client.ts'
@@ -15,7 +15,7 @@ export class ListenConnection implements PgQueryable {
   #opening: Promise<PgClient> | undefined
   #client: PgClient | undefined
   /** The queries of the client. node-postgres deprecates a query on a client that has not answered the one before. */
-  #queries = new Serial()
+  #queries = new SerialQueue()
   #isBusy = false
 
   /** `onNotify` is called with the channel of events that another process enqueued. */
@@ -76,7 +76,7 @@ export class ListenConnection implements PgQueryable {
       client.on('notification', this.#hear)
       client.on('error', this.#drop)
       this.#client = client
-      this.#queries = new Serial()
+      this.#queries = new SerialQueue()
       this.#isBusy = false
       return client
     } catch (error) {

@@ -1,14 +1,14 @@
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import {
-  placeOf,
+  letterCursor,
+  letterPosition,
   resolveLetterFilter,
   resolveLetterQuery,
-  writeCursor,
 } from '../../../adapter-kit/query/letter-query.ts'
 import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import {
   type DeadLetterStore,
   DeadLettersClosedError,
@@ -16,8 +16,8 @@ import {
   type LetterFilter,
   type LetterPage,
   type LetterQuery,
-  type LetterSeen,
   type LetterStats,
+  type LetterVersion,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import type { PgPool } from '../connection/client.ts'
@@ -57,11 +57,11 @@ export class PostgresDeadLetters implements DeadLetterStore {
 
   async list(query?: LetterQuery): Promise<LetterPage> {
     this.#requireOpen()
-    const { filter, limit, behind } = resolveLetterQuery(query)
+    const { filter, limit, startAfter } = resolveLetterQuery(query)
     const conditions = addFilter(new Conditions(limit + 1), filter)
-    if (behind !== undefined) {
-      const at = conditions.values.push(timeParameter(behind.lastFailedAt))
-      conditions.add(behind.id, id => `(last_failed_at, id) < (${asTime(at)}, $${id}::text collate "C")`)
+    if (startAfter !== undefined) {
+      const at = conditions.values.push(timeParameter(startAfter.lastFailedAt))
+      conditions.add(startAfter.id, id => `(last_failed_at, id) < (${asTime(at)}, $${id}::text collate "C")`)
     }
     const { rows } = await runQuery(
       this.#pool,
@@ -73,7 +73,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
     const letters = await this.#readAll(rows.slice(0, limit))
     const last = letters.at(-1)
     const hasMore = rows.length > limit && last !== undefined
-    return { letters, cursor: hasMore ? writeCursor(placeOf(last), filter) : undefined }
+    return { letters, cursor: hasMore ? letterCursor(letterPosition(last), filter) : undefined }
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {
@@ -97,7 +97,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
     }
   }
 
-  async delete(id: string, seen?: LetterSeen): Promise<boolean> {
+  async delete(id: string, seen?: LetterVersion): Promise<boolean> {
     this.#requireOpen()
     const conditions = new Conditions().equal('id', storableText(id)).equal('state', seen?.state)
     if (seen !== undefined)
@@ -130,7 +130,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
   async #readAll(rows: readonly StoredLetter[]): Promise<DeadLetter[]> {
     const letters: DeadLetter[] = []
     for (const row of rows) {
-      if (letters.length % READ_PER_TURN === READ_PER_TURN - 1) await nextTurn()
+      if (letters.length % READ_PER_TURN === READ_PER_TURN - 1) await yieldToEventLoop()
       letters.push(this.#table.read(row))
     }
     return letters

@@ -1,6 +1,6 @@
 import {
   applyTriageChange,
-  type GroupPlace,
+  type GroupPosition,
   groupCursor,
   resolveGroupQuery,
 } from '../../../adapter-kit/query/group-query.ts'
@@ -27,7 +27,7 @@ export class PostgresGroups implements Groups {
 
   async list(query?: GroupQuery): Promise<GroupPage> {
     const pool = this.#pool()
-    const { state, limit, behind: place, ...wanted } = resolveGroupQuery(query)
+    const { state, limit, startAfter: place, ...wanted } = resolveGroupQuery(query)
     const found: GroupRow[] = []
     let behind = place
     // The state of a group depends on the time of asking, so the database does not filter by it.
@@ -122,7 +122,7 @@ async function readGroup(on: PgQueryable, id: string): Promise<GroupRow | undefi
 async function readGroups(
   on: PgQueryable,
   { channel, search }: { readonly channel: string | undefined; readonly search: string | undefined },
-  behind: GroupPlace | undefined,
+  behind: GroupPosition | undefined,
   limit: number,
 ): Promise<readonly GroupRow[]> {
   const conditions = new Conditions(limit)

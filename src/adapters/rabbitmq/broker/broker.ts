@@ -11,7 +11,7 @@ import {
   type QueueDepth,
   type SubscribeOptions,
   type Subscription,
-  type SubscriptionNews,
+  type SubscriptionStatus,
 } from '../../../ports/broker.ts'
 import { settlesWithin } from '../../../ports/clock.ts'
 import { CLOSE_MS, Link } from '../connection/link.ts'
@@ -93,7 +93,7 @@ export class RabbitmqBroker implements Broker {
   async subscribe(
     options: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionNews) => void,
+    tell?: (news: SubscriptionStatus) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
     const { channel, handler, prefetch, ordering } = checkSubscribe(options)

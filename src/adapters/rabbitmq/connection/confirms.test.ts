@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import type { Outgoing } from '../broker/wire/event-codec.ts'
 import type { AmqpConfirmChannel } from './amqp.ts'
@@ -60,10 +60,10 @@ it('F1: messages of one turn are written together, and messages that only the cl
   const told: string[] = []
   for (const each of [message('a'), message('b'), message('c', { expiration: '1000' }), message('d')])
     void confirms.send([each]).then(() => told.push(each.content.toString()))
-  await nextTurn()
+  await yieldToEventLoop()
   expect(channel.written).toEqual(['together: a,b', 'alone: c', 'together: d'])
   for (const confirmed of channel.waiting) confirmed(null)
-  await nextTurn()
+  await yieldToEventLoop()
   expect(told).toEqual(['<a>', '<b>', '<c>', '<d>'])
 })
 
@@ -93,7 +93,7 @@ it('F1: what waits behind others is not late while the server speaks of these, a
   const { channel, clock, confirms } = world()
   channel.hasRoom = false
   const first = confirms.send([message('a')])
-  await nextTurn()
+  await yieldToEventLoop()
   const behind = confirms.send([message('b')])
   for (let time = 0; time < 5; time++) {
     await clock.advance(900)
@@ -105,7 +105,7 @@ it('F1: what waits behind others is not late while the server speaks of these, a
   await first
   channel.hasRoom = true
   channel.emit('drain')
-  await nextTurn()
+  await yieldToEventLoop()
   expect(channel.written[1]).toBe('together: b,x0,x1,x2,x3,x4')
   channel.waiting[1]?.(null)
   expect(await behind).toEqual([])

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream'
 import { expect, it } from 'vitest'
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import { gatherWrites } from './amqplib-internals.ts'
 
 it('F1: what is written in one go leaves in one go, in order', async () => {
@@ -18,9 +18,9 @@ it('F1: what is written in one go leaves in one go, in order', async () => {
   gatherWrites({ connection: { stream } })
   for (const frame of ['a', 'b', 'c']) stream.write(frame)
   expect(left).toEqual([])
-  await nextTurn()
+  await yieldToEventLoop()
   stream.write('d')
-  await nextTurn()
+  await yieldToEventLoop()
   expect(left).toEqual([['a', 'b', 'c'], ['d']])
 })
 

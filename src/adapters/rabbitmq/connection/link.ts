@@ -1,5 +1,5 @@
 import { ClientMissingError, loadClient } from '../../../adapter-kit/load-client.ts'
-import { Reconnecting } from '../../../adapter-kit/reconnecting.ts'
+import { ReconnectingClient } from '../../../adapter-kit/reconnecting-client.ts'
 import { BrokerClosedError } from '../../../ports/broker.ts'
 import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
 import { RabbitmqRefusedError, RabbitmqUnreachableError } from '../errors.ts'
@@ -19,7 +19,7 @@ export class Link {
   readonly server: string
   readonly purpose: 'publishing' | 'consuming'
   readonly #settings: RabbitmqSettings
-  readonly #connections: Reconnecting<AmqpConnection>
+  readonly #connections: ReconnectingClient<AmqpConnection>
   readonly #listeners = new Set<(connection: AmqpConnection) => void>()
 
   constructor(settings: RabbitmqSettings, purpose: Link['purpose']) {
@@ -27,14 +27,14 @@ export class Link {
     this.server = serverOf(settings.url)
     this.purpose = purpose
     const { clock, random, reconnectBaseMs: baseMs, reconnectMaxMs: maxMs, onConnection } = settings
-    this.#connections = new Reconnecting({
+    this.#connections = new ReconnectingClient({
       clock,
       random,
       baseMs,
       maxMs,
       open: lost => this.#open(lost),
       discard: connection => void connection.close().catch(() => {}),
-      isHopeless: (error, wasUp) =>
+      isPermanent: (error, wasUp) =>
         !wasUp && (isRefusedHandshake(error) || error instanceof ClientMissingError),
       onUp: connection => {
         onConnection({ state: 'up', purpose })

@@ -1,5 +1,6 @@
 import { type Relations, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
+  custom,
   integer,
   list,
   listener,
@@ -7,7 +8,6 @@ import {
   oneOf,
   optional,
   text,
-  that,
   withDefault,
 } from '../../../core/options/rules.ts'
 import type { Random } from '../../../core/random.ts'
@@ -62,7 +62,7 @@ export interface CollectorOptions {
 const rules = {
   queues: list(text({ maxLength: 255 }), { minItems: 1, maxItems: 1_000 }),
   management: optional(
-    that(isHttpUrl, "give the address of the management API, such as 'http://rabbitmq.local:15672'"),
+    custom(isHttpUrl, "give the address of the management API, such as 'http://rabbitmq.local:15672'"),
   ),
   mode: withDefault(oneOf('drain', 'peek'), 'drain'),
   returnTo: withDefault(oneOf('exchange', 'queue'), 'exchange'),

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { letterId } from '../../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { isVerified, verified } from '../../../core/dead-letter/verify.ts'
+import { isVerified, splitVerified } from '../../../core/dead-letter/verify.ts'
 import { MAX_ID_BYTES } from '../../../core/event/limits.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { delay } from '../../../ports/clock.ts'
@@ -56,7 +56,7 @@ export class Saver {
 
   async #saveOne({ letter: told, isTimeKnown }: Collected, content: Buffer): Promise<void> {
     const stored = await this.#store.get(told.id)
-    const letter = isVerified(told) ? told : (await verified(told, async () => stored))[0]!
+    const letter = isVerified(told) ? told : (await splitVerified(told, async () => stored))[0]!
     const distinct = distinctLetter(letter, stored, content)
     // Seen before, and nothing says that it has failed again: a new time would look like a new failure.
     const mayBeOld = this.#settings.mode === 'peek' && !isTimeKnown

@@ -1,4 +1,4 @@
-import { attemptsAtRest, readAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
+import { decodeAttempts, encodeAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
 import { type AttemptLog, EMPTY_LOG } from '../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import type { TextCodec } from '../../../ports/codec.ts'
@@ -86,14 +86,14 @@ export function readLog({ side, id, fields }: Entry, texts: TextCodec | undefine
 }
 
 export function writeLog({ from, started, ended, history }: EntryLog, texts: TextCodec | undefined): string {
-  const text = history.length === 0 ? '' : ` ${JSON.stringify(attemptsAtRest(history, texts))}`
+  const text = history.length === 0 ? '' : ` ${JSON.stringify(encodeAttempts(history, texts))}`
   return `${from} ${started} ${ended}${text}`
 }
 
 function readHistory(text: string, texts: TextCodec | undefined): readonly AttemptRecord[] {
   if (text === '') return EMPTY_LOG.history
   try {
-    return readAttempts(JSON.parse(text) as AttemptRecord[], texts)
+    return decodeAttempts(JSON.parse(text) as AttemptRecord[], texts)
   } catch {
     // Somebody else wrote it. Decisions rest on the counts.
     return EMPTY_LOG.history

@@ -1,5 +1,5 @@
 import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
-import { Steadiness } from '../../../core/steadiness.ts'
+import { LeaseWitness } from '../../../core/lease-witness.ts'
 import { run } from '../connection/script.ts'
 import type { HandlerContext } from './context.ts'
 import type { StreamDelivery } from './delivery.ts'
@@ -23,7 +23,7 @@ export class Member {
   readonly #context: HandlerContext
   readonly #newName: () => string
   readonly #onLost: () => void
-  readonly #steadiness: Steadiness
+  readonly #witness: LeaseWitness
   readonly #starts = new WriteBatcher<StreamDelivery, boolean>(MAX_STARTS, async deliveries => {
     const hasBegun = await this.#begin(deliveries)
     return deliveries.map(() => hasBegun)
@@ -36,7 +36,7 @@ export class Member {
     this.#context = context
     this.#newName = newName
     this.#onLost = onLost
-    this.#steadiness = new Steadiness(context.settings.leaseMs)
+    this.#witness = new LeaseWitness(context.settings.leaseMs)
     this.#name = newName()
   }
 
@@ -51,7 +51,7 @@ export class Member {
     const { events, own, handlers, leases, running, handler } = keys
     const args = [handler, this.#name, String(settings.leaseMs)]
     await run(connection, ENTER, [events, own, handlers, leases, running], args, { again: true })
-    this.#steadiness.renewed(settings.clock.now())
+    this.#witness.renewed(settings.clock.now())
   }
 
   /** Renews the lease. */
@@ -60,7 +60,7 @@ export class Member {
     const name = this.#name
     const args = [name, String(settings.leaseMs)]
     const isAlive = await run(connection, HEARTBEAT, [keys.leases], args, { again: true })
-    if (isAlive) this.#steadiness.renewed(settings.clock.now())
+    if (isAlive) this.#witness.renewed(settings.clock.now())
     else await this.#startOver(name)
   }
 
@@ -69,7 +69,7 @@ export class Member {
     const { connection, keys, settings } = this.#context
     const { events, own, waiting, notes, leases, running, handler } = keys
     for (let moved = MAX_RECLAIMED; moved === MAX_RECLAIMED && !this.#hasResigned; ) {
-      const isSteady = this.#steadiness.isSteady(settings.clock.now()) ? '1' : '0'
+      const isSteady = this.#witness.canJudgeOthers(settings.clock.now()) ? '1' : '0'
       const args = [handler, this.#name, isSteady, String(settings.leaseMs), String(MAX_RECLAIMED)]
       moved = await run(connection, RECLAIM, [events, own, waiting, notes, leases, running], args)
     }

@@ -9,9 +9,9 @@ import {
   type Delivery,
   type SubscribeOptions,
   type Subscription,
-  type SubscriptionNews,
+  type SubscriptionStatus,
 } from '../../../ports/broker.ts'
-import { nextTurn, settlesWithin } from '../../../ports/clock.ts'
+import { settlesWithin, yieldToEventLoop } from '../../../ports/clock.ts'
 import { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
 import { RedisDeadLetters } from '../letters/dead-letters.ts'
@@ -75,7 +75,7 @@ export class RedisStreams implements Broker {
   async subscribe(
     options: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionNews) => void,
+    tell?: (news: SubscriptionStatus) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
     const { channel, handler, prefetch } = resolveSubscribe(options)
@@ -100,7 +100,7 @@ export class RedisStreams implements Broker {
       throw error
     }
     // By the next turn the caller has what this returns; a delivery before that could not be settled.
-    void nextTurn().then(() => subscription.start())
+    void yieldToEventLoop().then(() => subscription.start())
     return subscription
   }
 

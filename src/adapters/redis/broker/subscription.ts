@@ -1,5 +1,5 @@
 import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
-import { Rounds } from '../../../adapter-kit/rounds.ts'
+import { PollLoop } from '../../../adapter-kit/poll-loop.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import {
   type Delivery,
@@ -42,7 +42,7 @@ export class StreamSubscription implements Subscription {
   readonly #reader: Reader
   readonly #acks: Acks
   readonly #returns: Returns
-  readonly #rounds: Rounds
+  readonly #rounds: PollLoop
   /** Deliveries whose settlement is being written. */
   readonly #settling = new Map<StreamDelivery, Promise<void>>()
   #isClosed = false
@@ -73,7 +73,7 @@ export class StreamSubscription implements Subscription {
       receive: entries => this.#intake.receive(entries),
       giveBack: async entries => this.#giveBack(await this.#intake.read(entries)),
     })
-    this.#rounds = new Rounds({
+    this.#rounds = new PollLoop({
       clock: settings.clock,
       minPollMs: settings.maxPollMs,
       maxPollMs: settings.maxPollMs,

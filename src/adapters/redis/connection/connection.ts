@@ -1,4 +1,4 @@
-import { Reconnecting } from '../../../adapter-kit/reconnecting.ts'
+import { ReconnectingClient } from '../../../adapter-kit/reconnecting-client.ts'
 import type { Cancel } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import { isNeverSent, isReplyError, RedisError } from '../errors.ts'
@@ -58,7 +58,7 @@ export class RedisConnection {
   #isClosed = false
 
   private constructor(settings: RedisConnectionSettings, over: Link | AnyRedisClient, isOurs: boolean) {
-    const isLink = over instanceof Reconnecting
+    const isLink = over instanceof ReconnectingClient
     this.#settings = settings
     this.#link = isLink ? over : undefined
     this.#given = isLink ? undefined : over

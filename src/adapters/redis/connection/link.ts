@@ -1,15 +1,15 @@
 import { ClientMissingError } from '../../../adapter-kit/load-client.ts'
-import { Reconnecting } from '../../../adapter-kit/reconnecting.ts'
+import { ReconnectingClient } from '../../../adapter-kit/reconnecting-client.ts'
 import { isReplyError, RedisError } from '../errors.ts'
 import { type RedisConnectionSettings, serverOf } from '../options.ts'
 import { createOwnClient, type RedisClient } from './client.ts'
 
 /** A connection of our own, which comes back by itself. */
-export type Link = Reconnecting<RedisClient>
+export type Link = ReconnectingClient<RedisClient>
 
 /** `purpose` names the connection in CLIENT LIST. */
 export function createLink(settings: RedisConnectionSettings, purpose: string): Link {
-  return new Reconnecting({
+  return new ReconnectingClient({
     clock: settings.clock,
     random: settings.random,
     baseMs: settings.reconnectBaseMs,
@@ -17,7 +17,7 @@ export function createLink(settings: RedisConnectionSettings, purpose: string): 
     open: (lost, signal) => open(settings, purpose, lost, signal),
     discard: client => client.destroy(),
     // A server that never let us in will not do so when asked again; one that did may change its mind.
-    isHopeless: (error, wasUp) => error instanceof ClientMissingError || (!wasUp && isReplyError(error)),
+    isPermanent: (error, wasUp) => error instanceof ClientMissingError || (!wasUp && isReplyError(error)),
     onDown: settings.onError,
   })
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Door } from '../../../adapter-kit/open-state.ts'
+import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { RedisError } from '../errors.ts'
 import type { RedisArgument } from './client.ts'
 import type { RedisConnection, SendOptions } from './connection.ts'
@@ -51,10 +51,10 @@ export async function run<T>(
 export class ScriptRunner {
   readonly #connection: RedisConnection
   readonly #root: string
-  readonly #door: Door | undefined
+  readonly #door: OpenState | undefined
 
   /** Without an open state, the caller checks that the store is open. */
-  constructor(connection: RedisConnection, root: string, door?: Door) {
+  constructor(connection: RedisConnection, root: string, door?: OpenState) {
     this.#connection = connection
     this.#root = root
     this.#door = door

@@ -15,8 +15,8 @@ import {
   type LetterFilter,
   type LetterPage,
   type LetterQuery,
-  type LetterSeen,
   type LetterStats,
+  type LetterVersion,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { RedisError } from '../errors.ts'
@@ -67,7 +67,7 @@ export class RedisDeadLetters implements DeadLetterStore {
     return this.#track(() => this.#change(id, change))
   }
 
-  delete(id: string, seen?: LetterSeen): Promise<boolean> {
+  delete(id: string, seen?: LetterVersion): Promise<boolean> {
     const wanted = [seen?.state ?? '', seen === undefined ? '' : String(seen.lastFailedAt)]
     return this.#track(() => this.#records.run(deleteSeen, [id, ...wanted]))
   }

@@ -1,4 +1,4 @@
-import type { Door } from '../../../adapter-kit/open-state.ts'
+import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import {
   applyTriageChange,
   type GroupTriage,
@@ -95,9 +95,9 @@ return 1
 export class RedisGroups implements Groups {
   readonly #records: LetterRecords
   readonly #clock: Clock
-  readonly #door: Door
+  readonly #door: OpenState
 
-  constructor(records: LetterRecords, clock: Clock, door: Door) {
+  constructor(records: LetterRecords, clock: Clock, door: OpenState) {
     this.#records = records
     this.#clock = clock
     this.#door = door
@@ -105,9 +105,9 @@ export class RedisGroups implements Groups {
 
   async list(query?: GroupQuery): Promise<GroupPage> {
     this.#door.requireOpen()
-    const { behind, limit, ...filter } = resolveGroupQuery(query)
+    const { startAfter, limit, ...filter } = resolveGroupQuery(query)
     const found: Group[] = []
-    let place = behind === undefined ? ['', ''] : [String(behind.lastSeenAt), behind.id]
+    let place = startAfter === undefined ? ['', ''] : [String(startAfter.lastSeenAt), startAfter.id]
     for (let isMore = true; isMore && found.length <= limit; ) {
       const rows = await this.#records.runSwept(readGroups, [...place, String(limit + 1)])
       const groups = rows.map(row => this.#group(row))

@@ -1,9 +1,9 @@
 import { sumOf } from '../../../adapter-kit/expiry.ts'
 import {
-  placeOf,
+  letterCursor,
+  letterPosition,
   type ResolvedLetterFilter,
   type ResolvedLetterQuery,
-  writeCursor,
 } from '../../../adapter-kit/query/letter-query.ts'
 import { type resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
@@ -21,16 +21,16 @@ const READ_AT_ONCE = 200
 
 export async function listLetters(
   records: LetterRecords,
-  { filter, limit, behind }: ResolvedLetterQuery,
+  { filter, limit, startAfter }: ResolvedLetterQuery,
 ): Promise<LetterPage> {
   const letters: DeadLetter[] = []
-  const start = behind && { score: String(behind.lastFailedAt), id: behind.id }
+  const start = startAfter && { score: String(startAfter.lastFailedAt), id: startAfter.id }
   const most = () => Math.min(READ_AT_ONCE, limit + 1 - letters.length)
   for await (const bodies of slices(records, 'bodies', scanFilterOf(filter), start, most)) {
     letters.push(...bodies.map(body => records.decode(textOf(body))))
     if (letters.length > limit) break
   }
-  const { shown, cursor } = pageOf(letters, limit, last => writeCursor(placeOf(last), filter))
+  const { shown, cursor } = pageOf(letters, limit, last => letterCursor(letterPosition(last), filter))
   return { letters: shown, cursor }
 }
 

@@ -1,14 +1,14 @@
 import { createClient } from 'redis'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { findRedis, type RedisService } from '../../../../test/services/redis.ts'
-import { grantTurns, IDLE_BUCKET, type TurnsAsked } from '../../../core/limit/fleet/bucket.ts'
+import { grantTurns, IDLE_BUCKET, type TurnRequest } from '../../../core/limit/fleet/bucket.ts'
 import { LimitClosedError, type SharedLimit } from '../../../ports/shared-limit.ts'
 import { type RedisLimitOptions, redisLimit } from './limit.ts'
 
 const redis = await findRedis()
 const why = redis.found ? '' : redis.why
 
-const ask: TurnsAsked = {
+const ask: TurnRequest = {
   perSecond: 100,
   burst: 1,
   want: 5,
@@ -39,7 +39,7 @@ describe.skipIf(why !== '')(`a limit in Redis ${why}`, () => {
   }
 
   it('E4: grants by the same rule as everybody else, whatever is asked', async () => {
-    const asks: TurnsAsked[] = [
+    const asks: TurnRequest[] = [
       ask,
       { ...ask, want: 0 },
       { ...ask, burst: 50, want: 1_000, ahead: 3 },

@@ -1,7 +1,7 @@
 import { BUSY_MS, SETTLE_MS, SETTLED_MS } from '../../../core/limit/fleet/bucket.ts'
 import { DEFAULT_ASSUMED_MEMBERS } from '../../../core/limit/fleet/policy.ts'
 import { integer, milliseconds, text, withDefault } from '../../../core/options/rules.ts'
-import { LimitClosedError, type SharedLimit, type TurnsAnswer } from '../../../ports/shared-limit.ts'
+import { LimitClosedError, type SharedLimit, type TurnReservation } from '../../../ports/shared-limit.ts'
 import { RedisConnection } from '../connection/connection.ts'
 import { listOf, numberOf } from '../connection/replies.ts'
 import { run, type Script, script } from '../connection/script.ts'
@@ -68,7 +68,7 @@ const FORGET_AFTER_MS = 60_000
  *   KEYS: the bucket, its members
  *   ARGV: perSecond, burst, want, ahead, longestWaitMs, knownAheadMs, member, its time to live, whether it is alone
  */
-const reserve: Script<TurnsAnswer> = script(
+const reserve: Script<TurnReservation> = script(
   'reserving turns',
   reply => {
     const numbers = listOf(reply).map(numberOf)

@@ -1,4 +1,4 @@
-import type { Door } from '../../../adapter-kit/open-state.ts'
+import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
@@ -21,9 +21,9 @@ export class RedisAudit implements AuditLog {
   readonly #connection: RedisConnection
   readonly #key: string
   readonly #letters: string
-  readonly #door: Door
+  readonly #door: OpenState
 
-  constructor(connection: RedisConnection, keys: Keys, door: Door) {
+  constructor(connection: RedisConnection, keys: Keys, door: OpenState) {
     this.#connection = connection
     this.#key = keys.of('audit')
     this.#letters = keys.of('letters')

@@ -1,4 +1,4 @@
-import type { Door } from '../../../adapter-kit/open-state.ts'
+import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
 import {
   type ItemQuery,
@@ -35,7 +35,7 @@ export class RedisReplays implements Replays {
   readonly #scripts: ScriptRunner
   readonly #newId: IdSource
 
-  constructor(connection: RedisConnection, keys: Keys, newId: IdSource, door: Door) {
+  constructor(connection: RedisConnection, keys: Keys, newId: IdSource, door: OpenState) {
     this.#scripts = new ScriptRunner(connection, keys.of('replays'), door)
     this.#newId = newId
   }

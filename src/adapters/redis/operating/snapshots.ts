@@ -1,4 +1,4 @@
-import type { Door } from '../../../adapter-kit/open-state.ts'
+import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/snapshots/rows.ts'
@@ -80,9 +80,9 @@ const WRITTEN_AT_ONCE = 500
 
 export class RedisSnapshots implements Snapshots {
   readonly #scripts: ScriptRunner
-  readonly #door: Door
+  readonly #door: OpenState
 
-  constructor(connection: RedisConnection, keys: Keys, door: Door) {
+  constructor(connection: RedisConnection, keys: Keys, door: OpenState) {
     this.#scripts = new ScriptRunner(connection, keys.of('snapshots'), door)
     this.#door = door
   }

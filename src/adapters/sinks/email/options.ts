@@ -1,6 +1,6 @@
 import { mailAddress, mailAddresses, smtpAddress, subjectPrefix } from '../../../core/options/addresses.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
-import { derived, milliseconds, optional, that, withDefault } from '../../../core/options/rules.ts'
+import { custom, derived, milliseconds, optional, withDefault } from '../../../core/options/rules.ts'
 import type { MailTransport } from './transport.ts'
 
 /** The default of the option `timeoutMs`. */
@@ -31,7 +31,7 @@ export interface EmailOptions {
 const rules = {
   url: optional(derived(smtpAddress, address => new URL(address))),
   transport: optional(
-    that(
+    custom(
       (value): value is MailTransport =>
         typeof (value as Partial<MailTransport> | null)?.sendMail === 'function',
       'give a transport with sendMail(), such as nodemailer.createTransport(…)',

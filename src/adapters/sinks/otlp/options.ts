@@ -3,11 +3,11 @@ import { isPlainObject } from '../../../core/event/plain.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
   callable,
+  custom,
   derived,
   milliseconds,
   oneOf,
   type Rule,
-  that,
   withDefault,
 } from '../../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../../ports/clock.ts'
@@ -57,7 +57,7 @@ export interface OtlpOptions {
 }
 
 const rules = {
-  url: derived(that(isHttpUrl, 'give a URL such as http://collector:4318/v1/logs'), String),
+  url: derived(custom(isHttpUrl, 'give a URL such as http://collector:4318/v1/logs'), String),
   format: withDefault(oneOf('protobuf', 'json'), 'protobuf'),
   headers: withDefault(plain(isText, 'give an object of texts'), Object.freeze({})),
   compression: withDefault(oneOf('none', 'gzip'), 'none'),
@@ -69,7 +69,7 @@ const rules = {
   partialSuccess: withDefault(oneOf('reject', 'accept'), 'reject'),
   onPartialSuccess: withDefault(callable<NonNullable<OtlpOptions['onPartialSuccess']>>(), () => {}),
   agent: withDefault(
-    that(isPlainObject as (value: unknown) => value is OtlpAgentOptions, 'give options'),
+    custom(isPlainObject as (value: unknown) => value is OtlpAgentOptions, 'give options'),
     {},
   ),
   timeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_OTLP_TIMEOUT_MS),
@@ -91,7 +91,7 @@ function plain<T>(
   accepts: (value: unknown) => value is T,
   remedy: string,
 ): Rule<Readonly<Record<string, T>>> {
-  return that(
+  return custom(
     (value): value is Readonly<Record<string, T>> =>
       isPlainObject(value) && Object.values(value).every(accepts),
     remedy,

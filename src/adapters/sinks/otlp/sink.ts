@@ -2,7 +2,7 @@ import type { Agent } from 'node:http'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { parseRetryAfter } from '../../../core/failure/delay.ts'
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
-import type { BatchShape, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
+import type { BatchLimits, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
 import { brokenOption, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 import { masking, secretsIn } from '../sending/secrets.ts'
 import { addressOf, targetOf } from '../sending/target.ts'
@@ -28,7 +28,7 @@ export function otlp(options: OtlpOptions): Sink {
 }
 
 class OtlpSink implements Sink {
-  readonly batch: BatchShape = { maxCount: DEFAULT_OTLP_BATCH_COUNT }
+  readonly batch: BatchLimits = { maxCount: DEFAULT_OTLP_BATCH_COUNT }
   readonly #settings: OtlpSettings
   readonly #records: RecordSettings
   readonly #watching = createWatching()

@@ -1,6 +1,6 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { LazaretError } from '../../../core/failure/errors.ts'
-import type { BatchShape, RejectedItem, WriteResult } from '../../../ports/sink.ts'
+import type { BatchLimits, RejectedItem, WriteResult } from '../../../ports/sink.ts'
 import { brokenOption, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 
 /** Halvings of one write, at most. Enough to find a few bad events among thousands, too few to be a flood. */
@@ -11,7 +11,7 @@ const MAX_FRUITLESS_HALVINGS = 16
 export interface DeliveryOptions<P extends Piece> {
   /** The name of the receiver in messages. */
   readonly subject: string
-  readonly shape: Required<BatchShape>
+  readonly shape: Required<BatchLimits>
   /** What is sent of an event. Throws for one that cannot be sent: it is given up on, and the others go without it. */
   readonly pieceOf: (event: LazaretEvent, index: number) => P
   /** Sends a portion in one request. Resolves with what was refused of it, if anything; throws when none of it was taken. */
@@ -140,7 +140,7 @@ export interface Piece {
  */
 export function cut<P extends Piece>(
   pieces: readonly P[],
-  { maxCount, maxBytes }: Required<BatchShape>,
+  { maxCount, maxBytes }: Required<BatchLimits>,
 ): P[][] {
   const countMax = maxCount ?? Number.POSITIVE_INFINITY
   const bytesMax = maxBytes ?? Number.POSITIVE_INFINITY

@@ -1,6 +1,6 @@
 import { type Agent, validateHeaderName, validateHeaderValue } from 'node:http'
 import { hiddenText, httpAddress } from '../../../core/options/addresses.ts'
-import { derived, optional, type Rule, that } from '../../../core/options/rules.ts'
+import { custom, derived, optional, type Rule } from '../../../core/options/rules.ts'
 
 /** Where requests go, with the credentials taken out of the URL. */
 export interface Target {
@@ -99,7 +99,7 @@ export const secretText = hiddenText(
 export const tokenRule = optional(secretText)
 
 export const agentRule = optional(
-  that(
+  custom(
     (value): value is Agent => typeof (value as Partial<Agent> | null)?.destroy === 'function',
     'give an agent of node:http or node:https, to suit the URL',
   ),

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { SentryEvent } from './event.ts'
 import type { SentryClient, SentryResponse } from './sdk.ts'
 
@@ -100,7 +100,7 @@ export class Deliveries {
       return
     }
     // The hooks are called a few promises after what flush waits for.
-    await nextTurn()
+    await yieldToEventLoop()
     if (!pending.isSent) pending.settle({ kind: 'filtered' })
   }
 }

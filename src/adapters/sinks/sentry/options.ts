@@ -3,13 +3,13 @@ import { sentryDsn } from '../../../core/options/addresses.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
   callable,
+  custom,
   flag,
   integer,
   list,
   oneOf,
   optional,
   text,
-  that,
   withDefault,
 } from '../../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../../ports/clock.ts'
@@ -52,7 +52,7 @@ export interface SentryOptions {
 
 const rules = {
   dsn: optional(sentryDsn),
-  client: optional(that(isClient, 'give a client such as Sentry.getClient()')),
+  client: optional(custom(isClient, 'give a client such as Sentry.getClient()')),
   release: optional(text()),
   environment: optional(text()),
   capture: withDefault(list(oneOf(...SEVERITIES)), Object.freeze(['error', 'fatal'] as const)),

@@ -1,6 +1,6 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { PermanentError } from '../../../core/failure/signals.ts'
-import type { BatchShape, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
+import type { BatchLimits, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
 import { brokenOption } from '../errors.ts'
 import { severityOf } from '../severity.ts'
 import { untilAborted } from '../until-aborted.ts'
@@ -34,7 +34,7 @@ interface Capture {
 }
 
 class SentrySink implements Sink {
-  readonly batch: BatchShape = { maxCount: LOGS_IN_AN_ENVELOPE }
+  readonly batch: BatchLimits = { maxCount: LOGS_IN_AN_ENVELOPE }
   readonly #settings: SentrySettings
   readonly #subject: string
   readonly #limits = new RateLimits()

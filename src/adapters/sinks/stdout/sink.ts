@@ -1,7 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { encodeEvent } from '../../../core/event/json.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
-import { oneOf, optional, that, withDefault } from '../../../core/options/rules.ts'
+import { custom, oneOf, optional, withDefault } from '../../../core/options/rules.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { prettyLine, visible } from './pretty.ts'
 import { Output, type OutputStream } from './stream.ts'
@@ -19,7 +19,7 @@ export interface StdoutOptions {
 const rules = {
   format: withDefault(oneOf('auto', 'pretty', 'json'), 'auto'),
   colour: withDefault(oneOf('auto', 'always', 'never'), 'auto'),
-  stream: optional(that(isStream, 'give a writable stream such as process.stderr')),
+  stream: optional(custom(isStream, 'give a writable stream such as process.stderr')),
 }
 
 /** Events on standard output, a line each. */

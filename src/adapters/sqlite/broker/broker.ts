@@ -1,5 +1,5 @@
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
-import { Rounds } from '../../../adapter-kit/rounds.ts'
+import { PollLoop } from '../../../adapter-kit/poll-loop.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, sendingOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
@@ -12,7 +12,7 @@ import {
   type SubscribeOptions,
   type Subscription,
 } from '../../../ports/broker.ts'
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { EventCodec } from '../../../ports/codec.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { SqliteSettings } from '../options.ts'
@@ -45,7 +45,7 @@ export class SqliteBroker implements Broker {
   readonly #settings: SqliteSettings
   readonly #settler: Settler
   /** Within the process news travel with the answers; what other processes publish has to be looked for. */
-  readonly #rounds: Rounds
+  readonly #rounds: PollLoop
   readonly #subscriptions = new Map<SqliteSubscription, SubscribeOptions>()
   readonly #stopListening: () => void
   #owner: Promise<number> | undefined
@@ -57,13 +57,13 @@ export class SqliteBroker implements Broker {
     this.#connection = connection.use()
     this.#settings = settings
     this.#settler = new Settler(connection, codec.letters)
-    this.#rounds = new Rounds({
+    this.#rounds = new PollLoop({
       clock,
       minPollMs: MIN_POLL_MS,
       maxPollMs,
       heartbeatMs: leaseMs / 3,
       poll: async () => {
-        if (await connection.write('broker', 'poll')) this.#rounds.hurry()
+        if (await connection.write('broker', 'poll')) this.#rounds.resetBackoff()
       },
       heartbeat: () => this.#beat(),
     })
@@ -83,7 +83,7 @@ export class SqliteBroker implements Broker {
     const { maxPerChannel, codec } = this.#settings
     const published: Promise<string | undefined>[] = []
     for (let at = 0; at < events.length; at += WRITTEN_PER_TURN) {
-      if (at > 0) await nextTurn()
+      if (at > 0) await yieldToEventLoop()
       const rows = eventRows(events.slice(at, at + WRITTEN_PER_TURN), codec.events)
       published.push(this.#connection.write('broker', 'publish', rows, maxPerChannel))
     }
@@ -112,7 +112,7 @@ export class SqliteBroker implements Broker {
     subscription.enter(id)
     this.#rounds.start()
     // By the next turn the caller has what this returns; a delivery before that could not be settled.
-    void nextTurn().then(() => subscription.start())
+    void yieldToEventLoop().then(() => subscription.start())
     return subscription
   }
 

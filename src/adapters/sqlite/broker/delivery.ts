@@ -1,4 +1,4 @@
-import { attemptsAtRest, readAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
+import { decodeAttempts, encodeAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
 import { EMPTY_LOG, TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
@@ -16,7 +16,7 @@ export class SqliteDelivery extends TrackedDelivery {
 
   constructor(origin: Origin, channel: string, row: DeliveryRow, codec: EventCodec) {
     const [subscription, owner, place, body, started, ended, text, letterId] = row
-    const history = text === null ? EMPTY_LOG.history : readAttempts(JSON.parse(text), codec.texts)
+    const history = text === null ? EMPTY_LOG.history : decodeAttempts(JSON.parse(text), codec.texts)
     super(channel, contentOf(body, codec), origin, { started, ended, history })
     this.at = [subscription, owner, place]
     this.letterId = letterId ?? undefined
@@ -27,7 +27,7 @@ export class SqliteDelivery extends TrackedDelivery {
   withEnded(ended: readonly AttemptRecord[]): string | null {
     if (ended.length === 0) return null
     this.recordEnds(ended)
-    return JSON.stringify(attemptsAtRest(this.log.history, this.#texts))
+    return JSON.stringify(encodeAttempts(this.log.history, this.#texts))
   }
 }
 

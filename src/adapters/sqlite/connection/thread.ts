@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import { type Clock, nextTurn, steadyTime } from '../../../ports/clock.ts'
+import { type Clock, steadyTime, yieldToEventLoop } from '../../../ports/clock.ts'
 import { SqliteError } from '../errors.ts'
 import type { Answer, Batch, Call, Failure, Opening, ThreadData } from './messages.ts'
 
@@ -74,7 +74,7 @@ export class Thread<Parts> {
     while (this.#pending.length > this.#answered) {
       await new Promise<void>(resolve => this.#onIdle.push(resolve))
       // A caller that got its answer may send more calls.
-      await nextTurn()
+      await yieldToEventLoop()
     }
     const worker = this.#worker
     if (worker === undefined) return

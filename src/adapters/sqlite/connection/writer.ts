@@ -1,4 +1,4 @@
-import type { LetterSeen } from '../../../ports/dead-letters.ts'
+import type { LetterVersion } from '../../../ports/dead-letters.ts'
 import { BrokerTables } from '../broker/broker-tables.ts'
 import { JournalTable } from '../journal/journal-table.ts'
 import { LedgerTable } from '../ledger/ledger-table.ts'
@@ -43,7 +43,7 @@ function createParts(db: Database, context: WriterContext) {
             broker.letterClosed(row[0], false)
           return answer
         },
-        delete(id: string, seen: LetterSeen | undefined): boolean {
+        delete(id: string, seen: LetterVersion | undefined): boolean {
           if (!letters.delete(id, seen)) return false
           broker.letterClosed(id, true)
           return true

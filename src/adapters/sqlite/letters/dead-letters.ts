@@ -1,12 +1,12 @@
 import {
-  placeOf,
+  letterCursor,
+  letterPosition,
   resolveLetterFilter,
   resolveLetterQuery,
-  writeCursor,
 } from '../../../adapter-kit/query/letter-query.ts'
 import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
 import {
   type DeadLetterStore,
@@ -16,8 +16,8 @@ import {
   type LetterFilter,
   type LetterPage,
   type LetterQuery,
-  type LetterSeen,
   type LetterStats,
+  type LetterVersion,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { type Connection, Session } from '../connection/connection.ts'
@@ -54,16 +54,16 @@ export class SqliteDeadLetters implements DeadLetterStore {
 
   async list(query?: LetterQuery): Promise<LetterPage> {
     const { connection } = this.#session
-    const { filter, limit, behind } = resolveLetterQuery(query)
-    const bodies = await connection.read('letters', 'list', searched(filter), limit, behind)
+    const { filter, limit, startAfter } = resolveLetterQuery(query)
+    const bodies = await connection.read('letters', 'list', searched(filter), limit, startAfter)
     const letters: DeadLetter[] = []
     for (const body of bodies.slice(0, limit)) {
-      if (letters.length % READ_PER_TURN === READ_PER_TURN - 1) await nextTurn()
+      if (letters.length % READ_PER_TURN === READ_PER_TURN - 1) await yieldToEventLoop()
       letters.push(this.#codec.decode(body))
     }
     const last = letters.at(-1)
     const hasMore = bodies.length > limit && last !== undefined
-    return { letters, cursor: hasMore ? writeCursor(placeOf(last), filter) : undefined }
+    return { letters, cursor: hasMore ? letterCursor(letterPosition(last), filter) : undefined }
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {
@@ -76,7 +76,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
     return this.#saver.change(id, change)
   }
 
-  async delete(id: string, seen?: LetterSeen): Promise<boolean> {
+  async delete(id: string, seen?: LetterVersion): Promise<boolean> {
     return this.#session.connection.write('letters', 'delete', id, seen)
   }
 

@@ -1,4 +1,4 @@
-import { comparePlaces, type LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters, type LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
 import { Heap } from '../../../core/heap.ts'
 import type { Database } from '../connection/database.ts'
 import type { CountedFacet, FoundRow, Span } from './letter-places.ts'
@@ -11,7 +11,7 @@ const ANY_ID = '\u{10ffff}'
 interface Run {
   readonly facet: number
   /** The first that was not taken yet; before the first read, the best it can be. */
-  next: LetterPlace
+  next: LetterPosition
   rows: readonly FoundRow[]
   taken: number
 }
@@ -26,7 +26,7 @@ export function* mergeFacets(
   span: Span,
   limit: number,
 ): Generator<FoundRow> {
-  const heap = new Heap<Run>((a, b) => comparePlaces(a.next, b.next) < 0)
+  const heap = new Heap<Run>((a, b) => compareLetters(a.next, b.next) < 0)
   for (const { id: facet, last_at: lastFailedAt } of facets)
     heap.push({ facet, next: { lastFailedAt, id: ANY_ID }, rows: [], taken: 0 })
   let left = limit
@@ -53,7 +53,7 @@ export function* mergeFacets(
 }
 
 /** Everything that may be shown comes behind this. */
-function startOf({ behind, before }: Span): LetterPlace {
+function startOf({ behind, before }: Span): LetterPosition {
   const end = { lastFailedAt: before, id: '' }
-  return behind === undefined || comparePlaces(behind, end) < 0 ? end : behind
+  return behind === undefined || compareLetters(behind, end) < 0 ? end : behind
 }

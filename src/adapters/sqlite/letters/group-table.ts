@@ -1,4 +1,4 @@
-import { applyTriageChange, type GroupPlace, NO_TRIAGE } from '../../../adapter-kit/query/group-query.ts'
+import { applyTriageChange, type GroupPosition, NO_TRIAGE } from '../../../adapter-kit/query/group-query.ts'
 import { currentTriage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { GroupTally } from '../../../core/dead-letter/group-tally.ts'
 import type { GroupQuery, TriageChange } from '../../../ports/groups.ts'
@@ -126,7 +126,7 @@ export function groupReader(db: Database, context: { readonly now: number }) {
      */
     list(
       { state, channel, search, limit }: GroupQuery & { readonly limit: number },
-      behind: GroupPlace | undefined,
+      behind: GroupPosition | undefined,
     ): readonly GroupRow[] {
       const at = behind?.lastSeenAt ?? Number.POSITIVE_INFINITY
       const text = search?.toLowerCase() ?? null

@@ -17,8 +17,8 @@ export class SqliteGroups implements Groups {
 
   async list(query?: GroupQuery): Promise<GroupPage> {
     const { connection } = this.#session
-    const { behind, ...wanted } = resolveGroupQuery(query)
-    const rows = await connection.read('groups', 'list', wanted, behind)
+    const { startAfter, ...wanted } = resolveGroupQuery(query)
+    const rows = await connection.read('groups', 'list', wanted, startAfter)
     const { shown, cursor } = pageOf(rows, wanted.limit, last => groupCursor(last, query ?? {}))
     return { groups: shown.map(row => this.#group(row)), cursor }
   }

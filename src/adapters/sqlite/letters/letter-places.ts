@@ -1,10 +1,10 @@
-import { comparePlaces, type LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters, type LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
 import type { FacetRow } from './facets.ts'
 
 /** A letter's place in the list, and where it lies. */
-export interface FoundRow extends LetterPlace {
+export interface FoundRow extends LetterPosition {
   readonly seq: number
   readonly facet: number
 }
@@ -16,7 +16,7 @@ export type CountedFacet = Pick<
 
 /** Which times a page may show: those behind the page before, and those that the filter allows. */
 export interface Span {
-  readonly behind: LetterPlace | undefined
+  readonly behind: LetterPosition | undefined
   readonly after: number
   readonly before: number
 }
@@ -37,11 +37,11 @@ export function facetsOf(db: Database, filter: LetterFilter): CountedFacet[] {
   return [...facets]
 }
 
-export function isWithin(found: LetterPlace, { behind, after, before }: Span): boolean {
+export function isWithin(found: LetterPosition, { behind, after, before }: Span): boolean {
   const { lastFailedAt } = found
   return (
     lastFailedAt >= after &&
     lastFailedAt < before &&
-    (behind === undefined || comparePlaces(found, behind) > 0)
+    (behind === undefined || compareLetters(found, behind) > 0)
   )
 }

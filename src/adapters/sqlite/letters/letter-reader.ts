@@ -1,5 +1,5 @@
-import type { LetterPlace } from '../../../adapter-kit/query/letter-query.ts'
-import { LetterFigures } from '../../../adapter-kit/query/letter-stats.ts'
+import type { LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
+import { LetterStatsCounter } from '../../../adapter-kit/query/letter-stats.ts'
 import { Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
@@ -30,7 +30,7 @@ export class LetterReader {
   }
 
   /** One more than the limit when there is a next page. */
-  list(filter: LetterFilter, limit: number, behind: LetterPlace | undefined): readonly string[] {
+  list(filter: LetterFilter, limit: number, behind: LetterPosition | undefined): readonly string[] {
     const found = this.#find(facetsOf(this.#db, filter), spanOf(filter, behind), filter.search, limit + 1)
     return found.map(
       ({ seq }) => this.#db.get<{ body: string }>`select body from letters where seq = ${seq}`!.body,
@@ -40,7 +40,7 @@ export class LetterReader {
   stats(filter: LetterFilter): LetterStats {
     const facets = facetsOf(this.#db, filter)
     const span = spanOf(filter)
-    const figures = new LetterFigures()
+    const figures = new LetterStatsCounter()
     if (filter.search === undefined) {
       for (const facet of facets) this.#addFacet(figures, facet, span)
     } else {
@@ -80,7 +80,7 @@ export class LetterReader {
   }
 
   /** Mostly all of its letters are of the times asked for, and then everything about it is known. */
-  #addFacet(figures: LetterFigures, facet: CountedFacet, { after, before }: Span): void {
+  #addFacet(figures: LetterStatsCounter, facet: CountedFacet, { after, before }: Span): void {
     const { id, count, oldest_at: oldestAt, last_at: lastAt } = facet
     if (oldestAt >= after && lastAt < before) {
       figures.add(facet, count, oldestAt, lastAt)
@@ -144,6 +144,6 @@ function searchOf(facets: readonly CountedFacet[], span: Span, text: string | un
   return { text, facets: new Set(facets.map(({ id }) => id)), span }
 }
 
-function spanOf({ after, before }: LetterFilter, behind?: LetterPlace): Span {
+function spanOf({ after, before }: LetterFilter, behind?: LetterPosition): Span {
   return { behind, after: after ?? Number.NEGATIVE_INFINITY, before: before ?? Number.POSITIVE_INFINITY }
 }

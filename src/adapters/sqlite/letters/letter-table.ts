@@ -1,4 +1,4 @@
-import type { LetterSeen } from '../../../ports/dead-letters.ts'
+import type { LetterVersion } from '../../../ports/dead-letters.ts'
 import type { Counters } from '../connection/counters.ts'
 import type { Database } from '../connection/database.ts'
 import type { Facet, Facets } from './facets.ts'
@@ -72,7 +72,7 @@ export class LetterTable {
     return this.#add(row, facet, 0) ? undefined : this.#find(id)
   }
 
-  delete(id: string, seen: LetterSeen | undefined): boolean {
+  delete(id: string, seen: LetterVersion | undefined): boolean {
     const stored = this.#find(id)
     if (stored === undefined || (seen !== undefined && !this.#isAsSeen(stored, seen))) return false
     this.#remove(stored)
@@ -88,7 +88,7 @@ export class LetterTable {
     return this.#db.get`select * from letters where id = ${id}`
   }
 
-  #isAsSeen({ at, facet }: StoredLetter, seen: LetterSeen): boolean {
+  #isAsSeen({ at, facet }: StoredLetter, seen: LetterVersion): boolean {
     return at === seen.lastFailedAt && this.#facets.byId(facet).state === seen.state
   }
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { KeptSqliteFile } from '../../../../test/support/sqlite-file.ts'
-import { comparePlaces, matchesFilter, placeOf } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters, letterPosition, matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
 import { tallyGroups } from '../../../core/dead-letter/group-tally.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
@@ -57,7 +57,7 @@ async function expectToFind(filter: LetterFilter, among: readonly DeadLetter[]):
 }
 
 function inOrder(a: DeadLetter, b: DeadLetter): number {
-  return comparePlaces(placeOf(a), placeOf(b))
+  return compareLetters(letterPosition(a), letterPosition(b))
 }
 
 describe('sqlite dead letters', () => {

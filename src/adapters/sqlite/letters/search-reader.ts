@@ -1,4 +1,4 @@
-import { comparePlaces } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters } from '../../../adapter-kit/query/letter-query.ts'
 import type { Database } from '../connection/database.ts'
 import { type FoundRow, isWithin, type Span } from './letter-places.ts'
 import {
@@ -56,7 +56,7 @@ export class SearchReader {
    * whose latest letter could still be among them.
    */
   first(query: SearchQuery, limit: number): readonly FoundRow[] {
-    let found = this.#read(this.#tail, query).sort(comparePlaces).slice(0, limit)
+    let found = this.#read(this.#tail, query).sort(compareLetters).slice(0, limit)
     const cannotHelp = ({ latest }: Run) => {
       const last = found[limit - 1]
       return last !== undefined && latest < last.lastFailedAt
@@ -67,7 +67,7 @@ export class SearchReader {
       for (const block of this.#blocks(segment, query.span, hashes)) {
         if (cannotHelp(block)) break
         const here = this.#read(block, query)
-        if (here.length > 0) found = found.concat(here).sort(comparePlaces).slice(0, limit)
+        if (here.length > 0) found = found.concat(here).sort(compareLetters).slice(0, limit)
       }
     }
     return found

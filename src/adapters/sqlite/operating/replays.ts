@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import {
   type ItemQuery,
   NO_COUNTS,
@@ -27,7 +27,7 @@ export class SqliteReplays implements Replays {
   async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
     const { id, state, createdAt, revision } = replay
     for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
-      if (at > 0) await nextTurn()
+      if (at > 0) await yieldToEventLoop()
       const rows = itemRows(items.slice(at, at + WRITTEN_AT_ONCE))
       if (!(await this.#session.connection.write('replays', 'addItems', id, rows)))
         throw new ReplayExistsError(id)

@@ -24,7 +24,7 @@ const EXHAUSTED = 'ENOSPC EDQUOT EMFILE ENFILE ENOMEM ENOBUFS EAGAIN EBUSY'
  * The dependency answers, but not with the agreed protocol. It does so for every event, so a retry is allowed and the
  * breaker opens.
  */
-const BROKEN_SPEECH =
+const PROTOCOL_ERRORS =
   'EPROTO CERT_HAS_EXPIRED CERT_NOT_YET_VALID DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN ' +
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY ERR_TLS_CERT_ALTNAME_INVALID ' +
   'UND_ERR_HTTP_PARSER UND_ERR_RES_CONTENT_LENGTH_MISMATCH UND_ERR_HEADERS_OVERFLOW'
@@ -36,7 +36,7 @@ const BAD_REQUEST =
 
 const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
   ...entries([NETWORK, NAME_LOOKUP, UNDICI, ABORTED, EXHAUSTED], again('system-code', 'transient')),
-  ...entries([BROKEN_SPEECH], again('system-code', 'integration')),
+  ...entries([PROTOCOL_ERRORS], again('system-code', 'integration')),
   ...entries([BAD_REQUEST], giveUp('system-code', 'integration')),
 ])
 

@@ -18,7 +18,7 @@ export interface FleetBucket {
 }
 
 /** One who asks for turns. */
-export interface TurnsAsked {
+export interface TurnRequest {
   readonly perSecond: number
   readonly burst: number
   /** How many could be used; 0 only says that the member is there. */
@@ -37,7 +37,7 @@ export interface TurnsAsked {
 }
 
 /** The turns that were given out: the k-th, from 0 on, comes up in `firstInMs` + k / perSecond. */
-export interface TurnsGranted {
+export interface TurnGrant {
   readonly granted: number
   /** Below 0 for what a quiet time has saved up: it comes up at once. */
   readonly firstInMs: number
@@ -69,9 +69,9 @@ const ROUNDING_SLOTS = 1e-6
 
 export function grantTurns(
   bucket: FleetBucket,
-  asked: TurnsAsked,
+  asked: TurnRequest,
   now: number,
-): { readonly bucket: FleetBucket; readonly answer: TurnsGranted } {
+): { readonly bucket: FleetBucket; readonly answer: TurnGrant } {
   const { perSecond, burst, want, longestWaitMs, knownAheadMs } = asked
   const slots = (ms: number) => (ms * perSecond) / 1_000
   // A clock that was set back has passed no time; what was given out stays as far ahead as it was.

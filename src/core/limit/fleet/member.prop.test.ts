@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnsAsked } from './bucket.ts'
+import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnRequest } from './bucket.ts'
 import { FleetMember } from './member.ts'
 import { type FleetPolicy, PATIENCE_MS, PROBE_EVERY_MS, SLICE_MS } from './policy.ts'
 
@@ -53,7 +53,7 @@ class Simulated {
     if (asked !== undefined) this.#send(asked, weather, now)
   }
 
-  #send(asked: TurnsAsked, { link, latencyMs }: Weather, now: number): void {
+  #send(asked: TurnRequest, { link, latencyMs }: Weather, now: number): void {
     const { latencyMs: half } = { latencyMs: latencyMs / 2 }
     const fail = { at: now + 1_000, run: (now: number) => this.#member.unanswered(asked, now) }
     if (link === 'lost') {

@@ -1,4 +1,4 @@
-import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnsAsked, type TurnsGranted } from './bucket.ts'
+import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnGrant, type TurnRequest } from './bucket.ts'
 import { Demand } from './demand.ts'
 import {
   type FleetPolicy,
@@ -19,8 +19,8 @@ import { TurnStock } from './stock.ts'
 type Mode = { readonly kind: 'together' } | { readonly kind: 'alone'; bucket: FleetBucket }
 
 /** An ask on its way. */
-interface Flight {
-  readonly asked: TurnsAsked
+interface PendingRequest {
+  readonly asked: TurnRequest
   readonly sentAt: number
   /** How many turns the member has given itself since. The answer, when it comes, has them in it. */
   meanwhile: number
@@ -44,7 +44,7 @@ export class FleetMember {
   readonly #stock: TurnStock
   readonly #demand: Demand
   #mode: Mode = { kind: 'together' }
-  #flight: Flight | undefined
+  #flight: PendingRequest | undefined
   #members: { count: number; heardAt: number }
   #seenAt = NEVER
   #waitingSince: number | undefined
@@ -120,7 +120,7 @@ export class FleetMember {
   }
 
   /** What the fleet is to be asked now. */
-  toAsk(now: number, waiting: number): TurnsAsked | undefined {
+  toAsk(now: number, waiting: number): TurnRequest | undefined {
     if (this.isAlone) return now >= this.#probeAt ? this.#ask(now, 0) : undefined
     if (this.#flight !== undefined) return undefined
     const want =
@@ -145,7 +145,7 @@ export class FleetMember {
     return Math.min(...times)
   }
 
-  answered(asked: TurnsAsked, answer: TurnsGranted & { readonly members: number }, now: number): void {
+  answered(asked: TurnRequest, answer: TurnGrant & { readonly members: number }, now: number): void {
     this.#notice(now)
     const flight = this.#flight?.asked === asked ? this.#flight : undefined
     const mustSettle = this.isAlone && answer.settlesInMs > 0
@@ -165,7 +165,7 @@ export class FleetMember {
   }
 
   /** The ask ended in an error. */
-  unanswered(asked: TurnsAsked, now: number): void {
+  unanswered(asked: TurnRequest, now: number): void {
     this.#notice(now)
     if (this.#flight?.asked !== asked) return
     this.#flight = undefined
@@ -173,7 +173,7 @@ export class FleetMember {
     if (!this.isAlone) this.#goAlone(now)
   }
 
-  #receive({ asked, meanwhile }: Flight, { granted, firstInMs }: TurnsGranted, now: number): void {
+  #receive({ asked, meanwhile }: PendingRequest, { granted, firstInMs }: TurnGrant, now: number): void {
     this.#flight = undefined
     this.#isFull = granted === 0 && asked.want > 0
     const duplicate = Math.min(granted, meanwhile)
@@ -183,7 +183,7 @@ export class FleetMember {
       this.#closedUntil = now + firstInMs + granted * this.#intervalMs - longestWaitMs(this.#policy)
   }
 
-  #ask(now: number, want: number): TurnsAsked {
+  #ask(now: number, want: number): TurnRequest {
     const { perSecond, burst } = this.#policy
     this.#askedAt = now
     this.#isFull = false
@@ -268,7 +268,7 @@ export class FleetMember {
       this.#members = { count: Math.max(1, count), heardAt: now }
   }
 
-  #patientUntil({ sentAt }: Flight): number {
+  #patientUntil({ sentAt }: PendingRequest): number {
     return Math.max(sentAt, this.#waitingSince ?? sentAt) + PATIENCE_MS
   }
 

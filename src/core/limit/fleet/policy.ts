@@ -31,8 +31,8 @@ export function keepMs({ kind }: FleetPolicy): number {
   return kind === 'door' ? 1_000 : SLICE_MS
 }
 
-const LONGEST_QUEUE_MS = 86_400_000
+const MAX_QUEUE_MS = 86_400_000
 
-export function longestWaitMs({ kind, maxWaitMs = LONGEST_QUEUE_MS }: FleetPolicy): number {
-  return kind === 'door' ? SLICE_MS : Math.min(maxWaitMs, LONGEST_QUEUE_MS)
+export function longestWaitMs({ kind, maxWaitMs = MAX_QUEUE_MS }: FleetPolicy): number {
+  return kind === 'door' ? SLICE_MS : Math.min(maxWaitMs, MAX_QUEUE_MS)
 }

@@ -1,5 +1,5 @@
 /** Turns of one grant that are not used yet. */
-interface Lot {
+interface TurnBlock {
   nextAt: number
   left: number
   readonly intervalMs: number
@@ -11,7 +11,7 @@ interface Lot {
  */
 export class TurnStock {
   readonly #keepMs: number
-  #lots: Lot[] = []
+  #lots: TurnBlock[] = []
 
   constructor(keepMs: number) {
     this.#keepMs = keepMs

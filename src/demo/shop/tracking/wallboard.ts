@@ -4,7 +4,7 @@ import { HttpError } from '../services/http-error.ts'
 import { RemoteService } from '../services/latency.ts'
 
 /** The screen closes the connection on larger batches. */
-const MOST_AT_ONCE = 25
+const MAX_AT_ONCE = 25
 
 /** The event types that the screen can show. */
 const SHOWN: ReadonlySet<string> = new Set(['order.placed', 'payment.taken', 'page.viewed', 'cart.filled'])
@@ -16,7 +16,7 @@ export class Wallboard extends RemoteService implements Sink {
     { signal }: { readonly signal: AbortSignal },
   ): Promise<WriteResult> {
     await this.latency(`wallboard ${batch[0]?.id}`, signal)
-    if (batch.length > MOST_AT_ONCE) throw hungUp()
+    if (batch.length > MAX_AT_ONCE) throw hungUp()
     return { rejected: batch.flatMap(({ type }, index) => (SHOWN.has(type) ? [] : [refused(type, index)])) }
   }
 }

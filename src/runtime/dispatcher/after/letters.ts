@@ -4,8 +4,8 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Reason } from '../../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
-import { quietly } from '../../../ports/tracing.ts'
-import { isKept, type LetterBox } from '../../letters.ts'
+import { ignoreErrors } from '../../../ports/tracing.ts'
+import { isKept, type LetterSaver } from '../../letters.ts'
 import type { UserFaults } from '../../user-functions/user-faults.ts'
 import { Fifo } from '../buffer/fifo.ts'
 import type { DispatcherPolicy } from '../dispatcher-options.ts'
@@ -18,9 +18,9 @@ import type { TrackingScope } from '../track/tracking-mode.ts'
 /** A sink that goes down can turn a whole buffer into letters in one moment; its store is not to go down with it. */
 const SAVES_AT_ONCE = 100
 /** Letters that no store took, kept in memory for another try. */
-const MOST_HELD = 10_000
+const MAX_HELD = 10_000
 /** Letters of events that are in no buffer, on their way to the store: callers that do not wait could bring any number. */
-const MOST_UNBUFFERED = 10_000
+const MAX_UNBUFFERED = 10_000
 const RETRY_MS = 500
 const RETRY_MAX_MS = 30_000
 
@@ -53,7 +53,7 @@ interface Save {
  */
 export class DispatcherLetters {
   readonly #policy: DispatcherPolicy
-  readonly #box: LetterBox
+  readonly #saver: LetterSaver
   readonly #filter: SaveFilter
   readonly #journal: TrackJournal | undefined
   readonly #rescues = new Set<Promise<void>>()
@@ -69,12 +69,12 @@ export class DispatcherLetters {
 
   constructor(
     policy: DispatcherPolicy,
-    box: LetterBox,
+    saver: LetterSaver,
     journal: TrackJournal | undefined,
     faults: UserFaults,
   ) {
     this.#policy = policy
-    this.#box = box
+    this.#saver = saver
     this.#filter = createSaveFilter(policy.filter, (_rule, error) => faults.report('filter', error))
     this.#journal = journal
   }
@@ -172,7 +172,7 @@ export class DispatcherLetters {
    */
   async #send(letter: DeadLetter, { reason }: GiveUp, again = false): Promise<Kept> {
     if (letter.handler !== EVERY_SINK && reason !== 'buffer_full') return this.#enqueue(letter, again)
-    if (this.#unbuffered.size >= MOST_UNBUFFERED) {
+    if (this.#unbuffered.size >= MAX_UNBUFFERED) {
       this.#lose({ letter, again })
       return 'unsaved'
     }
@@ -196,7 +196,7 @@ export class DispatcherLetters {
     const { event, channel, handler } = letter
     const kept = await saving
     if (kept === 'dead_lettered')
-      quietly(() =>
+      ignoreErrors(() =>
         tracing?.follow(event, { system: OWN_SYSTEM, channel, handler })?.dead(letter, clock.now()),
       )
     return kept
@@ -219,10 +219,10 @@ export class DispatcherLetters {
 
   async #save(save: Save): Promise<Kept> {
     try {
-      await this.#box.save(save.letter, save.again)
+      await this.#saver.save(save.letter, save.again)
       return 'dead_lettered'
     } catch {
-      // The letter box has told its observer why.
+      // The letter saver has told its observer why.
       this.#hold(save)
       return 'unsaved'
     }
@@ -232,7 +232,7 @@ export class DispatcherLetters {
     // The journal has it.
     if (!this.#underWay.has(save)) return
     const { id } = save.letter
-    if (this.#isClosed || (this.#held.size >= MOST_HELD && !this.#held.has(id))) this.#lose(save)
+    if (this.#isClosed || (this.#held.size >= MAX_HELD && !this.#held.has(id))) this.#lose(save)
     else this.#held.set(id, save)
     this.#scheduleRetry()
   }
@@ -259,7 +259,7 @@ export class DispatcherLetters {
   async #retry(save: Save): Promise<boolean> {
     const { letter, again } = save
     try {
-      await this.#box.save(letter, again)
+      await this.#saver.save(letter, again)
     } catch {
       return false
     }

@@ -31,14 +31,14 @@ export class StartWindow {
   readonly #past = new Fifo<Starts>()
   #count = 0
 
-  constructor({ pace }: RetryLimitPolicy) {
-    if (pace.kind === 'batch') {
-      this.most = pace.batch.size
-      this.#windowMs = pace.batch.everyMs
+  constructor({ pacing }: RetryLimitPolicy) {
+    if (pacing.kind === 'batch') {
+      this.most = pacing.batch.size
+      this.#windowMs = pacing.batch.everyMs
     } else {
       // As many whole retries as fit into a second, or the time that one takes.
-      this.most = Math.max(1, Math.floor(pace.rate.perSecond))
-      this.#windowMs = this.most * pace.rate.intervalMs
+      this.most = Math.max(1, Math.floor(pacing.rate.perSecond))
+      this.#windowMs = this.most * pacing.rate.intervalMs
     }
   }
 

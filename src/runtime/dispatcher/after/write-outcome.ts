@@ -1,6 +1,6 @@
 import { summariseFailure } from '../../../core/dead-letter/create.ts'
 import type { AttemptFailure } from '../../../core/dead-letter/letter.ts'
-import { type Failure, saysDependencyIsSick } from '../../../core/failure/failure.ts'
+import { type Failure, isDependencyFailure } from '../../../core/failure/failure.ts'
 import {
   classifyThrown,
   decideNext,
@@ -47,7 +47,7 @@ export function settleWrite(policy: LanePolicy, write: Write, end: WriteEnd, now
   } else {
     const all = Array.from(failures?.values() ?? [], ({ failure }) => failure)
     write.ended(all[0])
-    breaker?.settle(epoch, all.some(saysDependencyIsSick) ? 'failure' : 'ignored', now)
+    breaker?.settle(epoch, all.some(isDependencyFailure) ? 'failure' : 'ignored', now)
   }
   return failures === undefined ? NONE_FAILED : item => failures.get(item)
 }

@@ -18,7 +18,7 @@ import { giveUpOn, Item } from './item.ts'
 import type { LanePolicy } from './lane-options.ts'
 
 /** Timers cannot be set much longer than this; there is a look in between. */
-const LONGEST_SLEEP_MS = 3_600_000
+const MAX_SLEEP_MS = 3_600_000
 
 /** A retry that waits for the end of a write that timed out and runs on. */
 interface HeldRetry {
@@ -271,7 +271,7 @@ export class Lane {
     this.#wakeAt = at
     this.#cancelWake = undefined
     if (at === undefined) return
-    const delayMs = Math.min(LONGEST_SLEEP_MS, Math.max(0, at - now))
+    const delayMs = Math.min(MAX_SLEEP_MS, Math.max(0, at - now))
     this.#cancelWake = this.policy.clock.schedule(delayMs, () => {
       this.#wakeAt = undefined
       this.#lookSoon()

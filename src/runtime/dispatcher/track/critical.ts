@@ -31,19 +31,19 @@ type CriticalTest = (event: LazaretEvent, report: (error: unknown) => void) => b
 
 export const criticalRule: Rule<CriticalTest> = {
   read(value, path, faults) {
-    if (typeof value === 'function') return (event, report) => saysYes(value as Ask, event, report)
+    if (typeof value === 'function') return (event, report) => evaluate(value as Ask, event, report)
     const { severities, types, when } = named.read(value, path, faults)
     return (event, report) => {
       const severity = event.headers[SEVERITY_HEADER]
       if (severity !== undefined && severities.includes(severity)) return true
       if (types.some(pattern => matchesPattern(pattern, event.type))) return true
-      return when !== undefined && saysYes(when, event, report)
+      return when !== undefined && evaluate(when, event, report)
     }
   },
 }
 
 /** A mistake in the function must not make an event uncritical: only `false` does. */
-function saysYes(ask: Ask, event: LazaretEvent, report: (error: unknown) => void): boolean {
+function evaluate(ask: Ask, event: LazaretEvent, report: (error: unknown) => void): boolean {
   try {
     const answer: unknown = ask(event)
     if (typeof answer === 'object' && answer !== null)

@@ -2,7 +2,7 @@ import { createEvent, type EventInput, type LazaretEvent } from '../../../core/e
 import type { EventLimits } from '../../../core/event/limits.ts'
 import { SEVERITY_HEADER } from '../../../core/event/severity.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
-import { quietly, type Tracing, withTrace } from '../../../ports/tracing.ts'
+import { ignoreErrors, type Tracing, withTrace } from '../../../ports/tracing.ts'
 import type { OnTrackingFailure } from './tracking-mode.ts'
 
 /** The event that `track()` sends. */
@@ -33,7 +33,7 @@ export interface EventDefaults {
 /** Throws an EventError when the input is not a valid event. */
 export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
   const { newId, limits, channel, source, tracing } = defaults
-  const headers = tracing && quietly(() => tracing.context())
+  const headers = tracing && ignoreErrors(() => tracing.context())
   const whole = withHeaders(input, headers) as EventInput
   return createEvent(whole, { now, newId, limits, channel, source, headers })
 }

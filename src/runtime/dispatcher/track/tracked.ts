@@ -41,7 +41,7 @@ export function tellSwallowed(
   observeAsOwn(observer, 'trackingFailureSwallowed', { job, errorName, reason })
 }
 
-type Tell = (result: TrackResult | Promise<never>) => void
+type ReportResult = (result: TrackResult | Promise<never>) => void
 
 /**
  * One tracked event, on its way through all its lanes at once. Each lane answers (it took the event, or refused it for
@@ -74,8 +74,8 @@ export class Tracked {
   /** The copies whose letters do not yet say that every sink failed. */
   private giveUps: Map<string, GiveUp> | undefined = undefined
   private thrown: unknown = undefined
-  private tellAccepted: Tell | undefined = undefined
-  private tellOutcome: Tell | undefined = undefined
+  private tellAccepted: ReportResult | undefined = undefined
+  private tellOutcome: ReportResult | undefined = undefined
   private isFinished = false
 
   constructor(

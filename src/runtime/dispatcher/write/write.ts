@@ -1,6 +1,6 @@
 import type { Failure } from '../../../core/failure/failure.ts'
 import type { RejectedItem } from '../../../ports/sink.ts'
-import { endStep, quietly, runIn, type Step } from '../../../ports/tracing.ts'
+import { endSpan, ignoreErrors, runInSpan, type TraceSpan } from '../../../ports/tracing.ts'
 import { Attempt, AttemptContext } from '../../attempt/attempt.ts'
 import type { Starts } from '../after/retry-window.ts'
 import type { Item } from '../lane/item.ts'
@@ -23,7 +23,7 @@ export class Write {
   readonly #attempt: Attempt
   readonly #policy: LanePolicy
   #closing: AbortController | undefined
-  #step: Step | undefined
+  #step: TraceSpan | undefined
   #answer: unknown
 
   constructor(
@@ -45,12 +45,12 @@ export class Write {
   async run(): Promise<WriteEnd> {
     const { sink, tracing, name } = this.#policy
     const events = this.items.map(item => item.tracked.event)
-    this.#step = tracing && quietly(() => tracing.write(events, name))
+    this.#step = tracing && ignoreErrors(() => tracing.write(events, name))
     const step = this.#step
     const end = await this.#attempt.run(async context => {
       this.#answer = await (step === undefined
         ? sink.write(events, context)
-        : runIn(step, () => sink.write(events, context)))
+        : runInSpan(step, () => sink.write(events, context)))
     }, this.startedAt)
     return end.ok ? this.#answered() : end
   }
@@ -78,12 +78,12 @@ export class Write {
 
   /** Ends its step of the trace, once its end is classified. */
   ended(failure?: Failure): void {
-    if (this.#step !== undefined) endStep(this.#step, failure)
+    if (this.#step !== undefined) endSpan(this.#step, failure)
   }
 
   abort(reason: unknown): void {
     const step = this.#step
-    if (step !== undefined) quietly(() => step.takenBack())
+    if (step !== undefined) ignoreErrors(() => step.discard())
     this.#attempt.abort(reason)
     this.#closing?.abort()
   }

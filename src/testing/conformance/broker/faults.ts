@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import type { Delivery, Settlement, Subscription, SubscriptionNews } from '../../../ports/broker.ts'
+import type { Delivery, Settlement, Subscription, SubscriptionStatus } from '../../../ports/broker.ts'
 import { type BrokerConformance, type BrokerFault, inWorld } from './suite.ts'
 import { type BrokerWorld, idOf } from './world.ts'
 
@@ -149,7 +149,7 @@ class Flow {
     return { outcome: 'done' }
   }
 
-  #hear(news: SubscriptionNews): void {
+  #hear(news: SubscriptionStatus): void {
     if (news.state === 'recovered') this.stalled.delete(news.place)
     else {
       this.stalled.set(news.place, news.error)

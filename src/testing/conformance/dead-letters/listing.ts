@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { comparePlaces, matchesFilter, placeOf } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters, letterPosition, matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import { seededRandom } from '../../seeded-random.ts'
@@ -56,7 +56,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     const shown = pages.flat().map(letter => letter.id)
     assert.equal(new Set(shown).size, shown.length, 'none is shown twice')
     const missed = letters.filter(({ id }) => !deleted.has(id) && !shown.includes(id))
-    assert.deepEqual(missed.map(placeOf), [])
+    assert.deepEqual(missed.map(letterPosition), [])
   })
 
   it('E9: every filter selects what it says, alone and together with others', async world => {
@@ -156,7 +156,7 @@ function filtersFor(letters: readonly DeadLetter[]): LetterFilter[] {
 }
 
 function sorted(letters: readonly DeadLetter[]): DeadLetter[] {
-  return [...letters].sort((a, b) => comparePlaces(placeOf(a), placeOf(b)))
+  return [...letters].sort((a, b) => compareLetters(letterPosition(a), letterPosition(b)))
 }
 
 function idsInOrder(letters: readonly DeadLetter[]): string[] {

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../../../ports/clock.ts'
+import { yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { AmqpChannel, AmqpMessage } from '../../connection/amqp.ts'
 import type { PrefetchWindow } from './delivery-watch.ts'
 
@@ -37,7 +37,7 @@ export class Acks {
     this.#settled.push(message)
     if (this.#willFlush) return
     this.#willFlush = true
-    void nextTurn().then(() => this.flush())
+    void yieldToEventLoop().then(() => this.flush())
   }
 
   flush(): void {

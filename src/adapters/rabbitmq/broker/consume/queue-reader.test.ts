@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { expect, it } from 'vitest'
 import { StallReporter } from '../../../../adapter-kit/delivery/stalls.ts'
-import type { SubscriptionNews } from '../../../../ports/broker.ts'
-import { nextTurn } from '../../../../ports/clock.ts'
+import type { SubscriptionStatus } from '../../../../ports/broker.ts'
+import { yieldToEventLoop } from '../../../../ports/clock.ts'
 import { FakeClock } from '../../../../testing/fake-clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../../connection/amqp.ts'
 import { resolveRabbitmq } from '../../options.ts'
@@ -43,7 +43,7 @@ async function readerOn(prefetch: number) {
     },
   } as unknown as AmqpConnection
   const link = { server: 'amqp://test', get: async () => connection, onUp: () => () => {} }
-  const news: SubscriptionNews[] = []
+  const news: SubscriptionStatus[] = []
   const received: (readonly [ConsumerChannel, AmqpMessage])[] = []
   const lost: ConsumerChannel[] = []
   let restored = 0
@@ -152,7 +152,7 @@ it('B8: what flows has stopped when the server has heard so, and not before', as
   const answer = Promise.withResolvers<void>()
   channels[0]!.cancel = () => answer.promise
   const turning = reader.turn('none')
-  await nextTurn()
+  await yieldToEventLoop()
   expect(reader.isAsWanted).toBe(false)
   answer.resolve()
   await turning

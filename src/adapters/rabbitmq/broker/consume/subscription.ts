@@ -6,7 +6,7 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../../ports/broker.ts'
-import { nextTurn, settlesWithin } from '../../../../ports/clock.ts'
+import { settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import { TopologyError } from '../../errors.ts'
@@ -65,7 +65,7 @@ export class RabbitmqSubscription implements Subscription {
 
   /** The subscriber knows of its subscription in the next turn; a delivery before that could not be settled. */
   start(): void {
-    void nextTurn().then(() => {
+    void yieldToEventLoop().then(() => {
       if (this.#mode === 'starting') this.resume()
     })
   }

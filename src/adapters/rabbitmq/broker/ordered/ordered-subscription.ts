@@ -6,7 +6,7 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../../ports/broker.ts'
-import { type Cancel, monotonicNow, nextTurn, settlesWithin } from '../../../../ports/clock.ts'
+import { type Cancel, monotonicNow, settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import type { ConsumerChannel } from '../consume/consumer-channel.ts'
@@ -61,7 +61,7 @@ export class OrderedSubscription implements Subscription {
   /** The subscriber knows of its subscription in the next turn. */
   start(): void {
     this.#renewLater()
-    void nextTurn().then(() => this.resume())
+    void yieldToEventLoop().then(() => this.resume())
   }
 
   /** One that came back unsettled has its start written down first: it may take this process down as well. */

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { FakeRabbitmq } from '../../../../../test/support/fake-rabbitmq.ts'
 import { StallReporter } from '../../../../adapter-kit/delivery/stalls.ts'
-import type { Delivery, SubscriptionNews } from '../../../../ports/broker.ts'
+import type { Delivery, SubscriptionStatus } from '../../../../ports/broker.ts'
 import { FakeClock } from '../../../../testing/fake-clock.ts'
 import { resolveRabbitmq } from '../../options.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
@@ -16,7 +16,7 @@ const PREFETCH = 10
 async function subscribeOn(server: FakeRabbitmq, window = 100) {
   const clock = new FakeClock()
   const settings = resolveRabbitmq({ url: 'amqp://test', clock })
-  const news: SubscriptionNews[] = []
+  const news: SubscriptionStatus[] = []
   const stalls = new StallReporter(each => news.push(each))
   const delivered: Delivery[] = []
   let restored = 0

@@ -1,4 +1,4 @@
-import { readAttempts } from '../../../../adapter-kit/delivery/attempt-history.ts'
+import { decodeAttempts } from '../../../../adapter-kit/delivery/attempt-history.ts'
 import { type AttemptLog, EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import { keepFirstAndLatest } from '../../../../core/dead-letter/caps.ts'
 import type { AttemptRecord, Origin } from '../../../../core/dead-letter/letter.ts'
@@ -55,7 +55,7 @@ export function readLog(headers: AmqpHeaders): MessageLog {
   if (started === 0) return isSuspected ? SUSPECTED : EMPTY
   const ended = Math.min(started, countOf(carried.ended))
   const attempts = ended > 0 && Array.isArray(carried.history) ? carried.history.filter(isAttempt) : []
-  return { started, ended, history: readAttempts(attempts, undefined), isSuspected }
+  return { started, ended, history: decodeAttempts(attempts, undefined), isSuspected }
 }
 
 /** The message ran alone when the process died. The first time, what made it a suspect is put down to it as well. */

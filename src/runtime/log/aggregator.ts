@@ -12,17 +12,17 @@ export interface GatheredLine extends LogLine {
 /** By these it is told apart, so a log has a bounded number of them at a time. */
 type GatheredBy = Readonly<Record<string, string | undefined>>
 
-interface GatheringsSetup {
+interface LogAggregatorSetup {
   readonly logger: Logger
   readonly clock: Clock
   readonly repeatMs: number
   /** Of each kind of line, at a time; what is beyond that is gathered as OTHER. */
-  readonly maxGathered: number
+  readonly maxAggregated: number
 }
 
 const OTHER = '(other)'
 
-interface Gathering {
+interface RepeatedLine {
   readonly line: GatheredLine
   readonly by: GatheredBy
   total: number
@@ -36,21 +36,21 @@ interface Gathering {
  * Gathers what would be too many lines: the first is written at once, with `count: 1`; those that follow are counted and
  * written together at the end of each interval. So the counts of all lines add up to how often it happened.
  */
-export class Gatherings {
-  readonly #setup: GatheringsSetup
-  readonly #byKind = new Map<string, Map<string, Gathering>>()
+export class LogAggregator {
+  readonly #setup: LogAggregatorSetup
+  readonly #byKind = new Map<string, Map<string, RepeatedLine>>()
   /** The lines of an interval are nobody's request, so they are not written in the context of the first one's. */
   readonly #outside = AsyncLocalStorage.snapshot()
 
-  constructor(setup: GatheringsSetup) {
+  constructor(setup: LogAggregatorSetup) {
     this.#setup = setup
   }
 
   tell(line: GatheredLine, by: GatheredBy, latest: LogFields = {}): void {
-    const gathered = this.#byKind.get(line.what) ?? new Map<string, Gathering>()
+    const gathered = this.#byKind.get(line.what) ?? new Map<string, RepeatedLine>()
     this.#byKind.set(line.what, gathered)
     const own = gathered.get(keyOf(by))
-    const isFull = own === undefined && gathered.size >= this.#setup.maxGathered
+    const isFull = own === undefined && gathered.size >= this.#setup.maxAggregated
     const group = isFull ? asOther(by) : by
     const gathering = isFull ? gathered.get(keyOf(group)) : own
     const isOwn = isOwnContext()
@@ -62,7 +62,7 @@ export class Gatherings {
       return
     }
     writeLine(this.#setup.logger, line, { ...group, ...latest, count: 1 })
-    const first: Gathering = { line, by: group, total: 1, untold: 0, latest, isOwn, cancel: () => {} }
+    const first: RepeatedLine = { line, by: group, total: 1, untold: 0, latest, isOwn, cancel: () => {} }
     gathered.set(keyOf(group), first)
     this.#wait(gathered, first)
   }
@@ -77,7 +77,7 @@ export class Gatherings {
     }
   }
 
-  #wait(gathered: Map<string, Gathering>, gathering: Gathering): void {
+  #wait(gathered: Map<string, RepeatedLine>, gathering: RepeatedLine): void {
     const { clock, repeatMs } = this.#setup
     gathering.cancel = clock.schedule(repeatMs, () => {
       if (gathering.untold > 0) {
@@ -91,14 +91,14 @@ export class Gatherings {
     })
   }
 
-  #write(gathering: Gathering): void {
+  #write(gathering: RepeatedLine): void {
     const { line, by, latest, untold: count, total } = gathering
     gathering.untold = 0
     this.#writeApart(gathering, line, { ...by, ...latest, count, total })
   }
 
   /** What a dispatcher said of its own doings stays marked as that, or its line would be tracked as an event. */
-  #writeApart({ isOwn }: Gathering, line: LogLine, fields: LogFields): void {
+  #writeApart({ isOwn }: RepeatedLine, line: LogLine, fields: LogFields): void {
     const write = () => writeLine(this.#setup.logger, line, fields)
     this.#outside(isOwn ? () => inOwnContext(write) : write)
   }

@@ -6,7 +6,7 @@ const PAGE = 500
  * The outcomes of what was sent before a person took a replay up after a halt, whenever they came. They are told from
  * the items, so that a runner that dies takes no count with it, and nobody who gathers outcomes has to know of this.
  */
-export class Forgiven {
+export class OutcomesBeforeResume {
   readonly #replays: Replays
   #resumedAt: number | undefined
   #outcomes: { -readonly [O in keyof Outcomes]: number } = none()

@@ -24,7 +24,7 @@ interface AuditedOptions<T> {
  * Writes the entry, then makes the change. If the entry cannot be written, nothing is changed. If the change fails, an entry
  * `ACTION.failed` says why; so it does when the change answers undefined, which means that there was nothing to change.
  */
-export async function audited<T>(
+export async function withAudit<T>(
   audit: Pick<AuditLog, 'append'>,
   entry: AuditEntry,
   change: () => Promise<T>,

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { rememberingRecent } from './recent.ts'
+import { memoizeRecent } from './memoize-recent.ts'
 
 it('B4: remembered results equal the computed ones, in any order of calls', () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.string({ maxLength: 3 }), fc.nat({ max: 3 }))), asked => {
       const work = (text: string, rest: number) => `${rest}: ${text}`
-      const remembering = rememberingRecent(work, (one, other) => one === other)
+      const remembering = memoizeRecent(work, (one, other) => one === other)
       for (const [text, rest] of asked) expect(remembering(text, rest)).toBe(work(text, rest))
     }),
   )
@@ -14,7 +14,7 @@ it('B4: remembered results equal the computed ones, in any order of calls', () =
 
 it('B4: the same is worked out once, and nothing large is kept', () => {
   let times = 0
-  const remembering = rememberingRecent<undefined, number>(
+  const remembering = memoizeRecent<undefined, number>(
     () => ++times,
     () => true,
   )

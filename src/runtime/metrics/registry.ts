@@ -11,7 +11,7 @@ import {
 import type { GaugeReading } from '../../ports/metrics.ts'
 
 /** Where counters and histograms stand. */
-export class Book {
+export class MetricRegistry {
   readonly #bound: SeriesBound
   readonly #counters = new Map<CounterName, Series<NumberCell>>()
   readonly #histograms = new Map<HistogramName, Series<HistogramCell>>()

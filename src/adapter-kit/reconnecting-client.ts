@@ -1,7 +1,7 @@
 import type { Random } from '../core/random.ts'
 import { type Cancel, type Clock, equalJitter } from '../ports/clock.ts'
 
-interface ReconnectingOptions<C> {
+interface ReconnectingClientOptions<C> {
   /** Supplies the time and the timers. */
   readonly clock: Clock
   /** Supplies random numbers from 0 up to 1, for the jitter of the waits. */
@@ -18,7 +18,7 @@ interface ReconnectingOptions<C> {
   /** Closes a connection at once. It was dropped, or it came too late. */
   discard(connection: C): void
   /** Whether a failure will not go away by trying again, such as a wrong password on the first try. */
-  isHopeless(error: Error, wasUp: boolean): boolean
+  isPermanent(error: Error, wasUp: boolean): boolean
   /** Receives each new connection before anyone else gets it [none]. */
   readonly onUp?: ((connection: C) => void) | undefined
   /** Receives the error of each lost connection [none]. */
@@ -46,14 +46,14 @@ interface Waiter<C> {
  * A connection that is opened when it is first needed, and opened again with backoff and jitter whenever it is lost. Each
  * connection is a new object: whatever belonged to the old one, such as a channel, is gone with it.
  */
-export class Reconnecting<C> {
-  readonly #options: ReconnectingOptions<C>
+export class ReconnectingClient<C> {
+  readonly #options: ReconnectingClientOptions<C>
   readonly #waiters = new Set<Waiter<C>>()
   #state: State<C> = { is: 'idle' }
   #problem: Error = new Error('no connection yet')
   #wasUp = false
 
-  constructor(options: ReconnectingOptions<C>) {
+  constructor(options: ReconnectingClientOptions<C>) {
     this.#options = options
   }
 
@@ -143,7 +143,7 @@ export class Reconnecting<C> {
 
   #failed(error: Error, tries: number): void {
     this.#problem = error
-    const isHopeless = this.#options.isHopeless(error, this.#wasUp)
+    const isHopeless = this.#options.isPermanent(error, this.#wasUp)
     if (isHopeless) this.#state = { is: 'idle' }
     else this.#wait(tries + 1)
     this.#tell(undefined, ({ isHasty }) => isHasty || isHopeless)

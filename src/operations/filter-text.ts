@@ -2,7 +2,7 @@ import { MASK } from '../core/dead-letter/mask-text.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 
 /** For the audit and for questions: `channel orders, state dead`, or `all letters`. */
-export function filterInWords(filter: LetterFilter): string {
+export function describeFilter(filter: LetterFilter): string {
   const words = Object.entries(filter).map(([name, value]) =>
     typeof value === 'number' ? `${name} ${new Date(value).toISOString()}` : `${name} ${value}`,
   )
@@ -21,13 +21,13 @@ export function auditedFilter(filter: LetterFilter): {
   readonly detail?: { readonly search: string }
 } {
   const { search, ...rest } = filter
-  if (search === undefined) return { target: filterInWords(rest) }
-  const words = Object.keys(rest).length === 0 ? [] : [filterInWords(rest)]
+  if (search === undefined) return { target: describeFilter(rest) }
+  const words = Object.keys(rest).length === 0 ? [] : [describeFilter(rest)]
   return { target: [...words, 'by a search'].join(', '), detail: { search } }
 }
 
 /** Whether a target has the text of a search, as earlier versions wrote it. */
-export function tellsSearch(target: string): boolean {
+export function containsSearch(target: string): boolean {
   return SEARCH_IN_TARGET.test(target)
 }
 

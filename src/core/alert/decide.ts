@@ -1,23 +1,23 @@
 import {
   type AlertMessage,
+  type AlertPhase,
   type AlertStatus,
-  endsBySilence,
   type Occurrence,
   type OpenAlert,
   type ResolvedBy,
-  type Standing,
+  resolvesBySilence,
 } from './alert.ts'
-import { type Digest, digestDueAt, gather, moveDigest, NO_DIGEST, tellDigest } from './digest.ts'
-import { MINUTE_MS, recent, type Sent, slotAt } from './pace.ts'
+import { addToDigest, type Digest, digestDueAt, moveDigest, NO_DIGEST, tellDigest } from './digest.ts'
 import type { AlertPolicy } from './policy.ts'
+import { MINUTE_MS, nextSlotAt, recent, type SentTimes } from './send-rate.ts'
 
 /** Everything that is known of alerts at one moment. */
-export interface Board {
+export interface AlertState {
   /** The time of the last decision. */
   readonly now: number
   /** By their keys, least recently seen first. */
   readonly open: ReadonlyMap<string, OpenAlert>
-  readonly sent: Sent
+  readonly sent: SentTimes
   readonly digest: Digest
   /** Nothing falls due before. */
   readonly wakeAt: number
@@ -30,7 +30,7 @@ export type AlertInput =
       readonly what: 'over'
       readonly key: string
       readonly by: ResolvedBy
-      readonly elsewhere?: ToldElsewhere | undefined
+      readonly elsewhere?: ReportedElsewhere | undefined
     }
   /** Time has passed. */
   | { readonly what: 'tick' }
@@ -38,19 +38,19 @@ export type AlertInput =
   | { readonly what: 'close' }
 
 /** What a process that is no more has told people, who wait for its end. */
-interface ToldElsewhere {
+interface ReportedElsewhere {
   readonly since: number
   readonly occurrence: Occurrence
 }
 
 interface Decision {
-  readonly board: Board
+  readonly board: AlertState
   readonly messages: readonly AlertMessage[]
   /** When to ask again, if nothing happens before. */
   readonly wakeAt: number | undefined
 }
 
-export const EMPTY_BOARD: Board = Object.freeze({
+export const NO_ALERTS: AlertState = Object.freeze({
   now: Number.NEGATIVE_INFINITY,
   open: new Map(),
   sent: [],
@@ -69,8 +69,13 @@ export const EMPTY_BOARD: Board = Object.freeze({
  * - At most `maxOpen` alerts are kept. The digest takes the place of those that nobody was told of, least recently seen
  *   first; one that people were told of is never forgotten, because they wait for its end.
  */
-export function decide(board: Board, input: AlertInput, now: number, policy: AlertPolicy): Decision {
-  const draft = new Draft(board, now, policy)
+export function decideAlerts(
+  board: AlertState,
+  input: AlertInput,
+  now: number,
+  policy: AlertPolicy,
+): Decision {
+  const draft = new AlertDraft(board, now, policy)
   draft.settleIfDue()
   if (input.what === 'seen') draft.see(input.occurrence)
   else if (input.what === 'over') draft.end(input)
@@ -84,20 +89,20 @@ export function decide(board: Board, input: AlertInput, now: number, policy: Ale
   }
 }
 
-const TOLD: Standing = Object.freeze({ is: 'told' })
-const DIGESTED: Standing = Object.freeze({ is: 'digested' })
+const TOLD: AlertPhase = Object.freeze({ is: 'told' })
+const DIGESTED: AlertPhase = Object.freeze({ is: 'digested' })
 
 /** A board while it is being decided upon. The one it began with stays as it was. */
-class Draft {
+class AlertDraft {
   readonly messages: AlertMessage[] = []
   readonly #now: number
   readonly #policy: AlertPolicy
   readonly #open: Map<string, OpenAlert>
-  #sent: Sent
+  #sent: SentTimes
   #digest: Digest
   #wakeAt: number
 
-  constructor(before: Board, now: number, policy: AlertPolicy) {
+  constructor(before: AlertState, now: number, policy: AlertPolicy) {
     const { open, sent, digest, wakeAt } = now < before.now ? moved(before, now - before.now) : before
     this.#now = now
     this.#policy = policy
@@ -107,7 +112,7 @@ class Draft {
     this.#wakeAt = wakeAt
   }
 
-  board(): Board {
+  board(): AlertState {
     return {
       now: this.#now,
       open: this.#open,
@@ -128,7 +133,7 @@ class Draft {
     this.#put({
       ...known,
       ...occurrence,
-      standing: known.standing.is === 'over' ? TOLD : known.standing,
+      phase: known.phase.is === 'over' ? TOLD : known.phase,
       lastSeenAt: this.#now,
       factsAt: occurrence.facts === known.facts ? known.factsAt : this.#now,
       count: known.count + 1,
@@ -139,23 +144,23 @@ class Draft {
   end({ key, by, elsewhere }: Extract<AlertInput, { readonly what: 'over' }>): void {
     const alert = this.#open.get(key)
     if (alert === undefined && elsewhere !== undefined) this.#endElsewhere(elsewhere, by)
-    if (alert === undefined || alert.standing.is === 'over') return
-    if (alert.standing.is === 'digested') this.#forget(alert)
-    else this.#put({ ...alert, standing: { is: 'over', by } })
+    if (alert === undefined || alert.phase.is === 'over') return
+    if (alert.phase.is === 'digested') this.#forget(alert)
+    else this.#put({ ...alert, phase: { is: 'over', by } })
   }
 
   /** It waits for its turn as any end does; where there is no room to wait it is told beyond the limit. */
-  #endElsewhere({ occurrence, since }: ToldElsewhere, by: ResolvedBy): void {
+  #endElsewhere({ occurrence, since }: ReportedElsewhere, by: ResolvedBy): void {
     const now = this.#now
     const times = { since: Math.min(since, now), lastSeenAt: now, factsAt: now, toldAt: now }
-    const alert: OpenAlert = { ...occurrence, ...times, count: 1, untold: 0, standing: { is: 'over', by } }
+    const alert: OpenAlert = { ...occurrence, ...times, count: 1, untold: 0, phase: { is: 'over', by } }
     if (this.#makeRoom()) this.#put(alert)
     else this.#resolve(alert, by)
   }
 
   close(): void {
     for (const alert of [...this.#open.values()]) {
-      if (alert.standing.is === 'over') this.#resolve(alert, alert.standing.by)
+      if (alert.phase.is === 'over') this.#resolve(alert, alert.phase.by)
       else if (alert.untold > 0) {
         this.#gather(alert, 0, alert.untold)
         this.#open.set(alert.key, { ...alert, untold: 0 })
@@ -180,8 +185,8 @@ class Draft {
 
   #wakeFor(alert: OpenAlert): void {
     // That it has become silent is seen with or without room; to say anything there has to be some.
-    const room = slotAt(this.#sent, this.#policy.perMinute)
-    const sayAt = alert.standing.is === 'over' ? room : Math.max(this.#repeatAt(alert), room)
+    const room = nextSlotAt(this.#sent, this.#policy.perMinute)
+    const sayAt = alert.phase.is === 'over' ? room : Math.max(this.#repeatAt(alert), room)
     this.#wakeAt = Math.min(this.#wakeAt, this.#silentAt(alert), sayAt)
   }
 
@@ -206,8 +211,8 @@ class Draft {
       untold: 1,
     }
     if (this.#makeRoom()) {
-      if (this.#hasSlot()) this.#tell({ ...alert, standing: TOLD }, 'firing')
-      else this.#digestWhole({ ...alert, standing: DIGESTED })
+      if (this.#hasSlot()) this.#tell({ ...alert, phase: TOLD }, 'firing')
+      else this.#digestWhole({ ...alert, phase: DIGESTED })
     } else this.#gather(occurrence, 1, 1)
   }
 
@@ -219,7 +224,7 @@ class Draft {
   #makeRoom(): boolean {
     if (this.#open.size < this.#policy.maxOpen) return true
     for (const alert of this.#open.values())
-      if (alert.standing.is === 'digested') {
+      if (alert.phase.is === 'digested') {
         this.#forget(alert)
         return true
       }
@@ -227,40 +232,40 @@ class Draft {
   }
 
   #act(alert: OpenAlert): void {
-    const { standing } = alert
+    const { phase } = alert
     const isSilent = this.#silentAt(alert) <= this.#now
-    if (standing.is === 'digested' && isSilent) this.#forget(alert)
-    else if (standing.is === 'over' || isSilent) {
-      const by = standing.is === 'over' ? standing.by : 'silence'
+    if (phase.is === 'digested' && isSilent) this.#forget(alert)
+    else if (phase.is === 'over' || isSilent) {
+      const by = phase.is === 'over' ? phase.by : 'silence'
       if (this.#hasSlot()) this.#resolve(alert, by)
-      else this.#open.set(alert.key, { ...alert, standing: { is: 'over', by } })
+      else this.#open.set(alert.key, { ...alert, phase: { is: 'over', by } })
     } else if (this.#hasSlot())
-      this.#tell({ ...alert, standing: TOLD }, standing.is === 'told' ? 'update' : 'firing')
+      this.#tell({ ...alert, phase: TOLD }, phase.is === 'told' ? 'update' : 'firing')
   }
 
   #dueAt(alert: OpenAlert): number {
-    if (alert.standing.is === 'over') return Number.NEGATIVE_INFINITY
+    if (alert.phase.is === 'over') return Number.NEGATIVE_INFINITY
     return Math.min(this.#silentAt(alert), this.#repeatAt(alert))
   }
 
-  #repeatAt({ standing, untold, toldAt, kind }: OpenAlert): number {
+  #repeatAt({ phase, untold, toldAt, kind }: OpenAlert): number {
     if (untold > 0) return toldAt + this.#policy.repeatMs
     // What goes on until it is said to be over happens only once, so nothing else would bring it out of the digest.
-    const isHidden = standing.is === 'digested' && !endsBySilence({ kind })
+    const isHidden = phase.is === 'digested' && !resolvesBySilence({ kind })
     return isHidden ? toldAt + MINUTE_MS : Number.POSITIVE_INFINITY
   }
 
   #silentAt(alert: OpenAlert): number {
-    if (alert.standing.is === 'over' || !endsBySilence(alert)) return Number.POSITIVE_INFINITY
+    if (alert.phase.is === 'over' || !resolvesBySilence(alert)) return Number.POSITIVE_INFINITY
     return alert.lastSeenAt + this.#policy.resolveAfterMs
   }
 
   #rank(alert: OpenAlert): number {
-    return alert.standing.is === 'over' || this.#silentAt(alert) <= this.#now ? 0 : 1
+    return alert.phase.is === 'over' || this.#silentAt(alert) <= this.#now ? 0 : 1
   }
 
   #hasSlot(): boolean {
-    return slotAt(this.#sent, this.#policy.perMinute) <= this.#now
+    return nextSlotAt(this.#sent, this.#policy.perMinute) <= this.#now
   }
 
   #tell(alert: OpenAlert, status: AlertStatus): void {
@@ -288,7 +293,7 @@ class Draft {
   }
 
   #gather({ severity, facts: { title } }: Occurrence, alerts: 0 | 1, notices: number): void {
-    this.#digest = gather(this.#digest, { alerts, notices, severity, title }, this.#now)
+    this.#digest = addToDigest(this.#digest, { alerts, notices, severity, title }, this.#now)
     this.#wakeAt = Math.min(this.#wakeAt, this.#digestDueAt())
   }
 
@@ -300,7 +305,7 @@ class Draft {
 }
 
 /** The clock was set back: all times move with it, or everything would stand still until it has caught up. */
-function moved(board: Board, by: number): Board {
+function moved(board: AlertState, by: number): AlertState {
   const open = Array.from(board.open.values(), (alert): [string, OpenAlert] => [
     alert.key,
     {

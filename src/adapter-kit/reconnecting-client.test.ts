@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../testing/fake-clock.ts'
-import { Reconnecting } from './reconnecting.ts'
+import { ReconnectingClient } from './reconnecting-client.ts'
 
 type Connection = { readonly id: number; lost(error: Error): void }
 
@@ -10,7 +10,7 @@ function server() {
   const discarded: number[] = []
   const opened: Connection[] = []
   let refusal: Error | undefined
-  const link = new Reconnecting<Connection>({
+  const link = new ReconnectingClient<Connection>({
     clock,
     random: () => 1,
     baseMs: 100,
@@ -22,7 +22,7 @@ function server() {
       return connection
     },
     discard: ({ id }) => void discarded.push(id),
-    isHopeless: (error, wasUp) => !wasUp && error.message === 'wrong password',
+    isPermanent: (error, wasUp) => !wasUp && error.message === 'wrong password',
   })
   const refuse = (error: Error | undefined) => (refusal = error)
   const next = (isHasty = false) =>
@@ -30,7 +30,7 @@ function server() {
   return { clock, link, opened, discarded, refuse, next }
 }
 
-describe('Reconnecting (S4)', () => {
+describe('ReconnectingClient (S4)', () => {
   it('connects when it is first asked, and not before', async () => {
     const { clock, opened, next } = server()
     await clock.advance(1_000)

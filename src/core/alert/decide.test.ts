@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AlertKind, AlertMessage, Occurrence } from './alert.ts'
-import { type AlertInput, type Board, decide, EMPTY_BOARD } from './board.ts'
+import { type AlertInput, type AlertState, decideAlerts, NO_ALERTS } from './decide.ts'
 import type { AlertPolicy } from './policy.ts'
 
 const MINUTE = 60_000
@@ -15,12 +15,12 @@ const occurrence = (key: string, kind: AlertKind = 'dead_letter'): Occurrence =>
 
 /** A board that is asked whenever it wants to be, as the shell does it. */
 function world(policy: AlertPolicy = POLICY) {
-  let board: Board = EMPTY_BOARD
+  let board: AlertState = NO_ALERTS
   let wakeAt: number | undefined
   let now = 1_000_000
   const said: AlertMessage[] = []
   const put = (input: AlertInput) => {
-    const decision = decide(board, input, now, policy)
+    const decision = decideAlerts(board, input, now, policy)
     board = decision.board
     wakeAt = decision.wakeAt
     said.push(...decision.messages)

@@ -3,7 +3,7 @@
  * out, and the first to come back would take all others for dead. So only who has renewed its own lease in time, again and
  * again for as long as a lease lasts, believes that one who has not is gone: the server could be reached all the while.
  */
-export class Steadiness {
+export class LeaseWitness {
   readonly #leaseMs: number
   #since = Number.POSITIVE_INFINITY
   #latest = Number.NEGATIVE_INFINITY
@@ -18,7 +18,7 @@ export class Steadiness {
     this.#latest = now
   }
 
-  isSteady(now: number): boolean {
+  canJudgeOthers(now: number): boolean {
     return this.#isInTime(now) && now - this.#since >= this.#leaseMs
   }
 

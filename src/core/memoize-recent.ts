@@ -1,12 +1,12 @@
-const REMEMBERED = 8
+const MAX_RESULTS = 8
 /** Longer ones are not kept alive. */
-const LONGEST = 10_000
+const MAX_TEXT_LENGTH = 10_000
 
 /**
  * Remembers the latest results of pure work on a text and what belongs to it. For inputs that repeat often: thousands
  * of failures with the same few stacks.
  */
-export function rememberingRecent<T, R>(
+export function memoizeRecent<T, R>(
   work: (text: string, rest: T) => R,
   isSame: (one: T, other: T) => boolean,
 ): (text: string, rest: T) => R {
@@ -15,9 +15,9 @@ export function rememberingRecent<T, R>(
   return (text, rest) => {
     for (const known of recent) if (known.text === text && isSame(known.rest, rest)) return known.result
     const result = work(text, rest)
-    if (text.length <= LONGEST) {
+    if (text.length <= MAX_TEXT_LENGTH) {
       recent[next] = { text, rest, result }
-      next = (next + 1) % REMEMBERED
+      next = (next + 1) % MAX_RESULTS
     }
     return result
   }

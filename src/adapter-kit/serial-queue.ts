@@ -1,5 +1,5 @@
 /** Runs tasks one after the other, in the order in which they were given. A task that fails holds up no other. */
-export class Serial {
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve()
 
   run<T>(task: () => Promise<T>): Promise<T> {

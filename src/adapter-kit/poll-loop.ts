@@ -1,9 +1,9 @@
 import { type Cancel, type Clock, monotonicNow } from '../ports/clock.ts'
 
-interface RoundsOptions {
+interface PollLoopOptions {
   /** Supplies the time and the timers. */
   readonly clock: Clock
-  /** The shortest pause after a poll, in ms. The pause doubles up to `maxPollMs` until `hurry` is called. */
+  /** The shortest pause after a poll, in ms. The pause doubles up to `maxPollMs` until `resetBackoff` is called. */
   readonly minPollMs: number
   /** The longest pause between two polls, in ms. */
   readonly maxPollMs: number
@@ -22,8 +22,8 @@ const MAX_SLEEP_MS = 60_000
  * The timers of a broker: polls with backoff, a heartbeat, and a wake-up when a retry is due. Two polls never run at
  * once. Heartbeats do not wait for anything, not even for the one before, because the lease must outlive a slow call.
  */
-export class Rounds {
-  readonly #options: RoundsOptions
+export class PollLoop {
+  readonly #options: PollLoopOptions
   #pollMs: number
   #cancelPoll: Cancel | undefined
   #cancelHeartbeat: Cancel | undefined
@@ -34,7 +34,7 @@ export class Rounds {
   readonly #heartbeats = new Set<Promise<void>>()
   #isRunning = false
 
-  constructor(options: RoundsOptions) {
+  constructor(options: PollLoopOptions) {
     this.#options = options
     this.#pollMs = this.#minPollMs
   }
@@ -62,7 +62,7 @@ export class Rounds {
   }
 
   /** Polls at the shortest pause again, because work was found and more may follow. */
-  hurry(): void {
+  resetBackoff(): void {
     if (this.#pollMs === this.#minPollMs || !this.#isRunning) return
     this.#pollMs = this.#minPollMs
     this.#cancelPoll?.()

@@ -2,7 +2,7 @@ import type { ReplayRoute } from '../ports/collector.ts'
 import type { ReplayItem, Replays } from '../ports/replays.ts'
 
 /** The items of a batch that have left, until that is written down for all of them at once. */
-export class Handovers {
+export class SentItems {
   readonly #replays: Pick<Replays, 'record'>
   readonly #id: string
   #items: ReplayItem[] = []

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../testing/fake-clock.ts'
-import { Rounds } from './rounds.ts'
+import { PollLoop } from './poll-loop.ts'
 
 function rounds(poll: () => unknown = () => {}) {
   const clock = new FakeClock()
   const polls: number[] = []
   const heartbeats: number[] = []
   const started = clock.now()
-  const made = new Rounds({
+  const made = new PollLoop({
     clock,
     minPollMs: 20,
     maxPollMs: 100,
@@ -21,13 +21,13 @@ function rounds(poll: () => unknown = () => {}) {
   return { clock, made, polls, heartbeats }
 }
 
-describe('Rounds (S1, S3)', () => {
-  it('polls with doubling pauses up to the longest, and sooner again after hurry', async () => {
+describe('PollLoop (S1, S3)', () => {
+  it('polls with doubling pauses up to the longest, and sooner again after resetBackoff', async () => {
     const { clock, made, polls } = rounds()
     made.start()
     await clock.advance(300)
     expect(polls).toEqual([20, 60, 140, 240])
-    made.hurry()
+    made.resetBackoff()
     await clock.advance(25)
     expect(polls).toEqual([20, 60, 140, 240, 320])
   })

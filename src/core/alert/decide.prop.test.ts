@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AlertKind, AlertMessage } from './alert.ts'
-import { type AlertInput, type Board, decide, EMPTY_BOARD } from './board.ts'
+import { type AlertInput, type AlertState, decideAlerts, NO_ALERTS } from './decide.ts'
 import type { AlertPolicy } from './policy.ts'
 
 const MINUTE = 60_000
@@ -43,7 +43,7 @@ interface Said extends AlertMessage {
 
 /** Runs the steps as the shell would: asked when it wants to be, and told of what happens. */
 function run(story: readonly Step[], policy: AlertPolicy) {
-  let board: Board = EMPTY_BOARD
+  let board: AlertState = NO_ALERTS
   let elapsed = 0
   let offset = 1_000_000_000
   /** On the clock that nobody sets, as timers go. */
@@ -52,7 +52,7 @@ function run(story: readonly Step[], policy: AlertPolicy) {
   let mostOpen = 0
   const said: Said[] = []
   const put = (input: AlertInput) => {
-    const decision = decide(board, input, elapsed + offset, policy)
+    const decision = decideAlerts(board, input, elapsed + offset, policy)
     board = decision.board
     wakeAt = decision.wakeAt === undefined ? undefined : Math.max(elapsed, decision.wakeAt - offset)
     mostOpen = Math.max(mostOpen, board.open.size)
@@ -96,7 +96,7 @@ describe('whatever happens', () => {
         if (status === 'firing') firing.add(key)
         if (status === 'resolved') firing.delete(key)
       }
-      const open = [...board.open.values()].filter(({ standing }) => standing.is === 'told')
+      const open = [...board.open.values()].filter(({ phase }) => phase.is === 'told')
       firing.delete('digest')
       expect([...firing].sort()).toEqual(open.map(({ key }) => key).sort())
     })
@@ -131,16 +131,16 @@ describe('whatever happens', () => {
   it('S7: a board that was decided upon is still what it was', () => {
     fc.assert(
       fc.property(policies, policy => {
-        const first = decide(EMPTY_BOARD, { what: 'tick' }, 1, policy)
+        const first = decideAlerts(NO_ALERTS, { what: 'tick' }, 1, policy)
         const occurrence = {
           key: 'a',
           kind: 'dead_letter',
           severity: 'error',
           facts: { title: '', summary: '' },
         } as const
-        decide(first.board, { what: 'seen', occurrence }, 2, policy)
+        decideAlerts(first.board, { what: 'seen', occurrence }, 2, policy)
         expect(first.board.open.size).toBe(0)
-        expect(EMPTY_BOARD.open.size).toBe(0)
+        expect(NO_ALERTS.open.size).toBe(0)
       }),
     )
   })
