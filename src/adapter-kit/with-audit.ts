@@ -42,7 +42,7 @@ export async function withAudit<T>(
     throw error
   }
   if (result === undefined)
-    await follow('failed', { problem: 'someone else changed or deleted it meanwhile' })
+    await follow('failed', { problem: 'another process changed or deleted it in the meantime' })
   if (result === undefined) return result
   const missing = shortfall?.(result)
   if (missing !== undefined) await follow('partial', missing)

@@ -53,7 +53,7 @@ export async function reopenLetter(
   if (state === 'dead') return letter
   if (state === 'replaying') await requireReplayOver(store, letter)
   else if (!REOPENED.includes(state))
-    throw new TransitionError(letter, 'dead', `cannot be reopened; what is ${REOPENED.join(' or ')} can be`)
+    throw new TransitionError(letter, 'dead', `cannot be reopened; only ${REOPENED.join(' or ')} letters can`)
   const { at, by } = decision
   return await withAudit(store.audit, entryOf('letter.reopen', id, decision), () =>
     store.deadLetters.change(id, { to: 'dead', from: state, at, by }),

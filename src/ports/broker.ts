@@ -158,7 +158,7 @@ export class BrokerFullError extends LazaretError {
 
   constructor(broker: string, channel: string, capacity: number) {
     super(
-      `broker '${broker}': channel '${channel}' is full with ${capacity}; let consumers catch up, then publish again`,
+      `broker '${broker}': channel '${channel}' is full (${capacity} events); publish again when consumers have caught up`,
       { code: 'LAZARET_BROKER_FULL', retryable: true },
     )
   }
@@ -170,7 +170,7 @@ export class DeliveryLostError extends LazaretError {
 
   constructor(broker: string, channel: string) {
     super(
-      `broker '${broker}': a delivery of channel '${channel}' is not open any more; forget it, it comes again`,
+      `broker '${broker}': a delivery of channel '${channel}' is no longer open; ignore it, the broker delivers its event again`,
       {
         code: 'LAZARET_DELIVERY_LOST',
         retryable: false,

@@ -147,7 +147,7 @@ export class DeadLettersClosedError extends LazaretError {
   }
 }
 
-const DISK_FULL = 'no space is left on the disk; make room there'
+const DISK_FULL = 'the disk is full; free some space'
 
 /** No room for one more letter. The caller still has the event, and no letter was dropped. */
 export class DeadLettersFullError extends LazaretError {
@@ -160,7 +160,7 @@ export class DeadLettersFullError extends LazaretError {
     const problem =
       capacity === undefined
         ? `${remedy}${reasonOf(cause)}`
-        : `full with ${capacity}; replay or delete letters, or raise the capacity`
+        : `full (${capacity} letters); replay or delete letters, or raise the capacity`
     // Room can be made at any moment, and until then the event is kept where it is.
     super(`dead letters '${name}': ${problem}`, {
       code: 'LAZARET_DEAD_LETTERS_FULL',

@@ -43,7 +43,7 @@ export class JournalFullError extends LazaretError {
 
   constructor(journal: string, maxEvents: number) {
     super(
-      `journal ${journal}: holds ${maxEvents} events, which is all it may; see which sink is down, or raise maxEvents`,
+      `journal ${journal}: is full (${maxEvents} events); check which sink is down, or raise maxEvents`,
       { code: 'LAZARET_JOURNAL_FULL', retryable: true },
     )
   }
@@ -57,7 +57,7 @@ export class JournalEntryError extends LazaretError {
   constructor(journal: string, eventId: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
     super(
-      `journal ${journal}: the entry of event ${eventId} cannot be read (${why}); it stays: open the journal with the key it was sealed with, or remove it`,
+      `journal ${journal}: the entry of event ${eventId} cannot be read (${why}); the entry is kept: open the journal with the key that sealed it, or remove the entry`,
       { code: 'LAZARET_JOURNAL_UNREADABLE', retryable: false, cause },
     )
     this.eventId = eventId

@@ -92,7 +92,7 @@ export interface Observations {
     readonly durationMs: number
   }
   /**
-   * The ledger did not answer, or not in time. A claim that cannot be asked for pauses the consumer; the others go on: a
+   * The ledger call failed, or not in time. A claim that cannot be asked for pauses the consumer; the others go on: a
    * claim that is not released or renewed runs out by itself.
    */
   ledgerFailed: {
@@ -122,7 +122,7 @@ export interface Observations {
     readonly function: UserFunction
     readonly error: unknown
   }
-  /** Something behind the broker holds the consumer up: it was deleted, filled or forbidden. The broker tries on. */
+  /** Something behind broker subscription stalled: it was deleted, filled or forbidden. The broker tries on. */
   subscriptionStalled: {
     readonly channel: string
     readonly name: string

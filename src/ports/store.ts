@@ -45,8 +45,8 @@ export class ReplayExistsError extends LazaretError {
   constructor(id: string, why: 'exists' | 'incomplete' = 'exists') {
     const problem =
       why === 'exists'
-        ? 'is there already; give a new one another id'
-        : 'not all of its items can be kept; give each a position of its own, and plan it again'
+        ? 'already exists; use another id'
+        : 'not all items can be stored; give each its own position, and plan the replay again'
     super(`replay ${id}: ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })
   }
 }

@@ -27,7 +27,7 @@ export const REPLAY_STEPS: Readonly<Record<Verb, { from: readonly ReplayState[];
 export function approveReplay(store: Store, id: string, command: ReplayCommand): Promise<Replay> {
   return changeState(store, id, 'approve', command, replay => {
     if (replay.createdBy === command.by)
-      throw new ReplayRefusedError(id, `was planned by ${command.by}; a second person has to approve it`)
+      throw new ReplayRefusedError(id, `was planned by ${command.by}; another person must approve it`)
     return { approvedBy: command.by, approvedAt: command.clock.now() }
   })
 }
@@ -68,7 +68,7 @@ async function changeState(
     if (!from.includes(replay.state))
       throw new ReplayRefusedError(
         id,
-        `is ${replay.state}; ${verb} is possible when it is ${from.join(' or ')}`,
+        `is ${replay.state}; ${verb} needs the state ${from.join(' or ')}`,
       )
     return { ...extra(replay), state: to, by, why }
   }
@@ -99,6 +99,6 @@ async function requireReplay(store: Store, id: string): Promise<Replay> {
   if (replay !== undefined) return replay
   throw new ReplayRefusedError(
     id,
-    'there is none with this id; see which there are with `lazaret replay list`',
+    'not found; list replays with `lazaret replay list`',
   )
 }

@@ -39,11 +39,11 @@ export function passGates(letter: DeadLetter, circumstances: GateInput): GateVer
   const { routeFault, unsendable, schemaFault, downstreamFault } = circumstances
   const { state, event, cycle } = letter
   if (state === 'replaying')
-    return skip('skip_state', 'another replay has sent it and its outcome is not known yet')
+    return skip('skip_state', 'another replay has sent it and has no outcome yet')
   if (state === 'parked')
     return skip(
       'skip_state',
-      `it was replayed ${letter.replays} times and is parked; lift it out to allow another`,
+      `it was replayed ${letter.replays} times and is parked; unpark it to allow another`,
     )
   if (state === 'resolved' || state === 'discarded') return skip('skip_state', `it is ${state}`)
   if (routeFault !== undefined) return skip('skip_unreachable', routeFault)
@@ -55,7 +55,7 @@ export function passGates(letter: DeadLetter, circumstances: GateInput): GateVer
   if (unsendable !== undefined)
     return skip(
       'skip_schema',
-      `the store could not keep it as it was sent (${unsendable}); replace the whole payload to replay it`,
+      `the store does not hold it as it was sent (${unsendable}); replace the whole payload to replay it`,
     )
   if (schemaFault !== undefined) return skip('skip_schema', schemaFault)
   const expiresAt = event.expiresAt ?? cycle.firstFailedAt + maxAgeMs

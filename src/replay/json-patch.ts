@@ -54,26 +54,26 @@ function applyOne(holder: Record<string, JsonValue>, { op, path, from, value }: 
       add(holder, path, structuredClone(read(holder, requiredFrom(from))) as JsonValue)
       break
     case 'test':
-      if (!equals(read(holder, path), required(value))) throw new Error('the value is another one')
+      if (!equals(read(holder, path), required(value))) throw new Error('the value differs')
       break
     default:
-      throw new Error('unknown operation; give add, remove, replace, move, copy or test')
+      throw new Error('unknown operation; use add, remove, replace, move, copy or test')
   }
 }
 
 function required(value: JsonValue | undefined): JsonValue {
-  if (value === undefined) throw new Error('it needs a value')
+  if (value === undefined) throw new Error('the value is missing')
   return value
 }
 
 function requiredFrom(from: string | undefined): string {
-  if (from === undefined) throw new Error('it needs a from')
+  if (from === undefined) throw new Error('from is missing')
   return from
 }
 
 /** `/a~1b/0` is ['root', 'a/b', '0']; '' is the whole document. */
 function tokens(path: string): string[] {
-  if (path !== '' && !path.startsWith('/')) throw new Error("a path is '' or begins with /")
+  if (path !== '' && !path.startsWith('/')) throw new Error("a path must be '' or begin with /")
   const parts = path.split('/').slice(1)
   return ['root', ...parts.map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))]
 }
@@ -83,19 +83,19 @@ function parentOf(holder: Container, path: string): { parent: Container; key: st
   const key = steps.pop()!
   let parent: JsonValue = holder as JsonValue
   for (const step of steps) parent = member(parent, step)
-  if (typeof parent !== 'object' || parent === null) throw new Error('its parent is neither object nor array')
+  if (typeof parent !== 'object' || parent === null) throw new Error('the parent is neither an object nor an array')
   return { parent: parent as Container, key }
 }
 
 function member(value: JsonValue, key: string): JsonValue {
   if (Array.isArray(value)) return value[arrayIndex(key, value.length - 1)]!
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
-    throw new Error('there is no such place')
+    throw new Error('path not found')
   return (value as Record<string, JsonValue>)[key]!
 }
 
 function arrayIndex(key: string, last: number): number {
-  if (!/^(0|[1-9]\d*)$/.test(key) || Number(key) > last) throw new Error('there is no such place')
+  if (!/^(0|[1-9]\d*)$/.test(key) || Number(key) > last) throw new Error('path not found')
   return Number(key)
 }
 

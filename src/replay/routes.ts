@@ -70,18 +70,18 @@ function noRoute(
   if (broker === undefined)
     return {
       kind: 'none',
-      why: `it came from no broker: only the process whose sink or function gave up on it can send it${redirect}`,
+      why: `it did not come from a broker; only the process whose sink or function failed can send it again${redirect}`,
     }
   const from = collectedFrom === undefined ? '' : `, found in '${collectedFrom}'`
   return {
     kind: 'none',
-    why: `it came from broker '${broker}'${from}, and nothing here can send to '${broker}'; configure a collector named '${broker}'${redirect}`,
+    why: `it came from broker '${broker}'${from}, and there is no route to '${broker}'; configure a collector named '${broker}'${redirect}`,
   }
 }
 
 /** It must not go to another broker: nobody would read it there, and the replay would wait without end. */
 class NoRouteError extends LazaretError {
-  override readonly name = 'NoWayBackError'
+  override readonly name = 'NoRouteError'
 
   constructor(why: string) {
     super(`the letter cannot be sent from here: ${why}`, { code: UNROUTABLE, retryable: false })

@@ -82,7 +82,7 @@ class Runner {
   async run(): Promise<Replay> {
     const { replays } = this.#store
     if (!(await this.#lease.take()))
-      throw new ReplayRefusedError(this.#id, 'is being run by another process; look at it with replay show')
+      throw new ReplayRefusedError(this.#id, 'another process is running it; check it with `lazaret replay show`')
     try {
       let replay = await this.#replay()
       if (replay.state === 'running')
@@ -284,7 +284,7 @@ class Runner {
 
   async #replay(): Promise<Replay> {
     const replay = await this.#store.replays.get(this.#id)
-    if (replay === undefined) throw new ReplayRefusedError(this.#id, 'there is none with this id')
+    if (replay === undefined) throw new ReplayRefusedError(this.#id, 'not found')
     return replay
   }
 

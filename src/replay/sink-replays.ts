@@ -47,7 +47,7 @@ export function sinkReplays(
       const { broker } = letter.origin
       // A handler of a broker's channel may have the name of a sink.
       if (broker === undefined) return target.routeOf(letter, to)
-      return { kind: 'none', why: `it came from broker '${broker}', and only sinks are sent to from here` }
+      return { kind: 'none', why: `it came from broker '${broker}'; this target sends to sinks only` }
     },
   }
 }
@@ -90,5 +90,5 @@ class NoSinkError extends LazaretError {
 }
 
 function noSinkText(handler: string): string {
-  return `there is no '${handler}' here that it could go back to; replay it where there is one, or discard it`
+  return `this process has no sink or function '${handler}'; replay it in a process that has one, or discard it`
 }

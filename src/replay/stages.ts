@@ -44,5 +44,5 @@ export function haltReason(
     return `${counts.failed_same_cause} of ${ended} failed again with the same cause: the cause is not fixed`
   const ratio = again / ended
   if (ratio <= rules.refailRatio) return undefined
-  return `${again} of ${ended} failed again, more than the ${Math.round(rules.refailRatio * 100)} % allowed`
+  return `${again} of ${ended} failed again; the limit is ${Math.round(rules.refailRatio * 100)} %`
 }

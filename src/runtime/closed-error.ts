@@ -5,7 +5,7 @@ export class ClosedError extends LazaretError {
   override readonly name = 'ClosedError'
 
   constructor(subject: string) {
-    super(`${subject}: is closed and takes nothing more; create a new one`, {
+    super(`${subject}: is closed; create a new one`, {
       code: 'LAZARET_CLOSED',
       retryable: false,
     })

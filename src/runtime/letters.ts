@@ -189,7 +189,7 @@ export class LetterNotSavedError extends LazaretError {
 
   constructor(letter: DeadLetter, cause: unknown) {
     super(
-      `dead letter ${letter.id} of channel '${letter.channel}': no store took it, so its event is not acknowledged; look at the store, or configure a spill`,
+      `dead letter ${letter.id} of channel '${letter.channel}': not saved, so its event is not acknowledged; check the store, or configure a spill`,
       { code: 'LAZARET_LETTER_NOT_SAVED', retryable: true, cause },
     )
   }

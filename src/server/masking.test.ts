@@ -127,7 +127,7 @@ describe('a preview', () => {
       { op: 'replace', path: '/credentials/nothing', value: 1 },
     )
     expect(after).toBeUndefined()
-    expect(fault).toBe('patch operation 2 (replace /credentials/nothing): there is no such place')
+    expect(fault).toBe('patch operation 2 (replace /credentials/nothing): path not found')
   })
 })
 

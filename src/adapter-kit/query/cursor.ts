@@ -40,7 +40,7 @@ export function decodeCursor<T>(listing: Listing, cursor: string, read: (place: 
 function cursorFault(cursor: string): OptionsError {
   const shown = JSON.stringify(cursor.slice(0, SHOWN_LENGTH))
   const received = cursor.length > SHOWN_LENGTH ? `${shown} and ${cursor.length - SHOWN_LENGTH} more` : shown
-  const remedy = 'give the cursor of the page before, with the same filter'
+  const remedy = 'give the cursor of the previous page, with the same filter'
   return new OptionsError('query', [{ path: 'query.cursor', received, remedy }])
 }
 

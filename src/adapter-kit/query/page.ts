@@ -7,7 +7,7 @@ const MAX_PAGE_LIMIT = 1_000
 /** `cursor.ts` checks whether the text is a cursor, because it knows the listing. */
 const cursorRule = custom(
   (value): value is string => typeof value === 'string',
-  'give the cursor of the page before, which is a text',
+  'give the cursor of the previous page, a string',
 )
 
 /** The page that a list shows, and the cursor behind it. `found` has one more than the limit where there is a next page. */

@@ -13,7 +13,7 @@ type RulesFor<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
 
 const count = integer({ min: 0 })
 const time = integer({ min: 0, max: MAX_TIME_MS })
-const word = custom(isWord, `give a text of at most ${MAX_CHARACTERS} characters`)
+const word = custom(isWord, `give a string of at most ${MAX_CHARACTERS} characters`)
 
 const errorRules: RulesFor<ErrorShare> = { fingerprint: word, name: word, count }
 

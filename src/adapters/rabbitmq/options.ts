@@ -159,7 +159,7 @@ function amqpUrl(): Rule<string> {
   return {
     read(value, path, faults) {
       if (typeof value === 'string' && /^amqps?:\/\//.test(value) && URL.canParse(value)) return value
-      const received = typeof value === 'string' ? 'a text that is not shown' : typeof value
+      const received = typeof value === 'string' ? 'a value that is not shown' : typeof value
       faults.list.push({
         path,
         received,

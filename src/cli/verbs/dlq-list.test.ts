@@ -106,7 +106,7 @@ describe('dlq list', () => {
     const wrong = await lazaret('dlq', 'list', '--cursor', cursor, '--state', 'dead')
     expect(wrong.code).toBe(2)
     expect(wrong.err).toMatch(
-      /^lazaret: query\.cursor: got .*; give the cursor of the page before, with the same filter\n$/,
+      /^lazaret: query\.cursor: got .*; give the cursor of the previous page, with the same filter\n$/,
     )
   })
 

@@ -50,7 +50,7 @@ describe('dlq show', () => {
   key       customer-7
   occurred  2026-01-01T00:00:00.000Z (1h ago)
   origin    broker sqlite, queue orders
-  reason    permanent: The failure says that trying again cannot help.
+  reason    permanent: Permanent error: retrying cannot succeed.
   failure   RangeError: limit passed (unknown)
   group     14ac46a64c2fa97b  by message: RangeError: limit passed
   failed    2026-01-01T01:00:00.000Z (now)

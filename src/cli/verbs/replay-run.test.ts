@@ -100,7 +100,7 @@ describe('replay start, pause, resume, cancel', () => {
     expect((await lazaret('replay', 'start', id)).err).toContain(
       'is planned; start is possible when it is approved',
     )
-    expect((await lazaret('replay', 'approve', id)).err).toContain('a second person has to approve it')
+    expect((await lazaret('replay', 'approve', id)).err).toContain('another person must approve it')
     expect((await lazaret('replay', 'approve', id, '--by', 'bob')).out).toContain('approval  by bob')
   })
 

@@ -88,9 +88,9 @@ export function alertDocument(
 }
 
 const ENDED: Readonly<Record<ResolvedBy, string>> = {
-  recovery: 'It is well again',
-  silence: 'It has not happened again',
-  muted: 'Its group was muted',
+  recovery: 'Recovered',
+  silence: 'No new occurrence',
+  muted: 'Group muted',
 }
 
 function summaryOf(message: AlertMessage): string {
@@ -98,9 +98,9 @@ function summaryOf(message: AlertMessage): string {
   if (kind === 'digest' || status === 'firing') return facts.summary
   const times = count === 1 ? 'once' : `${count} times`
   if (status === 'update')
-    return `${newCount} more, ${count} in all in ${spanText(at - since)}. The latest: ${facts.summary}`
+    return `${newCount} more, ${count} in total in ${spanText(at - since)}. Latest: ${facts.summary}`
   const lasted = spanText((resolvedBy === 'silence' ? lastSeenAt : at) - since)
-  return `${ENDED[resolvedBy]}. It happened ${times}${count === 1 && resolvedBy === 'silence' ? '' : ` in ${lasted}`}. The last: ${facts.summary}`
+  return `${ENDED[resolvedBy]}. Occurred ${times}${count === 1 && resolvedBy === 'silence' ? '' : ` in ${lasted}`}. Last: ${facts.summary}`
 }
 
 function isoOf(at: number): string {

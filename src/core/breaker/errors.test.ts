@@ -27,7 +27,7 @@ it('E16: a refusal by a forced breaker names the person, and no time', () => {
   const error = new BreakerOpenError({ breaker: 'loki', state, retryAt: undefined })
   expect(error.message).toBe(
     "breaker 'loki' refused the attempt: forced open since 2026-01-02T03:04:05.000Z by ada; " +
-      "it stays so until it is forced 'auto' or 'closed'",
+      "it stays open until it is forced to 'auto' or 'closed'",
   )
 })
 
@@ -43,6 +43,6 @@ it('E16: a refusal while probes are in flight says so, and a time out of range d
     firstEpoch: 2,
   }
   const { message } = new BreakerOpenError({ breaker: 'loki', state, retryAt: 9e15 })
-  expect(message).toContain('half-open since 2026-01-02T03:04:05.000Z with all its probes in flight')
+  expect(message).toContain('half-open since 2026-01-02T03:04:05.000Z and all probes are in flight')
   expect(message).toContain('9000000000000000')
 })

@@ -30,14 +30,14 @@ function reason(state: BreakerState, retryAt: number | undefined): string {
   const wait =
     retryAt === undefined
       ? ''
-      : `; it tries again at ${iso(retryAt)}: wait until then, and look at what it guards`
+      : `; it admits a probe at ${iso(retryAt)}: wait until then, and check the dependency`
   switch (state.mode) {
     case 'forced-open': {
       const by = state.by === undefined ? '' : ` by ${state.by}`
-      return `forced open ${since}${by}; it stays so until it is forced 'auto' or 'closed'`
+      return `forced open ${since}${by}; it stays open until it is forced to 'auto' or 'closed'`
     }
     case 'half-open':
-      return `half-open ${since} with all its probes in flight${wait}`
+      return `half-open ${since} and all probes are in flight${wait}`
     default:
       return `${state.mode} ${since}${wait}`
   }

@@ -36,10 +36,10 @@ export function encodeLetter(letter: DeadLetter): string {
 }
 
 function unwritableLetter(cause: unknown): LetterError {
-  const remedy = 'make letters by createLetter, which keeps what can be kept'
+  const remedy = 'create letters with createLetter()'
   return new LetterError(
     'dead letter',
-    [{ path: 'letter', received: 'what JSON cannot write', remedy }],
+    [{ path: 'letter', received: 'a value that JSON cannot represent', remedy }],
     cause,
   )
 }
@@ -53,7 +53,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const fault = { path: 'text', received: 'no JSON', remedy: 'give the JSON text that was stored, whole' }
+    const fault = { path: 'text', received: 'text that is not JSON', remedy: 'give the complete JSON text that was stored' }
     throw new LetterError('stored dead letter', [fault], error)
   }
 }
@@ -90,7 +90,7 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
 function readOrigin(value: unknown, path: string, faults: Faults): Origin {
   const reader = new Reader(value, path, faults)
   return Object.fromEntries(
-    reader.names().map(name => [name, reader.field(name, isPlace, 'give a text or a number')]),
+    reader.names().map(name => [name, reader.field(name, isPlace, 'give a string or a number')]),
   )
 }
 

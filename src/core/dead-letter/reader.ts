@@ -25,11 +25,11 @@ export class Reader {
   }
 
   text(name: string): string {
-    return this.field(name, isText, 'give a text')
+    return this.field(name, isText, 'give a string')
   }
 
   optionalText(name: string): string | undefined {
-    return this.optional(name, isText, 'give a text')
+    return this.optional(name, isText, 'give a string')
   }
 
   /** A time in epoch milliseconds, a wait or a count. */

@@ -42,9 +42,9 @@ export function attributeRemedy(name: string, value: unknown): string | undefine
     if (value === '' && MUST_BE_TEXT.has(name)) return 'leave it out instead of empty'
     return cleanTextBytes(value) === undefined ? 'remove control characters and half surrogates' : undefined
   }
-  if (MUST_BE_TEXT.has(name)) return 'give a text'
+  if (MUST_BE_TEXT.has(name)) return 'give a string'
   if (typeof value === 'boolean' || (Number.isSafeInteger(value) && !Object.is(value, -0))) return undefined
-  return 'give a text, a boolean or a whole number'
+  return 'give a string, a boolean or a whole number'
 }
 
 export function headerFor(name: string, value: AttributeValue): readonly [name: string, value: string] {

@@ -45,7 +45,7 @@ export function checkEvent(
     if (event.headers !== trusted) checkHeaders(event.headers, limits, faults)
     checkPayload(event.payload, limits, faults)
   } catch {
-    faults.add('event', event, 'give plain data; a getter or proxy of it throws')
+    faults.add('event', event, 'give plain data; a getter or proxy threw')
   }
   return faults.list
 }
@@ -71,7 +71,7 @@ function checkText(name: string, value: unknown, maxBytes: number, faults: Fault
     const bytes = cleanTextBytes(value)
     if (bytes !== undefined && bytes <= maxBytes) return
   }
-  faults.add(name, value, `give a text of 1 to ${maxBytes} UTF-8 bytes without control characters`)
+  faults.add(name, value, `give a string of 1 to ${maxBytes} UTF-8 bytes without control characters`)
 }
 
 function checkChannel(value: unknown, faults: Faults): void {
@@ -132,7 +132,7 @@ function checkHeader(name: string, value: unknown, limits: EventLimits, faults: 
   if (value.includes('\0') || !value.isWellFormed()) {
     // The value is not shown: headers are where credentials travel.
     const remedy = 'remove NUL characters and halves of surrogate pairs'
-    faults.list.push({ path: `headers.${name}`, received: 'a text that not every store can hold', remedy })
+    faults.list.push({ path: `headers.${name}`, received: 'a string that some stores cannot hold', remedy })
   }
   return name.length + textBytes(value)
 }

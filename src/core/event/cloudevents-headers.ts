@@ -54,7 +54,7 @@ export function readHeaders(attributes: ReadonlyMap<string, unknown>, faults: Fa
 
 function readTrace(name: string, value: unknown, headers: Map<string, string>, faults: Faults): void {
   if (isTraceText(value)) headers.set(name, value)
-  else faults.add(name, value, 'give a text without control characters')
+  else faults.add(name, value, 'give a string without control characters')
 }
 
 function isTraceText(value: unknown): value is string {

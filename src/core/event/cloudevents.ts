@@ -84,7 +84,7 @@ function readAttributes(value: unknown, faults: Faults): Attributes | undefined 
     }
     faults.add('event', value, 'give an object in the structured JSON format')
   } catch {
-    faults.add('event', value, 'give plain data; a getter or proxy of it throws')
+    faults.add('event', value, 'give plain data; a getter or proxy threw')
   }
   return undefined
 }

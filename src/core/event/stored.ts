@@ -28,7 +28,7 @@ export function parseStored(text: string, subject: string): unknown {
     return JSON.parse(text)
   } catch (error) {
     const faults = new Faults()
-    faults.add('text', text.slice(0, 40), 'give the JSON text that was stored, whole')
+    faults.add('text', text.slice(0, 40), 'give the complete JSON text that was stored')
     throw new EventError(subject, faults.list, error)
   }
 }

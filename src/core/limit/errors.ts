@@ -8,7 +8,7 @@ export class RateLimitedError extends LazaretError {
 
   constructor(subject: string, retryAt: number) {
     super(
-      `${subject}: the rate limit is reached; try again from ${iso(retryAt)} on, or raise rateLimit.perSecond`,
+      `${subject}: rate limit reached; retry after ${iso(retryAt)}, or raise rateLimit.perSecond`,
       { code: 'LAZARET_RATE_LIMITED', retryable: true },
     )
     this.retryAt = retryAt

@@ -112,7 +112,7 @@ const retryLimitRules = {
 
 const retryLimitRelations: Relations<typeof retryLimitRules> = ({ batch, jitterRatio }, fault) => {
   if (batch !== undefined && jitterRatio > 0) {
-    fault('jitterRatio', 'give 0 beside batch: jitter would let the starts of two batches meet')
+    fault('jitterRatio', 'use 0 with batch: jitter could make two batches overlap')
   }
 }
 

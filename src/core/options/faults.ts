@@ -18,12 +18,12 @@ export class Faults {
 
   add(path: string, received: unknown, remedy: string): void {
     const hidden = typeof received === 'string' && NAMES_A_SECRET.test(path)
-    this.list.push({ path, received: hidden ? 'a text that is not shown' : show(received), remedy })
+    this.list.push({ path, received: hidden ? 'a value that is not shown' : show(received), remedy })
   }
 
   /** For a value that may carry a secret, such as a URL with a password: the fault does not show it. */
   addHidden(path: string, received: unknown, remedy: string): void {
-    const shown = typeof received === 'string' ? 'a text that is not shown' : typeof received
+    const shown = typeof received === 'string' ? 'a value that is not shown' : typeof received
     this.list.push({ path, received: shown, remedy })
   }
 

@@ -53,7 +53,7 @@ describe('reading options', () => {
       { path: 'policy.attempts', received: '0', remedy: 'give a whole number of at least 1' },
       { path: 'policy.baseMs', received: '"5"', remedy: 'give milliseconds of at least 0' },
       { path: 'policy.maxMs', received: 'NaN', remedy: 'give milliseconds of at least 0' },
-      { path: 'policy.tags[1]', received: '3', remedy: 'give a text of 1 to 1000 characters' },
+      { path: 'policy.tags[1]', received: '3', remedy: 'give a string of 1 to 1000 characters' },
       { path: 'policy.inner.enabled', received: '"yes"', remedy: 'give true or false' },
     ])
     expect(() => resolve(wrong)).toThrow(
@@ -81,7 +81,7 @@ describe('reading options', () => {
     expect(remedies({ BASEMS: 3 })).toEqual(["unknown option, did you mean 'baseMs'?"])
     expect(remedies({ inner: { enabeld: true } })).toEqual(["unknown option, did you mean 'enabled'?"])
     expect(remedies({ colour: 'red' })).toEqual([
-      'unknown option, remove it; known are attempts, baseMs, maxMs, name, tags, inner',
+      'unknown option, remove it; known options are attempts, baseMs, maxMs, name, tags, inner',
     ])
     expect(remedies(JSON.parse('{"__proto__":{"attempts":9}}'))).toHaveLength(1)
   })

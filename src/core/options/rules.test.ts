@@ -25,8 +25,8 @@ describe('option rules', () => {
   })
 
   it('F7: texts, choices and functions say what would be right', () => {
-    expect(remedy(text({ maxLength: 3 }), 'abcd')).toBe('give a text of 1 to 3 characters')
-    expect(remedy(text(), '')).toBe('give a text of 1 to 1000 characters')
+    expect(remedy(text({ maxLength: 3 }), 'abcd')).toBe('give a string of 1 to 3 characters')
+    expect(remedy(text(), '')).toBe('give a string of 1 to 1000 characters')
     expect(remedy(oneOf('a', 'b'), 'c')).toBe("give one of 'a', 'b'")
     expect(remedy(oneOf('a', 'b'), 'b')).toBeUndefined()
     expect(remedy(callable(), {})).toBe('give a function')
@@ -37,7 +37,7 @@ describe('option rules', () => {
     expect(remedy(list(text(), { minItems: 1, maxItems: 2 }), [])).toBe('give an array of 1 to 2')
     expect(remedy(list(text(), { maxItems: 2 }), ['a', 'b', 'c'])).toBe('give an array of at most 2')
     // biome-ignore lint/suspicious/noSparseArray: a hole is what this is about
-    expect(remedy(list(text()), ['a', , 'b'])).toBe('give a text of 1 to 1000 characters')
+    expect(remedy(list(text()), ['a', , 'b'])).toBe('give a string of 1 to 1000 characters')
   })
 
   it('F7: no rule throws, whatever it is given', () => {

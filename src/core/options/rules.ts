@@ -56,7 +56,7 @@ export function text(options: { readonly maxLength?: number } = {}): Rule<string
   return {
     read(value, path, faults) {
       if (typeof value === 'string' && value.length > 0 && value.length <= maxLength) return value
-      faults.add(path, value, `give a text of 1 to ${maxLength} characters`)
+      faults.add(path, value, `give a string of 1 to ${maxLength} characters`)
       return ''
     },
   }

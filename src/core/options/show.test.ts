@@ -78,7 +78,7 @@ describe('showing a value', () => {
     for (const name of ['password', 'pasword', 'authToken', 'API_KEY', 'secret[0]']) {
       faults.add(`sink.${name}`, 'hunter2', 'unknown option')
     }
-    faults.add('sink.token', undefined, 'give a text')
+    faults.add('sink.token', undefined, 'give a string')
     faults.add('tokens.name', 'visible', 'give another')
     expect(faults.list.slice(0, 5).every(fault => !fault.received.includes('hunter2'))).toBe(true)
     expect(faults.list.slice(5).map(fault => fault.received)).toEqual(['undefined', '"visible"'])

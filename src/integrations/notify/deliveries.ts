@@ -75,7 +75,7 @@ export class Deliveries {
   resend(letter: DeadLetter): Promise<TrackResult> {
     const dispatcher = this.#dispatchers.get(letter.handler)
     if (dispatcher !== undefined) return dispatcher.resend(letter)
-    const remedy = `resend letter ${letter.id} with a notifier that has this target; here are ${[...this.#dispatchers.keys()].join(', ')}`
+    const remedy = `resend letter ${letter.id} with a notifier that has this target; this one has ${[...this.#dispatchers.keys()].join(', ')}`
     throw new OptionsError('resend', [{ path: 'letter.handler', received: letter.handler, remedy }])
   }
 

@@ -163,8 +163,8 @@ describe('a consumer with a notifier', () => {
       {
         status: 'firing',
         severity: 'warning',
-        title: 'Channel orders: the oldest dead letter has waited 45 min',
-        summary: 'the oldest dead letter has waited 45 min; the limit is 30 min.',
+        title: 'Channel orders: oldest dead letter has waited 45 min',
+        summary: 'oldest dead letter has waited 45 min; the limit is 30 min.',
         limit: { rule: 'age', value: 45 * MINUTE, limit: 30 * MINUTE },
       },
       { status: 'resolved' },

@@ -69,7 +69,7 @@ export class Occurrences {
     const why = error === undefined ? '' : `: ${this.#text(error)}`
     const facts = {
       title: this.#title(`Alerts do not reach ${target}`),
-      summary: `An alert could not be delivered to ${target} and is a dead letter, to be replayed${why}`,
+      summary: `An alert to ${target} failed and is now a dead letter; replay it${why}`,
       target,
     }
     return this.#occurrence('alert_undelivered', [target], facts)
@@ -122,15 +122,15 @@ export class Occurrences {
   #breaker(name: string): AlertFacts {
     return {
       title: this.#title(`Breaker ${name} is open`),
-      summary: `What ${name} depends on fails, so it is left alone for now.`,
+      summary: `The dependency of ${name} is failing; attempts are paused until a probe succeeds.`,
       breaker: name,
     }
   }
 
   #spill(error: string): AlertFacts {
     return {
-      title: 'Dead letters are spilled',
-      summary: this.#text(`Their store does not take them, so a file of this machine does: ${error}`),
+      title: 'Dead letters spilled',
+      summary: this.#text(`Their store is unavailable, so they are in a local spill: ${error}`),
     }
   }
 
@@ -183,8 +183,8 @@ export class Occurrences {
 }
 
 function channelWords({ rule, value, error }: ChannelNotice): string {
-  if (rule === 'depth') return `${value} dead letters wait`
-  if (rule === 'age') return `the oldest dead letter has waited ${spanText(value)}`
+  if (rule === 'depth') return `${value} dead letters waiting`
+  if (rule === 'age') return `oldest dead letter has waited ${spanText(value)}`
   return `${percent(value)} of its dead letters have one error, ${error?.name ?? 'unknown'}`
 }
 

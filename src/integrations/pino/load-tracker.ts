@@ -17,7 +17,7 @@ export async function loadTracker(choice: ModuleChoice): Promise<Dispatcher> {
   const names = choice.export === undefined ? EXPORTS : [choice.export]
   const found = names.map(name => exported[name]).find(isDispatcher)
   if (found !== undefined) return found
-  const remedy = `let it export what createDispatcher() returns as ${names.map(name => `'${name}'`).join(' or ')}`
+  const remedy = `export the result of createDispatcher() as ${names.map(name => `'${name}'`).join(' or ')}`
   throw fault(choice.module, remedy)
 }
 

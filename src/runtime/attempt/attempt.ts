@@ -9,7 +9,7 @@ export class TimeoutError extends LazaretError {
 
   constructor(subject: string, timeoutMs: number) {
     super(
-      `${subject}: no answer within ${timeoutMs} ms; raise timeoutMs if it needs longer, and pass the attempt's signal on so that the work stops too`,
+      `${subject}: timed out after ${timeoutMs} ms; raise timeoutMs if the work needs longer, and pass the attempt's signal to it so that it stops`,
       { code: 'LAZARET_TIMEOUT', retryable: true },
     )
     this.timeoutMs = timeoutMs

@@ -158,11 +158,11 @@ const relations: Relations<typeof rules> = (options, fault) => {
   if (deadLetters === undefined && !broker.capabilities.deadLetters)
     fault('deadLetters', `give a store: ${broker.name} has no dead-letter queue of its own`)
   if (spill !== undefined && deadLetters === undefined)
-    fault('spill', 'give deadLetters too: a spill stands in for a store')
+    fault('spill', 'set deadLetters too: a spill only holds letters for a store')
   if (prefetch !== undefined && prefetch < concurrency)
-    fault('prefetch', `give at least the concurrency (${concurrency}), or the rest of it would be idle`)
+    fault('prefetch', `give at least the concurrency (${concurrency}), or handlers stay idle`)
   if (leaseMs !== undefined && leaseMs <= timeoutMs)
-    fault('leaseMs', `give more than timeoutMs (${timeoutMs}), or an attempt outlives its claim`)
+    fault('leaseMs', `give more than timeoutMs (${timeoutMs}), or a claim ends before its attempt`)
 }
 
 type Settings = Resolved<typeof rules>

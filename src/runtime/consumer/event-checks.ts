@@ -21,24 +21,24 @@ export function checkEvent(
 ): Refusal | undefined | Promise<Refusal | undefined> {
   const { content, started } = work.delivery
   if (isUndecodable(content))
-    return refuse('undecodable', `it cannot be read as an event: ${content.problem}`)
+    return refuse('undecodable', `cannot be decoded as an event: ${content.problem}`)
   if (started > 0) {
     const verdict = judgePoison(work.cycleHistory(), policy.poison, now)
     if (verdict.poisoned) return poisoned(verdict)
   }
   if (started >= policy.mostAttempts)
-    return refuse('attempts_exhausted', `all ${started} attempts were begun and none of them succeeded`)
+    return refuse('attempts_exhausted', `all ${started} attempts started and none succeeded`)
   const { expiresAt } = work.event
   if (expiresAt !== undefined && expiresAt <= now)
-    return refuse('expired', `it was to be handled before ${new Date(expiresAt).toISOString()}`)
+    return refuse('expired', `expired at ${new Date(expiresAt).toISOString()}`)
   return policy.schema === undefined ? undefined : checkSchema(policy.schema, work, policy.faults)
 }
 
 /** By repeats it was found out before, when its letter could not be saved: it is not tried again for that. */
 function poisoned({ by, count }: Poisoned): Refusal {
   return by === 'crashes'
-    ? refuse('crash_loop', `${count} attempts began and never ended: each took its process down`)
-    : refuse('poison', `${count} attempts failed in the same way`)
+    ? refuse('crash_loop', `${count} attempts started and never ended: the process crashed each time`)
+    : refuse('poison', `${count} attempts failed with the same error`)
 }
 
 function checkSchema(
@@ -79,7 +79,7 @@ class SchemaMismatch extends Error {
   readonly issues: readonly SchemaIssue[]
 
   constructor(issues: readonly SchemaIssue[]) {
-    super(issues.slice(0, 5).map(describe).join('; ') || 'the payload does not fit the schema')
+    super(issues.slice(0, 5).map(describe).join('; ') || 'the payload does not match the schema')
     this.issues = issues
   }
 }
@@ -104,7 +104,7 @@ export class SchemaRefusal extends Error {
   readonly refusal: Refusal
 
   constructor(refusal: Refusal) {
-    super('the schema refused the payload')
+    super('the schema rejected the payload')
     this.refusal = refusal
   }
 }

@@ -232,7 +232,7 @@ class RedeliveryNeeded extends Error {
   override readonly name = 'GivenBack'
 
   constructor(source: string) {
-    super(`the handler of '${source}' gave the message back: it was not handled and must be delivered again`)
+    super(`the handler of '${source}' did not handle the message; the client must deliver it again`)
   }
 }
 

@@ -16,64 +16,64 @@ export const BREAKER_LINES: Readonly<Record<BreakerMode, LogLine>> = {
 
 export const PAUSE_LINES: Readonly<Record<PauseReason, LogLine>> = {
   breaker: { what: 'consumer_paused', level: 'warn', message: 'consumer paused: its breaker is open' },
-  store: { what: 'consumer_paused', level: 'error', message: 'consumer paused: no store takes its letters' },
-  ledger: { what: 'consumer_paused', level: 'error', message: 'consumer paused: its ledger does not answer' },
-  manual: { what: 'consumer_paused', level: 'info', message: 'consumer paused by hand' },
+  store: { what: 'consumer_paused', level: 'error', message: 'consumer paused: its dead-letter store is unavailable' },
+  ledger: { what: 'consumer_paused', level: 'error', message: 'consumer paused: its ledger is unavailable' },
+  manual: { what: 'consumer_paused', level: 'info', message: 'consumer paused manually' },
 }
 
 export const LINES = {
   consumerResumed: { what: 'consumer_resumed', level: 'info', message: 'consumer resumed' },
-  stalled: { what: 'subscription_stalled', level: 'error', message: 'the broker holds the consumer up' },
+  stalled: { what: 'subscription_stalled', level: 'error', message: 'broker subscription stalled' },
   recovered: {
     what: 'subscription_recovered',
     level: 'info',
-    message: 'the broker serves the consumer again',
+    message: 'broker subscription recovered',
   },
   deadLetter: { what: 'dead_letter', level: 'error', message: 'event failed' },
   poison: { what: 'poison_quarantined', level: 'error', message: 'event quarantined as poison' },
-  spillDrained: { what: 'spill_drained', level: 'info', message: 'spilled letters are in their store' },
+  spillDrained: { what: 'spill_drained', level: 'info', message: 'spilled letters saved to their store' },
   lettersExpired: { what: 'letters_expired', level: 'info', message: 'retention deleted dead letters' },
   healthFailed: { what: 'health_check_failed', level: 'warn', message: 'health check failed' },
   healthPassed: { what: 'health_check_passed', level: 'info', message: 'health check found it well' },
   limitAlone: {
     what: 'shared_limit_alone',
     level: 'warn',
-    message: 'shared limit cannot be asked; keeping to a share of it',
+    message: 'shared limit unreachable; using a local share of it',
   },
-  limitTogether: { what: 'shared_limit_together', level: 'info', message: 'shared limit answers again' },
+  limitTogether: { what: 'shared_limit_together', level: 'info', message: 'shared limit reachable again' },
 } as const satisfies Readonly<Record<string, LogLine>>
 
 export const GATHERED_LINES = {
   untried: {
     what: 'dead_letters_untried',
     level: 'error',
-    message: 'events given up on before an attempt',
+    message: 'events dead-lettered without an attempt',
   },
-  spilled: { what: 'letters_spilled', level: 'warn', message: 'letters spilled: their store is away' },
-  letterWriteFailed: { what: 'letter_write_failed', level: 'error', message: 'letter not written' },
+  spilled: { what: 'letters_spilled', level: 'warn', message: 'letters spilled: their store is unavailable' },
+  letterWriteFailed: { what: 'letter_write_failed', level: 'error', message: 'writing a dead letter failed' },
   settlementFailed: {
     what: 'settlement_failed',
     level: 'warn',
-    message: 'broker did not take a settlement; the event comes again',
+    message: 'settlement failed; the broker delivers the event again',
   },
   userFunctionFailed: {
     what: 'user_function_failed',
     level: 'error',
-    message: 'a function among the options failed; its fallback was taken',
+    message: 'a user function failed; its fallback was used',
   },
-  lateRuns: { what: 'late_runs', level: 'warn', message: 'handler runs on after its timeout' },
-  ledgerFailed: { what: 'ledger_failed', level: 'error', message: 'ledger did not answer' },
+  lateRuns: { what: 'late_runs', level: 'warn', message: 'handler still running after its timeout' },
+  ledgerFailed: { what: 'ledger_failed', level: 'error', message: 'ledger call failed' },
   claimsLost: {
     what: 'claims_lost',
     level: 'error',
     message: 'claim taken by another process while its handler ran; the event may be handled twice',
   },
-  noticeFailed: { what: 'notice_failed', level: 'error', message: 'nobody was told of a letter' },
+  noticeFailed: { what: 'notice_failed', level: 'error', message: 'notification of a dead letter failed' },
   journalFailed: { what: 'journal_failed', level: 'error', message: 'journal of critical events failed' },
   trackingSwallowed: {
     what: 'tracking_failure_swallowed',
     level: 'warn',
-    message: 'tracking failed and its caller went on',
+    message: 'tracking failed; the caller continued',
   },
   limited: {
     what: 'rate_limited',

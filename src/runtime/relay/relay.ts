@@ -47,7 +47,7 @@ const rules = {
 
 const relations: Relations<typeof rules> = ({ from, to, channel, toChannel = channel }, fault) => {
   if (isSame(to, from) && toChannel === channel)
-    fault('to', `give another broker, or another toChannel: events would come back to channel '${channel}'`)
+    fault('to', `use another broker or another toChannel, or events return to channel '${channel}'`)
 }
 
 function isTarget(value: unknown): value is RelayOptions['to'] {

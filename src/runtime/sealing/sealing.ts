@@ -148,7 +148,7 @@ function openEvent(event: unknown, ring: KeyRing): unknown {
   const sealed = sealedIn(event)
   if (sealed === undefined) return event
   if (sealed.version !== EVENT_VERSION)
-    throw new SealError(`event ${sealed.id}`, 'is sealed in a way this version does not know; update Lazaret')
+    throw new SealError(`event ${sealed.id}`, 'is sealed in a format that this version does not know; update Lazaret')
   return { ...sealed.shown, ...(open(sealed, ring) as Hidden) }
 }
 
@@ -201,14 +201,14 @@ function openData(what: string, boundTo: string, keyId: string, data: string, ri
   if (key === undefined)
     throw new SealError(
       what,
-      `is sealed with key '${keyId}', which is not among the keys given; add it to sealing.keys`,
+      `is sealed with key '${keyId}', which is not among the given keys; add it to sealing.keys`,
     )
   try {
     return decrypt(key, Buffer.from(data, 'base64'), boundTo)
   } catch (error) {
     throw new SealError(
       what,
-      `does not open with key '${keyId}': the key is another one, or the data was changed`,
+      `cannot be decrypted with key '${keyId}': the key is wrong, or the data was changed`,
       error,
     )
   }

@@ -84,7 +84,7 @@ const labelsRule: Rule<Readonly<Record<string, string>>> = {
     const names = new Set<string>()
     for (const [name, text] of Object.entries(value)) {
       if (typeof text !== 'string' || text === '')
-        faults.add(`${path}.${name}`, text, 'give a text that is not empty')
+        faults.add(`${path}.${name}`, text, 'give a string that is not empty')
       if (names.has(labelName(name)))
         faults.add(`${path}.${name}`, name, `rename it: there is a ${labelName(name)}`)
       names.add(labelName(name))

@@ -84,6 +84,6 @@ describe('pagerduty sink', () => {
   })
 
   it('F7: a key of another length is refused without being shown', () => {
-    expect(() => pagerduty({ routingKey: 'hunter2' })).toThrow(/a text that is not shown; give the 32/)
+    expect(() => pagerduty({ routingKey: 'hunter2' })).toThrow(/a value that is not shown; give the 32/)
   })
 })

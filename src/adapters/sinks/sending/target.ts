@@ -93,7 +93,7 @@ function isHeader(name: string, value: unknown): boolean {
 /** A text that can stand in a header and is a secret. */
 export const secretText = hiddenText(
   text => text !== '' && isHeader('authorization', text),
-  'give a text of printable characters',
+  'give a string of printable characters',
 )
 
 export const tokenRule = optional(secretText)

@@ -72,6 +72,6 @@ describe('slack sink', () => {
   })
 
   it('F7: an invalid address is refused without being shown', () => {
-    expect(() => slack({ url: `hooks.slack.com/services/${SECRET}` })).toThrow('a text that is not shown')
+    expect(() => slack({ url: `hooks.slack.com/services/${SECRET}` })).toThrow('a value that is not shown')
   })
 })

@@ -46,7 +46,7 @@ export async function resend(
 function requireReplayable(letter: DeadLetter): void {
   const why = notReplayable(letter)
   if (why === undefined) return
-  const remedy = `track a new event: the store could not keep this one as it was sent (${why})`
+  const remedy = `track a new event: the store does not hold this one as it was sent (${why})`
   throw new OptionsError('resend', [{ path: 'letter', received: letter.id, remedy }])
 }
 
@@ -54,7 +54,7 @@ function lanesFor({ handler, id }: DeadLetter, lanes: ReadonlyMap<string, Lane>)
   if (handler === EVERY_SINK) return [...lanes.values()]
   const lane = lanes.get(handler)
   if (lane !== undefined) return [lane]
-  const remedy = `resend letter ${id} with a dispatcher that has this sink; here are ${[...lanes.keys()].join(', ')}`
+  const remedy = `resend letter ${id} with a dispatcher that has this sink; this one has ${[...lanes.keys()].join(', ')}`
   throw new OptionsError('resend', [{ path: 'letter.handler', received: handler, remedy }])
 }
 

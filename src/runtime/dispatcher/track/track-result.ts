@@ -57,8 +57,8 @@ export class TrackingError extends LazaretError {
     const unsaved = Object.values(result.sinks).some(({ outcome }) => outcome === 'unsaved')
     const { id, type } = result.event ?? { id: '?', type: '?' }
     const remedy = unsaved
-      ? 'not every copy could be saved: look at the dead-letter store, and track it again'
-      : 'its dead letters can be replayed once the sinks are well'
+      ? 'not every dead letter was saved; check the dead-letter store, and track the event again'
+      : 'replay its dead letters when the sinks work again'
     super(`event ${id} of type '${type}' was not tracked: ${outcomesText(result)}; ${remedy}`, {
       code: 'LAZARET_TRACKING_FAILED',
       retryable: unsaved,

@@ -11,7 +11,7 @@ export class SinkAnswerError extends LazaretError {
 
   constructor(sink: string, problem: string) {
     super(
-      `sink ${sink}: cannot understand what write() returned: ${problem}; return nothing, or { rejected: [{ index, error }] } with the place of each refused event in the batch`,
+      `sink ${sink}: write() returned an invalid value: ${problem}; return nothing, or { rejected: [{ index, error }] } with the index of each rejected event`,
       { code: 'LAZARET_SINK_ANSWER_INVALID', retryable: true },
     )
   }
