@@ -86,7 +86,7 @@ describe.each(['file:./letters', 'sqlite:./lazaret.db'])('with a key in the conf
     const { code, out, err } = await on(url)('', 'dlq', 'list')
     expect({ code, out }).toEqual({ code: 1, out: '' })
     expect(err).toMatch(
-      /^lazaret: event \S+ is sealed with key 'k1', which is not among the keys given; .*\n$/,
+      /^lazaret: event \S+ is sealed with key 'k1', which is not among the given keys; .*\n$/,
     )
   })
 })

@@ -1,7 +1,8 @@
 /**
- * Whether this process can tell that others are dead. When nobody could reach the server for a while, every lease has run
- * out, and the first to come back would take all others for dead. So only who has renewed its own lease in time, again and
- * again for as long as a lease lasts, believes that one who has not is gone: the server could be reached all the while.
+ * Decides whether this process may treat an expired lease of another process as a crash. After an outage of the server
+ * every lease has expired, and the first process that reconnects would take all others for dead. So a process may judge
+ * others only after it has renewed its own lease in time for the length of a whole lease. This proves that the server was
+ * reachable, and that the other process did not renew.
  */
 export class LeaseWitness {
   readonly #leaseMs: number
@@ -12,7 +13,7 @@ export class LeaseWitness {
     this.#leaseMs = leaseMs
   }
 
-  /** The lease was renewed, or is a new one. */
+  /** Records that the lease was renewed or created. */
   renewed(now: number): void {
     if (!this.#isInTime(now)) this.#since = now
     this.#latest = now
@@ -23,8 +24,8 @@ export class LeaseWitness {
   }
 
   /**
-   * Everybody renews at every third of a lease. Had the server been away for two of them, somebody else, who had renewed
-   * a third before that, could have lost his lease by now. A clock that was set back proves nothing.
+   * Every process renews at each third of a lease. If the server was unreachable for two thirds, another process that
+   * renewed one third before that may have lost its lease by now. A clock that was set back proves nothing.
    */
   #isInTime(now: number): boolean {
     const sinceMs = now - this.#latest

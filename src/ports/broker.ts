@@ -2,31 +2,31 @@ import type { AttemptRecord, DeadLetter, Origin } from '../core/dead-letter/lett
 import type { LazaretEvent } from '../core/event/event.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 
-/** What a broker can do by itself. The runtime branches on these, never on a broker's name. */
+/** The features of a broker. The runtime branches on these and never on the name of a broker. */
 export interface BrokerCapabilities {
   /** A retry settled with a time waits in the broker; otherwise the consumer keeps it in process. */
   readonly delay: boolean
-  /** Can keep a key's events behind its unresolved one. */
+  /** The broker can hold the events of a key until an earlier event of that key is resolved. */
   readonly keyOrder: boolean
   /** Has its own dead-letter queue, so a consumer needs no dead-letter store. */
   readonly deadLetters: boolean
-  /** Attempt counts and what is waiting survive the end of the process. */
+  /** Attempt counts and waiting events survive the end of the process. */
   readonly durable: boolean
 }
 
-/** What arrived and could not be read as an event. Kept whole: it becomes a dead letter like everything else. */
+/** A message that cannot be decoded as an event. The broker keeps all its bytes, because it becomes a dead letter too. */
 export interface Undecodable {
   readonly raw: Uint8Array
   readonly problem: string
 }
 
-/** One handing-over of an event. It is open until it is settled, or until its subscription or process ends. */
+/** One delivery of an event. It is open until it is settled, or until its subscription or process ends. */
 export interface Delivery {
   readonly channel: string
   readonly content: LazaretEvent | Undecodable
   /** Attempts begun in this cycle before this delivery. */
   readonly started: number
-  /** Of those, the ones whose end was recorded. The difference is the number of crashes. */
+  /** The number of these attempts that have a recorded end. The difference from `started` is the number of crashes. */
   readonly ended: number
   /** The recorded attempts of this cycle, oldest first; bounded, so it can be shorter than `ended`. */
   readonly history: readonly AttemptRecord[]
@@ -47,7 +47,7 @@ export type Settlement =
   | { readonly outcome: 'dead'; readonly letter: DeadLetter; readonly saved: boolean }
   | { readonly outcome: 'release'; readonly notBefore: number }
 
-/** How many messages wait in a place that the broker itself gives a name. */
+/** The number of messages in a queue, by the name that the broker has for it. */
 export interface QueueDepth {
   readonly queue: string
   readonly depth: number
@@ -57,13 +57,13 @@ export interface QueueDepth {
 export interface SubscribeOptions {
   /** The channel to take events from. */
   readonly channel: string
-  /** Who is handling: every handler name gets every event of the channel once. */
+  /** The name of the handler. Every handler name receives every event of the channel once. */
   readonly handler: string
-  /** Deliveries open at once, at most. */
+  /** The greatest number of open deliveries. */
   readonly prefetch: number
   /**
-   * `by-key`: no event of a key is handed over while an earlier one of that key is unresolved: in flight, waiting for
-   * a retry, or dead. A dead one is resolved by `unblockKey` or by publishing it again. Needs the capability `keyOrder`.
+   * `by-key`: the broker delivers no event of a key while an earlier event of that key is unresolved: in flight,
+   * waiting for a retry, or dead. A dead event is resolved by `unblockKey` or by publishing it again. Needs the capability `keyOrder`.
    */
   readonly ordering: 'none' | 'by-key'
 }
@@ -74,7 +74,7 @@ export interface SubscribeOptions {
  */
 export type StallPlace = 'deliveries' | 'settlements' | 'letters'
 
-/** A subscription is held up by something that was deleted, filled or forbidden behind the broker, or is so no more. */
+/** A report that a subscription stalls, or has recovered. A deleted queue, a full queue or a missing permission stalls it. */
 export type SubscriptionStatus =
   | { readonly state: 'stalled'; readonly place: StallPlace; readonly error: Error }
   | { readonly state: 'recovered'; readonly place: StallPlace }
@@ -84,12 +84,12 @@ export type SubscriptionStatus =
  * settled is delivered again, to the next subscriber.
  *
  * - `publish` resolves when every event is durable, in the order given; it may be called with many. When it rejects,
- *   any part of them may have been published: callers publish again, and handlers are idempotent or have a ledger.
- * - A replay (core/event/replay-headers) that names a handler is for that handler alone: another one would resolve an event
- *   that is dead there. While that handler does not subscribe the replay waits for it, also if it never has.
+ *   some of the events may have been published. Callers publish again, so handlers must be idempotent or use a ledger.
+ * - A replay (core/event/replay-headers) that names a handler goes to that handler alone, because another handler would
+ *   resolve an event that failed elsewhere. The replay waits until that handler subscribes, even for the first time.
  * - An event that carries the replay headers of another event is published without them, to every handler.
- * - `subscribe` resolves when deliveries can arrive, and none arrives before, because it could not be settled yet. From
- *   its first subscription on a handler gets every event, also while nobody subscribes. `deliver` must not throw and
+ * - `subscribe` resolves when deliveries can arrive, and none arrives before, because it could not be settled yet. After
+ *   its first subscription a handler receives every event, including those published while it is not subscribed. `deliver` must not throw and
  *   must not be called after the subscription's close has resolved.
  * - `tell`, where it is given, hears when the subscription is held up by what happened behind the broker: a queue or
  *   table was deleted, a permission was taken away, the dead-letter queue is full. The broker repairs what it can and
@@ -124,13 +124,13 @@ export interface Broker {
  * - `begin` records durably that an attempt starts, before the handler runs, so that a crash is counted. `ended` are the
  *   attempts of this delivery that ended in process since the last `begin`. A delivery alone is not an attempt.
  * - `settle` makes the settlement durable and only then acknowledges. A delivery is settled once; when either rejects,
- *   the broker will hand the event over again and the consumer forgets the delivery.
+ *   the broker delivers the event again and the consumer drops the delivery.
  * - Both reject with DeliveryLostError for a delivery that was settled before or that the subscription lost (it closed,
  *   it reconnected, a lease expired).
  * - Both may return nothing instead of a promise when there is nothing to wait for.
  * - `pause` stops new deliveries soon, not at once; open ones stay open. `resume` undoes it. Both are idempotent.
- * - `close` stops deliveries, gives back what is still open, and resolves when nothing more will arrive. It waits for
- *   settlements under way. Closing twice is safe.
+ * - `close` stops deliveries, releases open deliveries, and resolves when no more deliveries can arrive. It waits for
+ *   settlements in progress. Closing twice is safe.
  */
 export interface Subscription {
   begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void>
@@ -152,7 +152,7 @@ export class BrokerClosedError extends LazaretError {
   }
 }
 
-/** A channel holds as many events as it may. What was published before the refused event stays published. */
+/** A channel is full. Events before the refused one stay published. */
 export class BrokerFullError extends LazaretError {
   override readonly name = 'BrokerFullError'
 

@@ -1,14 +1,14 @@
 import { callable, custom, withDefault } from '../core/options/rules.ts'
 import type { Random } from '../core/random.ts'
-/** Takes a scheduled task back. Calling it twice, or after the task ran, does nothing. */
+/** Cancels a scheduled task. Calling it twice, or after the task ran, does nothing. */
 export type Cancel = () => void
 
 /**
- * Where time comes from. Everything that reads the time or waits does it through a clock, so that a test can drive
- * hours in a millisecond and a simulator can make the clock jump.
+ * The source of time. All code reads the time and waits through a clock, so that a test can simulate hours in a
+ * millisecond and the simulator can set the clock back or forward.
  *
  * - `now()` is UTC epoch milliseconds. It may step in either direction (NTP does that), so code that measures a
- *   duration bounds what a step can do to it.
+ *   duration limits the effect of a step.
  * - `monotonic()` is milliseconds since some moment of this process. It never steps, so a wait that must not follow the
  *   wall clock is measured by it. Optional: a clock without it is taken to have a wall clock that never steps.
  * - `schedule` runs the task once, never before the delay is over and never synchronously. Tasks due at the same
@@ -26,16 +26,16 @@ export function monotonicNow(clock: Clock): number {
 }
 
 /**
- * The wall clock as it went on from this moment, whatever it is set to later: retries that wait must not follow it. Two
- * processes that began before and after it was set disagree, so what one of them wrote is bounded by the other.
+ * A wall clock that ignores later corrections, because the wait of a retry must not change when the clock is set. Two
+ * processes that started before and after a correction disagree, so each limits the times that it reads from the other.
  */
 export function steadyTime(clock: Clock): () => number {
   const base = clock.now() - monotonicNow(clock)
   return () => Math.round(base + monotonicNow(clock))
 }
 
-// The one home of ambient time and randomness: everything else is handed a Clock and a Random. It lies beside the port
-// so that runtime and adapters alike can fall back on it.
+// The only use of the real clock and of Math.random; all other code receives a Clock and a Random. The defaults are next to
+// the port, so that runtime and adapters can both use them.
 
 /** The clock of the machine. It is the default of every `clock` option. */
 export const systemClock: Clock = {
@@ -48,7 +48,7 @@ export const systemClock: Clock = {
   },
 }
 
-/** The same for what may be left undone at the end: its timers do not keep the process alive. */
+/** The system clock for background work. Its timers do not keep the process alive. */
 export const backgroundClock: Clock = {
   now: systemClock.now,
   monotonic: () => performance.now(),
@@ -61,15 +61,15 @@ export const backgroundClock: Clock = {
 // biome-ignore lint/plugin: the one home of ambient chance
 export const systemRandom: Random = Math.random
 
-/** Resolves in the next turn of the event loop: all that waits on promises alone has run to its end by then. */
+/** Resolves in the next iteration of the event loop, after all pending promise callbacks have run. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise(resolve => setImmediate(resolve))
 }
 
-/** The option `clock` of whatever reads the time: the system's unless another is given. */
+/** The rule of every option `clock`, with the system clock as the default. */
 export const clockRule = withDefault(custom(isClock, 'give a clock with now() and schedule()'), systemClock)
 
-/** The option `random` of whatever draws chances: the system's unless another is given. */
+/** The rule of every option `random`, with Math.random as the default. */
 export const randomRule = withDefault(
   callable<Random>('give a function that returns a number from 0 up to 1'),
   systemRandom,
@@ -80,17 +80,17 @@ function isClock(value: unknown): value is Clock {
   return typeof clock?.now === 'function' && typeof clock.schedule === 'function'
 }
 
-/** Resolves after so many milliseconds of the clock. */
+/** Resolves after the given number of milliseconds. */
 export function delay(clock: Clock, ms: number): Promise<void> {
   return new Promise(resolve => clock.schedule(ms, resolve))
 }
 
-/** Between half of it and all of it, so that not everyone who waits tries again at once. */
+/** A random delay between half of `ms` and all of it, so that waiting clients do not retry at the same moment. */
 export function equalJitter(random: Random, ms: number): number {
   return Math.ceil(ms * (0.5 + random() / 2))
 }
 
-/** Waits for a promise, but no longer than so. Answers whether it ended in time; how it ended is of no interest. */
+/** Resolves with true if the promise settles within the limit, whether it resolves or rejects. */
 export function settlesWithin(clock: Clock, limitMs: number, promise: Promise<unknown>): Promise<boolean> {
   return new Promise(resolve => {
     const cancel = clock.schedule(limitMs, () => resolve(false))

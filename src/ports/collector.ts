@@ -4,7 +4,7 @@ import type { QueueDepth } from './broker.ts'
 import type { DeadLetterStore } from './dead-letters.ts'
 
 /**
- * Brings what other programs gave up on into a store, and hands it back to them when it is replayed.
+ * Brings the dead letters of other programs into a store, and returns them to those programs on a replay.
  *
  * - `start` begins, and goes on by itself over lost connections and a store that is down. A message is acknowledged
  *   only after the store has its letter, so that an interrupted message is delivered again; and it becomes the same
@@ -33,7 +33,7 @@ export interface Collector {
 }
 
 /**
- * How a letter can be sent again from here.
+ * The way on which this process can send a letter again.
  *
  * - `durable`: the target stores the event, so that a runner that ends leaves nothing to repeat.
  * - `in-process`: this process alone has the event until its outcome is known. A runner in another process sends it again.

@@ -42,10 +42,10 @@ export class JournalFullError extends LazaretError {
   override readonly name = 'JournalFullError'
 
   constructor(journal: string, maxEvents: number) {
-    super(
-      `journal ${journal}: is full (${maxEvents} events); check which sink is down, or raise maxEvents`,
-      { code: 'LAZARET_JOURNAL_FULL', retryable: true },
-    )
+    super(`journal ${journal}: is full (${maxEvents} events); check which sink is down, or raise maxEvents`, {
+      code: 'LAZARET_JOURNAL_FULL',
+      retryable: true,
+    })
   }
 }
 

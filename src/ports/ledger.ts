@@ -14,15 +14,16 @@ function escapeSlash(part: string): string {
   return part.replaceAll('%', '%25').replaceAll('/', '%2F')
 }
 
-/** What the ledger knows of a (handler, idempotency key) pair when it is asked for it. */
+/** The answer of the ledger to a claim of a (handler, idempotency key) pair. */
 export type Claim =
   | { readonly kind: 'claimed'; readonly token: string }
   | { readonly kind: 'busy'; readonly until: number }
   | { readonly kind: 'done'; readonly at: number }
 
 /**
- * Remembers which events a handler has handled, so that a redelivery does no work twice. Claim with a lease, run,
- * complete: a pair is never done before its handler has succeeded, and a failed or crashed run gives it back.
+ * Records which events a handler has handled, so that a redelivery does not run the handler again. The consumer claims
+ * with a lease, runs the handler and completes the claim. A pair is done only after its handler has succeeded, because a
+ * pair that is marked earlier would lose the event when the handler fails or the process crashes.
  *
  * - `handler` is what `ledgerName` makes of a channel and a handler; to the ledger it is any text.
  * - `claim` is atomic: of many concurrent claims of one pair exactly one gets it. An expired lease can be claimed

@@ -92,7 +92,7 @@ export interface Observations {
     readonly durationMs: number
   }
   /**
-   * The ledger call failed, or not in time. A claim that cannot be asked for pauses the consumer; the others go on: a
+   * A ledger call failed or timed out. A failed `claim` pauses the consumer; the other operations do not: a
    * claim that is not released or renewed runs out by itself.
    */
   ledgerFailed: {
@@ -122,7 +122,7 @@ export interface Observations {
     readonly function: UserFunction
     readonly error: unknown
   }
-  /** Something behind broker subscription stalled: it was deleted, filled or forbidden. The broker tries on. */
+  /** A queue, table or permission of the broker is missing or full, so the subscription stalls. The broker keeps retrying. */
   subscriptionStalled: {
     readonly channel: string
     readonly name: string

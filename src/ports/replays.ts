@@ -15,8 +15,8 @@ export const REPLAY_DECISIONS = [
 export type ReplayDecision = (typeof REPLAY_DECISIONS)[number]
 
 /**
- * Where one letter of a replay stands. `waiting`: not sent yet. `sent`: its outcome is not known yet. The rest are
- * outcomes; `lost` is a letter that was deleted meanwhile.
+ * The status of one letter in a replay. `waiting`: not sent yet. `sent`: sent without an outcome yet. The others are
+ * outcomes; `lost` is a letter that was deleted after it was sent.
  */
 export const ITEM_STATUSES = [
   'waiting',
@@ -32,20 +32,20 @@ export type ItemStatus = (typeof ITEM_STATUSES)[number]
 
 /** One letter of a replay. */
 export interface ReplayItem {
-  /** Its place in the order of sending, from 0. */
+  /** The position in the order of sending, from 0. */
   readonly position: number
   readonly letterId: string
   readonly decision: ReplayDecision
-  /** Why, when it is skipped. */
+  /** The reason for the decision, if the letter is skipped. */
   readonly why?: string | undefined
   readonly status: ItemStatus
-  /** The replay number it was sent as, and the fingerprint it had before: how its outcome is known. */
+  /** The cycle number that it was sent as, and the fingerprint before that. The outcome follows from both. */
   readonly cycle?: number | undefined
   readonly fingerprint?: string | undefined
   readonly sentAt?: number | undefined
   /**
-   * That it has left. A `sent` item without this may not have left, so the next runner sends it again. It does the same
-   * with `in-process`: the process that took it has ended.
+   * The kind of route that accepted the event. Without it a `sent` item may not have been sent, so the next runner sends
+   * it again. The next runner also repeats `in-process`, because the process that held the event has ended.
    */
   readonly handedOn?: 'durable' | 'in-process' | undefined
   readonly endedAt?: number | undefined
@@ -89,15 +89,15 @@ export interface Replay {
   readonly reason: string
   readonly createdAt: number
   readonly createdBy: string
-  /** The filter or ids it was planned from, as they were asked for. */
+  /** The filter or the ids of the plan request. */
   readonly selectedBy: {
     readonly filter?: LetterFilter | undefined
     readonly ids?: readonly string[] | undefined
   }
-  /** How many letters were frozen, and the hash of their ids in order. */
+  /** The number of frozen letters, and the hash of their ids in order. */
   readonly count: number
   readonly hash: string
-  /** How many letters got which decision. */
+  /** The number of letters by decision. */
   readonly findings: { readonly [D in ReplayDecision]?: number }
   readonly stages: readonly Stage[]
   readonly perSecond: number
@@ -111,21 +111,21 @@ export interface Replay {
   readonly approvedAt?: number | undefined
   readonly startedAt?: number | undefined
   readonly endedAt?: number | undefined
-  /** The stage under way, from 0. */
+  /** The current stage, from 0. */
   readonly stage: number
-  /** When a person took it up after a halt; the halt rules look at what was sent from then on. */
+  /** The time of the last resume after a halt. The halt rules count only letters that were sent after it. */
   readonly resumedAt?: number | undefined
-  /** Why it is paused, halted or cancelled, and by whom. */
+  /** The reason why it is paused, halted or cancelled, and the person. */
   readonly why?: string | undefined
   readonly by?: string | undefined
-  /** Goes up with every change; an update names the one it was made from. */
+  /** Increases with every change. An update names the revision that it is based on. */
   readonly revision: number
 }
 
 /** The number of items of a replay by status. */
 export type ReplayCounts = { readonly [S in ItemStatus]: number }
 
-/** Of a replay that has no items, and what counting begins with. */
+/** The counts of a replay without items. */
 export const NO_COUNTS: ReplayCounts = Object.freeze({
   waiting: 0,
   sent: 0,
@@ -139,23 +139,23 @@ export const NO_COUNTS: ReplayCounts = Object.freeze({
 /** Selects items of a replay. */
 export interface ItemQuery {
   readonly status?: ItemStatus | undefined
-  /** Positions behind this one. */
+  /** Only positions greater than this one. */
   readonly after?: number | undefined
   readonly limit?: number | undefined
 }
 
-/** What a halt rule looks at. */
+/** The counts that the halt rules use. */
 export type Outcomes = Pick<ReplayCounts, 'recovered' | 'failed_same_cause' | 'failed_new_cause'>
 
 /**
- * Where replays live, so that a runner that dies can be followed by another.
+ * The store of replays. Every step of a replay is stored, so that another runner can continue after a crash.
  *
  * - `create` is atomic: the replay and all its items, or nothing.
- * - `update` replaces the replay if its revision is still `replay.revision`, and answers the stored one with the next
- *   revision; otherwise it changes nothing and answers undefined.
+ * - `update` replaces the replay if its revision is still `replay.revision`, and returns the stored one with the next
+ *   revision; otherwise it changes nothing and returns undefined.
  * - `items` is in the order of position. `record` replaces the items given, atomically.
- * - `lease` gives the replay to one runner at a time: true when it is ours now or already was; an expired lease can be
- *   taken over. `releaseLease` ends it early.
+ * - `lease` gives the replay to one runner at a time. It returns true if the owner has the lease now, or had it already.
+ *   Another owner can take an expired lease. `releaseLease` ends a lease early.
  */
 export interface Replays {
   create(replay: Replay, items: readonly ReplayItem[]): Promise<void>

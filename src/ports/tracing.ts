@@ -5,7 +5,7 @@ import { classify } from '../core/failure/classify.ts'
 import type { Failure } from '../core/failure/failure.ts'
 import { custom, optional } from '../core/options/rules.ts'
 
-/** Who handles events, and where they come from. */
+/** The consumer that handles a traced event. */
 export interface TracedConsumer {
   /** The broker's name. */
   readonly system: string
@@ -18,41 +18,41 @@ export interface TracedFunction {
   readonly name: string
 }
 
-/** Something that takes time and is under way. It is ended once, by one of the ways to end it. */
+/** A running span. The caller ends it exactly once, with `end` or `discard`. */
 export interface TraceSpan {
-  /** Calls the work once, at once, in the step's context: what it begins belongs to the step, also later. */
+  /** Calls the work once, synchronously, in the context of the span. Asynchronous work that it starts belongs to the span. */
   run(work: () => void): void
-  /** It is over, well unless there is a failure. Never tells of payloads. */
+  /** Ends the span, as failed if there is a failure. The span never contains payloads. */
   end(failure?: Failure): void
-  /** It was cut off and counts for nothing: the process is closing. */
+  /** Ends the span of an interrupted attempt that does not count, because the process is closing. */
   discard(): void
 }
 
-/** Events being handed to a broker. */
+/** The span of a publish call. */
 export interface PublishSpan extends TraceSpan {
-  /** The same events in the same order, with the context in their headers. These are the ones to hand over. */
+  /** The same events in the same order, with the trace context in their headers. The caller publishes these. */
   readonly events: readonly LazaretEvent[]
 }
 
-/** When an attempt ended, and the wait that was chosen after it. */
+/** The end of an attempt, and the wait after it. */
 export type EndedAttempt = Pick<AttemptRecord, 'endedAt' | 'delayMs'>
 
-/** What one event, or one call, goes through. */
+/** The trace of one event or one call. */
 export interface AttemptTrace {
   /**
-   * A run begins. `previous` is the run right before it, if its end is known: it may have been in another process, and
-   * the time since then was spent waiting.
+   * Starts the span of an attempt. `previous` is the attempt before it, if its end is known; it may have run in another
+   * process. The trace shows the time between them as waiting.
    */
   attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): TraceSpan
-  /** A run has failed that was not taken for worth a step when it began. */
+  /** Records a failed attempt for which no span was started. */
   failed(number: number, startedAt: number, endedAt: number, failure: Failure): void
-  /** It was given up on, and the letter is where it is kept since just now. */
+  /** Lazaret gave up on the event, and its letter is saved. */
   dead(letter: DeadLetter, now: number): void
 }
 
 /**
- * Lets single events be followed from where they are sent, through every attempt and wait, to where they end. The
- * context travels in the events' headers, as W3C Trace Context has it, so it survives brokers, stores and restarts.
+ * Traces single events from publishing, through every attempt and wait, to their end. The context travels in the headers
+ * of events, in the format of W3C Trace Context, so it survives brokers, stores and restarts.
  *
  * - `publish` begins to hand events to a broker. A replay, known by its headers, begins a trace of its own that leads
  *   back to the one it repeats; what carries a context already keeps it.
@@ -73,7 +73,7 @@ export interface Tracing {
   context(): LazaretEvent['headers'] | undefined
 }
 
-// How the port for tracing is used, so that no fault of an implementation becomes one of the event.
+// The functions below call the tracing port and ignore its errors, because tracing must not make an event fail.
 
 const METHODS = [
   'publish',
@@ -91,7 +91,7 @@ function isTracing(value: unknown): value is Tracing {
   return METHODS.every(method => typeof tracing?.[method] === 'function')
 }
 
-/** Headers with a context of ours, unless they tell of one themselves. */
+/** Adds the trace context to headers that have none. */
 export function withTrace(
   headers: LazaretEvent['headers'] | undefined,
   trace: LazaretEvent['headers'] | undefined,
@@ -109,7 +109,7 @@ export function ignoreErrors<T>(ask: () => T): T | undefined {
   }
 }
 
-/** Does the work in a step's context, or without it if the step fails to. What the work throws is the work's. */
+/** Runs the work in the context of a span, or without it if the span throws. It rethrows errors of the work. */
 export function runInSpan<T>(step: TraceSpan, work: () => T): T {
   let end: { readonly value: T } | { readonly thrown: unknown } | undefined
   try {
@@ -121,7 +121,7 @@ export function runInSpan<T>(step: TraceSpan, work: () => T): T {
       }
     })
   } catch {
-    // Before the work or after it: below it is known which.
+    // The span threw before or after the work; `end` tells which.
   }
   if (end === undefined) return work()
   if ('thrown' in end) throw end.thrown
@@ -132,11 +132,11 @@ export function endSpan(step: TraceSpan, failure?: Failure): void {
   try {
     step.end(failure)
   } catch {
-    // The step is the one to tell.
+    // The error is that of the tracing implementation, and nobody can receive it.
   }
 }
 
-/** Hands events to a broker, or whatever else takes them, as one step of their traces. */
+/** Publishes events in a span of their traces. */
 export async function publishInSpan(
   tracing: Tracing,
   system: string,

@@ -5,7 +5,7 @@ import type { Store } from '../ports/store.ts'
 import { ReplayRefusedError } from './errors.ts'
 import { returnUnsentLetters } from './unsent.ts'
 
-/** Who asks for it, why, and what time it is. */
+/** The person who gives the command, the reason, and the clock. */
 export interface ReplayCommand {
   readonly by: string
   readonly clock: Clock
@@ -14,7 +14,7 @@ export interface ReplayCommand {
 
 type Verb = 'approve' | 'start' | 'pause' | 'resume' | 'cancel'
 
-/** From which states each is possible, and where it leads. */
+/** The states in which each command is allowed, and the state that follows. */
 export const REPLAY_STEPS: Readonly<Record<Verb, { from: readonly ReplayState[]; to: ReplayState }>> = {
   approve: { from: ['planned'], to: 'approved' },
   start: { from: ['approved'], to: 'running' },
@@ -23,7 +23,7 @@ export const REPLAY_STEPS: Readonly<Record<Verb, { from: readonly ReplayState[];
   cancel: { from: ['planned', 'approved', 'running', 'paused', 'halted'], to: 'cancelled' },
 }
 
-/** A plan that needs a second person is approved by someone else than its maker. */
+/** Approves a plan. If the plan needs approval, the approver must be another person than its author. */
 export function approveReplay(store: Store, id: string, command: ReplayCommand): Promise<Replay> {
   return changeState(store, id, 'approve', command, replay => {
     if (replay.createdBy === command.by)
@@ -42,7 +42,7 @@ export function pauseReplay(store: Store, id: string, command: ReplayCommand): P
   return changeState(store, id, 'pause', command)
 }
 
-/** Also after a halt: a person has looked, and takes it from where it stopped. */
+/** Resumes a paused or halted replay where it stopped. The halt rules count only letters that are sent from now on. */
 export function resumeReplay(store: Store, id: string, command: ReplayCommand): Promise<Replay> {
   return changeState(store, id, 'resume', command, replay =>
     replay.state === 'halted' ? { resumedAt: command.clock.now() } : {},
@@ -66,10 +66,7 @@ async function changeState(
   const { from, to } = REPLAY_STEPS[verb]
   const change = (replay: Replay): Partial<Replay> => {
     if (!from.includes(replay.state))
-      throw new ReplayRefusedError(
-        id,
-        `is ${replay.state}; ${verb} needs the state ${from.join(' or ')}`,
-      )
+      throw new ReplayRefusedError(id, `is ${replay.state}; ${verb} needs the state ${from.join(' or ')}`)
     return { ...extra(replay), state: to, by, why }
   }
   // A refused request changes nothing, so it is not reported as a change.
@@ -79,7 +76,7 @@ async function changeState(
   return await withAudit(store.audit, entry, () => changeReplay(store, id, change))
 }
 
-/** Reads, changes and writes until nobody else has changed it in between. */
+/** Repeats read, change and write until the revision matches, because others may change the replay at the same time. */
 export async function changeReplay(
   store: Store,
   id: string,
@@ -97,8 +94,5 @@ export async function changeReplay(
 async function requireReplay(store: Store, id: string): Promise<Replay> {
   const replay = await store.replays.get(id)
   if (replay !== undefined) return replay
-  throw new ReplayRefusedError(
-    id,
-    'not found; list replays with `lazaret replay list`',
-  )
+  throw new ReplayRefusedError(id, 'not found; list replays with `lazaret replay list`')
 }

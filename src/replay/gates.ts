@@ -1,22 +1,22 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { ReplayDecision } from '../ports/replays.ts'
 
-/** What the gates look at beside the letter itself. */
+/** The facts that the gates use besides the letter. */
 interface GateInput {
   readonly now: number
-  /** An event without a time to live of its own is replayed no later than this after it first failed. */
+  /** The longest time after the first failure in which an event without `expiresAt` is replayed. */
   readonly maxAgeMs: number
   /** The payload is edited, so that even a quarantined letter is allowed. */
   readonly isEdited: boolean
   /** A person has allowed quarantined letters unchanged, because the cause is fixed. */
   readonly allowQuarantined: boolean
-  /** Why nothing here can send it; undefined when something can. */
+  /** The reason why this process cannot send the letter; undefined if it can. */
   readonly routeFault: string | undefined
-  /** Why the event as it is kept is not what was sent; undefined when it is, or when the payload is replaced. */
+  /** The reason why the stored event differs from the sent one; undefined if it does not, or if the payload is replaced. */
   readonly unsendable: string | undefined
-  /** What is wrong with the payload as it would be sent; undefined when it fits, or when nobody knows its schema. */
+  /** The schema fault of the payload to be sent; undefined if it is valid, or if no schema is known. */
   readonly schemaFault: string | undefined
-  /** Why the consumer of its channel cannot take it now; undefined when it can, or when nobody knows. */
+  /** The reason why the consumer of the channel cannot take events now; undefined if it can, or if that is unknown. */
   readonly downstreamFault: string | undefined
 }
 
@@ -25,21 +25,20 @@ interface GateVerdict {
   readonly why: string | undefined
 }
 
-/** Replays are for what failed today; who wants to send older events again says so. */
+/** A replay sends letters of the last day by default. A person must ask for older ones, because late events can do harm. */
 export const DEFAULT_MAX_AGE_MS = 24 * 60 * 60 * 1_000
 
 const PASSED: GateVerdict = Object.freeze({ decision: 'replay', why: undefined })
 
 /**
- * Each letter passes the gates in this order, and the first that is shut decides: state, way back, approval, schema, age,
- * downstream. The way back comes early: without one, no approval and no edit of the letter helps.
+ * Checks a letter against the gates, in this order: state, route, approval, schema, age, downstream. The first gate that
+ * refuses decides. The route comes early, because without one neither an approval nor an edit helps.
  */
 export function passGates(letter: DeadLetter, circumstances: GateInput): GateVerdict {
   const { now, maxAgeMs, isEdited, allowQuarantined } = circumstances
   const { routeFault, unsendable, schemaFault, downstreamFault } = circumstances
   const { state, event, cycle } = letter
-  if (state === 'replaying')
-    return skip('skip_state', 'another replay has sent it and has no outcome yet')
+  if (state === 'replaying') return skip('skip_state', 'another replay has sent it and has no outcome yet')
   if (state === 'parked')
     return skip(
       'skip_state',

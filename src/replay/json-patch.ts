@@ -83,7 +83,8 @@ function parentOf(holder: Container, path: string): { parent: Container; key: st
   const key = steps.pop()!
   let parent: JsonValue = holder as JsonValue
   for (const step of steps) parent = member(parent, step)
-  if (typeof parent !== 'object' || parent === null) throw new Error('the parent is neither an object nor an array')
+  if (typeof parent !== 'object' || parent === null)
+    throw new Error('the parent is neither an object nor an array')
   return { parent: parent as Container, key }
 }
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createWorldAfterOutage } from '../../test/support/outage.ts'
 
-const REFUSED = 'is being run by another process'
+const REFUSED = 'another process is running it'
 
 it('K8: a run that is slower than its lease keeps it, between letters and while it waits for a turn', async () => {
   for (const perSecond of [1, 0.01]) {

@@ -2,10 +2,10 @@ import type { Store } from '../ports/store.ts'
 import type { ReplayEnvironment } from './target.ts'
 
 const LEASE_MS = 30_000
-/** Renewed when so much of it is over; nothing waits for longer without looking. */
+/** The lease is renewed after a third of its time. No wait of a runner is longer than this. */
 export const RENEW_MS = LEASE_MS / 3
 
-/** A replay as one run has it. Each run is a holder of its own: two that go by one name are still two. */
+/** The lease of one run on a replay. Each run has its own holder id, because two runs may have the same owner name. */
 export class Lease {
   readonly #replays: Store['replays']
   readonly #id: string
@@ -21,13 +21,13 @@ export class Lease {
     this.#holder = `${owner} ${newId(clock.now()).slice(-12)}`
   }
 
-  /** Someone else has it by now, and goes on from what is written down. */
+  /** Another run has the lease, and continues from the stored items. */
   get isLost(): boolean {
     return this.#isLost
   }
 
   async take(): Promise<boolean> {
-    // The time before asking: the lease may have begun any moment after it, so it lasts at least as long as thought.
+    // The time before the call. The lease begins after it, so it lasts at least as long as this process assumes.
     const at = this.#clock.now()
     const isOurs = await this.#replays.lease(this.#id, this.#holder, LEASE_MS)
     this.#heldAt = at
@@ -35,7 +35,7 @@ export class Lease {
     return isOurs
   }
 
-  /** Asked before everything that must not be done twice; asks the store only when it is time to renew. */
+  /** Returns whether the run still has the lease. Called before every step that must not happen twice; renews when due. */
   async keep(): Promise<boolean> {
     if (this.#isLost) return false
     const heldMs = this.#clock.now() - this.#heldAt

@@ -3,14 +3,14 @@ import type { Outcomes, Replay, ReplayItem, Replays } from '../ports/replays.ts'
 const PAGE = 500
 
 /**
- * The outcomes of what was sent before a person took a replay up after a halt, whenever they came. They are told from
- * the items, so that a runner that dies takes no count with it, and nobody who gathers outcomes has to know of this.
+ * Counts the outcomes of letters that were sent before the last resume, even if they arrive later. A person has seen those
+ * failures, so the halt rules ignore them. The counts come from the stored items, so they survive a crash of the runner.
  */
 export class OutcomesBeforeResume {
   readonly #replays: Replays
   #resumedAt: number | undefined
   #outcomes: { -readonly [O in keyof Outcomes]: number } = none()
-  /** Sent before that time, and not ended when last looked at. */
+  /** Positions that were sent before the resume and had no outcome at the last look. */
   #onTheirWay: readonly number[] = []
 
   constructor(replays: Replays) {

@@ -10,12 +10,12 @@ import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { returnUnsentLetters } from './unsent.ts'
 
 const SENT_PAGE = 500
-/** Nobody runs it, and something that it sent may still be on its way. */
+/** States without a runner in which sent letters may still get an outcome. */
 const STATES_WITHOUT_RUNNER: readonly ReplayState[] = ['paused', 'halted', 'cancelled']
 
 /**
- * What became of a letter that was sent; undefined while nobody knows. The letter itself tells: a handler that succeeds
- * resolves it, one that fails brings it back as its next cycle.
+ * Returns the outcome of a sent letter; undefined while it has none. The outcome follows from the state of the letter: a
+ * successful handler resolves it, and a failed one adds its next cycle.
  */
 function outcomeOf(item: ReplayItem, letter: DeadLetter | undefined): ItemStatus | undefined {
   if (letter === undefined) return 'lost'
@@ -31,7 +31,7 @@ interface Ended {
   readonly letter: DeadLetter | undefined
 }
 
-/** The items whose outcome is known by now, with it. */
+/** Returns the items that have an outcome now. */
 async function endedItems(
   letters: DeadLetterStore,
   sent: readonly ReplayItem[],
@@ -48,7 +48,7 @@ async function endedItems(
   )
 }
 
-/** Writes down what is known by now; as long as all of a page have ended, it looks at the next ones too. */
+/** Records the outcomes that are known now. It reads the next page only if every item of the page has ended. */
 export async function recordOutcomes(
   store: Store,
   id: string,
@@ -69,7 +69,7 @@ export async function recordOutcomes(
   }
 }
 
-/** Of a letter that is gone nobody knows where it belonged. */
+/** Observes the end of an item. The channel of a deleted letter is unknown, so its end is not observed. */
 export function observeEnded(
   observer: Observer,
   replayId: string,
@@ -91,6 +91,6 @@ export async function recordLateOutcomes(
 ): Promise<void> {
   if (!STATES_WITHOUT_RUNNER.includes(state)) return
   await recordOutcomes(store, id, clock, observer)
-  // Who cancelled it left this to a runner that may have died since.
+  // The cancel command leaves this to the runner, which may have crashed.
   if (state === 'cancelled') await returnUnsentLetters(store, id, clock, 'someone else')
 }

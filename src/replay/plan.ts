@@ -21,8 +21,8 @@ interface Candidate {
 }
 
 /**
- * Freezes a selection and decides about every letter of it, without changing or sending anything. What the plan shows
- * is what will be run: letters that die later are not in it.
+ * Freezes a selection and decides on every letter in it, without changing or sending anything. The replay sends exactly the
+ * letters of the plan, so a person can approve it. Letters that arrive later are not part of it.
  */
 export async function planReplay(
   store: Store,
@@ -39,7 +39,7 @@ export async function planReplay(
       occurredAt: letter.event.occurredAt,
     })
   }
-  // Oldest first: what depends on order gets it as nearly as a replay can give it.
+  // Oldest first, so that handlers see events nearly in their original order.
   candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.item.letterId < b.item.letterId ? -1 : 1))
   const items = candidates.map(({ item }, position): ReplayItem => {
     const skipped = item.decision !== 'replay'
@@ -99,7 +99,7 @@ function isUnfinished({ state }: DeadLetter): boolean {
   return state !== 'resolved' && state !== 'discarded'
 }
 
-/** Asked when planning, and again right before sending. */
+/** Runs when planning, and again before each send, because a letter may change in between. */
 export async function judge(
   letter: DeadLetter,
   asked: Pick<Replay, 'to' | 'patch' | 'maxAgeMs' | 'allowQuarantined'>,

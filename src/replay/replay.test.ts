@@ -60,7 +60,7 @@ describe('a replay is planned', () => {
     const it = await createWorldAfterOutage(1)
     await expect(it.plan({ reason: '' })).rejects.toMatchObject({ code: 'LAZARET_OPTIONS_INVALID' })
     const replay = await it.plan({ needsApproval: true })
-    await expect(it.start(replay)).rejects.toThrow('is planned; start is possible when it is approved')
+    await expect(it.start(replay)).rejects.toThrow('is planned; start needs the state approved')
     const ann = { by: 'ann', clock: it.clock }
     await expect(approveReplay(it.store, replay.id, ann)).rejects.toThrow('second person')
     await approveReplay(it.store, replay.id, { ...ann, by: 'bob' })

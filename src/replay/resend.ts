@@ -5,8 +5,8 @@ import type { Replay } from '../ports/replays.ts'
 import { applyPatch } from './json-patch.ts'
 
 /**
- * The event as a replay sends it: the same id and idempotency key, and headers that say what it is. They replace those
- * of an earlier replay, so that they never pile up. An edited payload goes out; the letter keeps the original.
+ * Builds the event that a replay sends: the same id and idempotency key, and headers that mark it as a replay. They replace
+ * the headers of an earlier replay, so that headers do not accumulate. The letter keeps the original payload.
  */
 export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): LazaretEvent {
   const { event } = letter
@@ -17,14 +17,14 @@ export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): 
       attempt: cycle,
       replayId: replay.id,
       letterId: letter.id,
-      // A broker may hand it to every handler of the channel; the others did not fail and leave it alone.
+      // A broker may deliver it to every handler of the channel. The header lets the handlers that did not fail skip it.
       handler: replay.to === undefined ? letter.handler : undefined,
     }),
     payload: payloadOf(letter, replay),
   }
 }
 
-/** What would be sent: the original, or the patch applied to it. */
+/** The payload to be sent: the original, with the patch applied. */
 export function payloadOf({ event }: DeadLetter, { patch }: Pick<Replay, 'patch'>): unknown {
   return patch === undefined ? event.payload : applyPatch(event.payload as JsonValue, patch)
 }

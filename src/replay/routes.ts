@@ -8,14 +8,14 @@ import { type ReplayTarget, routeThrough } from './target.ts'
 
 const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
 
-/** A letter goes back through the collector named as its broker; every other one goes where replays of this store go. */
+/** Routes a letter to the collector that its origin names, and every other letter to the replay target of the store. */
 export function routeReplays(
   collectors: readonly Collector[],
   otherwise: ReplayTarget | undefined,
 ): ReplayTarget | undefined {
   if (collectors.length === 0 && otherwise === undefined) return undefined
   const collectorOf = ({ broker }: Origin) => collectors.find(({ name }) => name === broker)
-  // Nobody but its collector knows where in another broker a collected message belongs.
+  // Only its collector knows the queue of a collected message in another broker.
   const otherwiseOf = ({ collectedFrom }: Origin, isRedirected: boolean) =>
     collectedFrom === undefined || isRedirected ? otherwise : undefined
   return {
@@ -61,7 +61,7 @@ function areRedirected(events: readonly LazaretEvent[]): boolean {
   return events.some(event => redirectedFrom(event) !== undefined)
 }
 
-/** In words for the person who plans it. `own` is the store's broker, where there is one. */
+/** Explains to the person who plans the replay why there is no route. `own` is the broker of the store, if it has one. */
 function noRoute(
   { broker, collectedFrom }: Origin,
   own?: string,
@@ -88,7 +88,7 @@ class NoRouteError extends LazaretError {
   }
 }
 
-/** Whether it is certain that nobody has taken the event. */
+/** Whether the event was certainly not published. */
 export function isUnroutable(error: unknown): error is LazaretError {
   return error instanceof LazaretError && error.code === UNROUTABLE
 }

@@ -22,12 +22,12 @@ import { haltReason, stageEnds } from './stages.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough, withRoutes } from './target.ts'
 import { returnLetter, returnUnsentLetters } from './unsent.ts'
 
-/** Letters per round at most (K8); between rounds the runner looks at what it was told and what became of the rest. */
+/** The greatest number of letters in a round (K8). Between rounds the runner reads commands and outcomes. */
 const BATCH = 50
 const LOOK_EVERY_MS = 200
 /** The wait before a failing downstream is checked again: live traffic has priority. */
 const DOWNSTREAM_RETRY_MS = 1_000
-/** Of letters that nobody's broker kept, such as those of a wrapped handler. */
+/** The name for the origin of letters without a broker, such as those of a wrapped handler. */
 const UNKNOWN_BROKER = 'unknown'
 
 /** Options of `runReplay()`. */
@@ -65,7 +65,7 @@ class Runner {
   readonly #forgiven: OutcomesBeforeResume
   readonly #handovers: SentItems
   readonly #environment: ReplayEnvironment
-  /** What a runner before this one wrote down as sent, and may not have sent. */
+  /** Items that an earlier runner recorded as sent and may not have sent. */
   #mayBeLost: ReplayItem[] = []
   #tat = IDLE
 
@@ -82,7 +82,10 @@ class Runner {
   async run(): Promise<Replay> {
     const { replays } = this.#store
     if (!(await this.#lease.take()))
-      throw new ReplayRefusedError(this.#id, 'another process is running it; check it with `lazaret replay show`')
+      throw new ReplayRefusedError(
+        this.#id,
+        'another process is running it; check it with `lazaret replay show`',
+      )
     try {
       let replay = await this.#replay()
       if (replay.state === 'running')
@@ -102,10 +105,10 @@ class Runner {
     }
   }
 
-  /** One look at what is known, then the next few letters, if the stage has any left. */
+  /** Records outcomes, applies the halt rules, then sends the next letters of the stage. */
   async #round(replay: Replay): Promise<void> {
     await recordOutcomes(this.#store, this.#id, this.#options.environment.clock, this.#options.observer)
-    // Before the counts, so that they have at least what is forgiven.
+    // Read before the counts, so that the counts contain at least these outcomes.
     const forgiven = await this.#forgiven.of(replay)
     const counts = await this.#store.replays.counts(this.#id)
     this.#options.onProgress?.(replay, counts)
@@ -129,7 +132,7 @@ class Runner {
     else await this.#pause(LOOK_EVERY_MS)
   }
 
-  /** However a batch ends, it is written down what of it has left: only a crash makes the next runner repeat it. */
+  /** Records what was sent, however the batch ends. Only after a crash does the next runner send a letter twice. */
   async #inBatch(send: () => Promise<void>): Promise<void> {
     try {
       await send()
@@ -151,7 +154,7 @@ class Runner {
         await replays.record(this.#id, [{ ...item, status: 'lost', endedAt: now }])
         continue
       }
-      // Changed by a runner that died before it could write down that it sent it.
+      // An earlier runner changed the letter and crashed before it recorded the send.
       const isOurs = isTakenBy(letter, replay)
       if (isOurs && (await this.#giveUpUnreachable(letter, replay, item))) continue
       const verdict = isOurs ? undefined : await judge(letter, replay, environment, now)
@@ -169,7 +172,7 @@ class Runner {
     }
   }
 
-  /** The letter is ours once it is `replaying`; undefined when someone else changed it first. */
+  /** Claims the letter by the state `replaying`. Undefined if another process changed the letter first. */
   async #claim(letter: DeadLetter, replay: Replay): Promise<DeadLetter | undefined> {
     const change = { to: 'replaying', from: letter.state, replayId: replay.id } as const
     return this.#store.deadLetters.change(letter.id, { ...change, at: this.#options.environment.clock.now() })
@@ -185,7 +188,7 @@ class Runner {
     const cycle = letter.replays
     const sent = { ...item, status: 'sent', cycle, sentAt } as const
     await replays.record(this.#id, [sent])
-    // Asked once more: who cancels from now on sees that it is sent, and leaves the letter alone.
+    // The state is read once more. A cancel after this point finds the item sent and does not return the letter.
     if (await this.#mayGoOn()) await this.#handOn(letter, replay, sent)
     else if (!this.#lease.isLost) await replays.record(this.#id, [item])
   }
@@ -200,7 +203,7 @@ class Runner {
       if (tracing === undefined) await send(events)
       else await publishInSpan(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send)
     } catch (error) {
-      // Any other failure leaves open whether the event arrived.
+      // After any other failure the event may have arrived.
       if (!isUnroutable(error)) throw error
       await this.#giveUp(letter, item, error.message)
       return
@@ -212,7 +215,7 @@ class Runner {
     }
   }
 
-  /** A round's worth of it, so that what has become of the others is looked at meanwhile. */
+  /** Takes one round of items, so that outcomes are recorded between rounds. */
   async #sendAgain(replay: Replay): Promise<void> {
     for (let sent = 0; sent < BATCH && this.#mayBeLost.length > 0; sent++) {
       if (!(await this.#turn(replay))) return
@@ -231,7 +234,7 @@ class Runner {
     return true
   }
 
-  /** First the item, so that the state the letter goes back to is not taken for the outcome of having been sent. */
+  /** Records the item before it returns the letter. Otherwise the new state of the letter would count as an outcome. */
   async #giveUp(letter: DeadLetter, item: ReplayItem, why: string): Promise<void> {
     const { clock } = this.#options.environment
     const ended = { decision: 'skip_unreachable', why, status: 'skipped', endedAt: clock.now() } as const
@@ -240,7 +243,7 @@ class Runner {
     observeEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
   }
 
-  /** Waits until the next letter may go; false when none may any more. */
+  /** Waits for the next turn; false if the run must stop. */
   async #turn(replay: Replay): Promise<boolean> {
     while (await this.#mayGoOn()) {
       const now = this.#options.environment.clock.now()
@@ -251,18 +254,18 @@ class Runner {
     return false
   }
 
-  /** Asked before every letter, so that a slow replay can be stopped between two of them. */
+  /** Checked before every letter, so that a slow replay can stop between two letters. */
   async #mayGoOn(): Promise<boolean> {
     if (this.#options.signal?.aborted || !(await this.#lease.keep())) return false
     return (await this.#replay()).state === 'running'
   }
 
-  /** Nobody else changes a running replay but to stop it, and that wins. */
+  /** Changes the replay. Other processes only stop a running replay, and a stop wins. */
   async #become(replay: Replay, changes: Partial<Replay>): Promise<void> {
     const { clock } = this.#options.environment
     const isOver = changes.state === 'finished'
     const isMeant = (current: Replay) => current.state === 'running' && current.stage === replay.stage
-    /** Undefined: someone has stopped it meanwhile. */
+    /** Undefined if another process has stopped the replay. */
     const change = async (): Promise<true | undefined> => {
       let isMade = false
       await changeReplay(this.#store, this.#id, current => {
@@ -288,7 +291,7 @@ class Runner {
     return replay
   }
 
-  /** An abort ends the wait; the loop sees the signal. */
+  /** Waits. An abort ends the wait, and the loop then sees the signal. */
   async #pause(ms: number): Promise<void> {
     await sleep(this.#options.environment.clock, ms, this.#options.signal).catch(() => {})
   }

@@ -1,7 +1,7 @@
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { ReplayItem, Replays } from '../ports/replays.ts'
 
-/** The items of a batch that have left, until that is written down for all of them at once. */
+/** Buffers the sent items of a batch, so that one write records all of them. */
 export class SentItems {
   readonly #replays: Pick<Replays, 'record'>
   readonly #id: string

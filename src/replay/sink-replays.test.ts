@@ -59,7 +59,9 @@ describe('letters of sinks', () => {
     const { sink, dispatcher, open, replay } = await setUp()
     open.resolve()
     for (const handler of ['old-loki', 'constructor'])
-      await expect((await replay(handler)).send()).rejects.toThrow(`there is no '${handler}' here`)
+      await expect((await replay(handler)).send()).rejects.toThrow(
+        `this process has no sink or function '${handler}'`,
+      )
     await (await replay('*')).send()
     await dispatcher.close()
     expect(sink.events).toHaveLength(1)

@@ -9,13 +9,13 @@ import type { ReplayTarget } from './target.ts'
 /** Sends a letter's event again to the sink that gave up on it, and records the outcome in the letter. */
 interface Resender {
   resend(letter: DeadLetter): Promise<unknown>
-  /** Whether letters with this handler are its own. */
+  /** Whether this process has the sink or function. */
   has(handler: string): boolean
 }
 
 /**
- * The letters that a dispatcher has on their way, for everyone in the process who sends to it: a runner that stops leaves
- * them to the next, which must not send them again.
+ * The letters in flight by dispatcher. All runners of the process share the set, because a runner that starts after another
+ * one has stopped must not send these letters again.
  */
 const LETTERS_IN_FLIGHT = new WeakMap<object, Set<string>>()
 
@@ -45,7 +45,7 @@ export function sinkReplays(
     ...target,
     routeOf(letter, to) {
       const { broker } = letter.origin
-      // A handler of a broker's channel may have the name of a sink.
+      // A handler of a channel may have the same name as a sink.
       if (broker === undefined) return target.routeOf(letter, to)
       return { kind: 'none', why: `it came from broker '${broker}'; this target sends to sinks only` }
     },
@@ -53,8 +53,8 @@ export function sinkReplays(
 }
 
 /**
- * Nobody waits for the outcome here, because the letter waits for it: it stays `replaying` until it was resolved or brought
- * back, and a process that dies in between leaves it to the next runner.
+ * `send` does not wait for the outcome. The letter stays `replaying` until it is resolved or fails again. If the process
+ * crashes in between, the next runner sends it again.
  */
 export function resendTarget(
   resender: Resender,

@@ -3,7 +3,7 @@ import { NO_COUNTS, type Outcomes, type Stage } from '../ports/replays.ts'
 export const DEFAULT_STAGES: readonly Stage[] = Object.freeze([1, 10, 100, 'rest'])
 export const DEFAULT_REFAIL_RATIO = 0.2
 
-/** Where each stage ends, as the number of letters sent by then: [1, 10, 100, rest] of 500 is [1, 11, 111, 500]. */
+/** The number of letters that are sent at the end of each stage: [1, 10, 100, rest] of 500 is [1, 11, 111, 500]. */
 export function stageEnds(stages: readonly Stage[], count: number): readonly number[] {
   const ends: number[] = []
   let sent = 0
@@ -12,7 +12,7 @@ export function stageEnds(stages: readonly Stage[], count: number): readonly num
     sent = stage === 'rest' ? count : Math.min(count, sent + stage)
     ends.push(sent)
   }
-  // Stages that do not reach the end are followed by one that does.
+  // A last stage takes the letters that the given stages leave.
   if (sent < count) ends.push(count)
   return ends
 }
@@ -23,9 +23,9 @@ interface HaltRules {
 }
 
 /**
- * Whether what is known so far says to stop, in words for the person who will ask. One letter that fails again with the
- * same cause is enough while nothing has recovered: the cause is still there. After that the ratio decides. What a person
- * has looked at and `forgiven` counts no more.
+ * Returns the reason to halt, for people; undefined to continue. One letter that fails again with the same cause is enough
+ * while none has recovered, because the cause is not fixed. After the first recovery the ratio decides. Outcomes from
+ * before the last resume (`forgiven`) do not count, because a person has seen them.
  */
 export function haltReason(
   rules: HaltRules,

@@ -183,7 +183,7 @@ describe('a letter of a cancelled replay', () => {
     const [letter] = (await it.store.deadLetters.list()).letters
     const resolved = await it.store.deadLetters.change(letter!.id, { to: 'resolved', at: it.clock.now() })
     await expect(reopenLetter(it.store, resolved!, { by: 'ann', at: it.clock.now() })).rejects.toThrow(
-      'is resolved, cannot be reopened; what is parked or quarantined or discarded can be',
+      'is resolved, cannot be reopened; only parked or quarantined or discarded letters can',
     )
   })
 })

@@ -5,19 +5,19 @@ import type { ReplayRoute } from '../ports/collector.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 
 /**
- * Where replayed events go.
+ * The receiver of replayed events.
  *
- * - `send` resolves when the events, all of letters of this origin, are durably handed on. Handing on an event that is
- *   still on its way must change nothing.
- * - `routeOf` tells how a letter would go, `to` another channel if one is given, without sending anything. A target
- *   without it takes every letter and keeps what it takes.
+ * - `send` resolves when the receiver has durably accepted the events. All of them belong to letters of this origin. Sending
+ *   an event that is still in flight must change nothing, because a runner sends again after a crash.
+ * - `routeOf` (optional) returns the route of a letter, to the channel `to` if it is given, without sending anything. A
+ *   target without it has a durable route for every letter.
  */
 export interface ReplayTarget {
   send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
   routeOf?(letter: Pick<DeadLetter, 'handler' | 'origin'>, to: string | undefined): ReplayRoute
 }
 
-/** What is known outside the store; what is not given is not checked. */
+/** The clock, the ids and the optional checks of replays. A check that is not given is skipped. */
 export interface ReplayEnvironment {
   /** Supplies the time and the timers. */
   readonly clock: Clock
@@ -30,8 +30,7 @@ export interface ReplayEnvironment {
     | ((channel: string) => string | undefined | Promise<string | undefined>)
     | undefined
   /**
-   * Returns how a letter can be sent from here, `to` another channel if one is given: `routeOf` of a target [not
-   * checked].
+   * Returns the route of a letter, to the channel `to` if it is given: `routeOf` of a replay target [not checked].
    */
   readonly routeOf?: ReplayTarget['routeOf'] | undefined
 }
@@ -46,7 +45,7 @@ export function routeThrough(
   return target.routeOf?.(letter, to) ?? TAKEN
 }
 
-/** What a plan for this target is made with. */
+/** The environment for plans with this target. */
 export function withRoutes(environment: ReplayEnvironment, target: ReplayTarget): ReplayEnvironment {
   return { ...environment, routeOf: (letter, to) => routeThrough(target, letter, to) }
 }

@@ -5,18 +5,18 @@ import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 
-/** A runner takes the waiting in their order, a few at a time, so what it died with is among the first. */
+/** A runner takes waiting items in order, a few at a time, so the letters of a crashed runner are among the first. */
 const WAITING_PAGE = 100
 const SENT_PAGE = 500
 
 /**
- * Gives back what a cancelled replay took and did not send, so that no letter stays `replaying` for nobody:
+ * Returns letters that a cancelled replay claimed and did not send, so that no letter stays `replaying` for ever:
  *
- * - a letter that is `replaying` while its item waits: its runner ended between the two;
- * - a letter whose item is `sent` and did not leave, as far as anyone knows: its runner crashed, or sending failed.
+ * - a letter that is `replaying` while its item is `waiting`: the runner ended between the two writes;
+ * - a letter whose item is `sent` without `handedOn`: the runner crashed, or sending failed.
  *
- * To be called once the replay is cancelled, because a runner that lives looks at that after it wrote down what it is
- * about to send, and then does not send it. While a runner lives, what it is sending is its own to give back.
+ * The replay must be cancelled first. A live runner records an item, then reads the state, and does not send after a
+ * cancel. While a runner is alive, only the runner returns the letters that it is sending.
  */
 export async function returnUnsentLetters(
   store: Store,
@@ -28,7 +28,8 @@ export async function returnUnsentLetters(
   await returnLetters(store, id, await replays.items(id, { status: 'waiting', limit: WAITING_PAGE }), clock)
   const giveBackThose = async () => returnLetters(store, id, await unconfirmedItems(store, id), clock)
   if (by === 'the runner') await giveBackThose()
-  else if ((await unconfirmedItems(store, id)).length > 0) await withoutRunner(store, id, clock, giveBackThose)
+  else if ((await unconfirmedItems(store, id)).length > 0)
+    await withoutRunner(store, id, clock, giveBackThose)
 }
 
 export async function returnLetter(
@@ -40,7 +41,7 @@ export async function returnLetter(
   await deadLetters.change(id, { to, from: 'replaying', at: clock.now() })
 }
 
-/** The items that are written down as sent, and of which nobody knows whether they left. */
+/** The items that are recorded as sent without a confirmation that they were sent. */
 async function unconfirmedItems({ replays }: Store, id: string): Promise<readonly ReplayItem[]> {
   const found: ReplayItem[] = []
   let after = -1
@@ -62,7 +63,7 @@ async function returnLetters(
     const letter = await deadLetters.get(item.letterId)
     if (letter?.state !== 'replaying' || letter.replayId !== id) continue
     const { cycle: _, sentAt: __, ...rest } = item
-    // First the item: the letter's state must not be taken for the outcome of having been sent.
+    // The item first. Otherwise the new state of the letter would count as an outcome.
     if (item.status === 'sent') await replays.record(id, [{ ...rest, status: 'waiting' }])
     await returnLetter(deadLetters, letter, clock)
   }
@@ -70,7 +71,7 @@ async function returnLetters(
 
 const SHORT_LEASE_MS = 30_000
 
-/** Leaves it to a runner that still has the replay: at its end it does the same. */
+/** Runs the work only if no runner has the lease. A runner does the same work when it ends. */
 async function withoutRunner(
   { replays }: Store,
   id: string,

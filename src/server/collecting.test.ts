@@ -154,7 +154,7 @@ describe('a server that collects', () => {
     const elsewhere: LazaretEvent[] = []
     const target = routeReplays([], { send: async events => void elsewhere.push(...events) })
     await expect(target!.send([], collected)).rejects.toThrow(
-      "it came from broker 'rabbitmq', found in 'orders.dlq', and nothing here can send to 'rabbitmq'; configure a collector named 'rabbitmq'",
+      "it came from broker 'rabbitmq', found in 'orders.dlq', and there is no route to 'rabbitmq'; configure a collector named 'rabbitmq'",
     )
     expect(elsewhere).toEqual([])
   })

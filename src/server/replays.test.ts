@@ -166,7 +166,7 @@ describe('a replay over HTTP', () => {
         count: 2,
         reasons: expect.arrayContaining([
           { count: 1, why: expect.stringContaining("it came from broker 'rabbitmq'") },
-          { count: 1, why: expect.stringContaining('it came from no broker') },
+          { count: 1, why: expect.stringContaining('it did not come from a broker') },
         ]),
       },
     ])

@@ -18,7 +18,7 @@ describe('replay start, pause, resume, cancel', () => {
     expect((await lazaret('replay', 'list')).out).toContain(`${id}  finished  12`)
     expect((await lazaret('replay', 'list', '--state', 'running', '--json')).json).toEqual([])
     expect((await lazaret('replay', 'start', id)).err).toContain(
-      'is finished; start is possible when it is approved',
+      'is finished; start needs the state approved',
     )
   })
 
@@ -97,9 +97,7 @@ describe('replay start, pause, resume, cancel', () => {
   it('B10: a plan that needs it is approved by a second person first', async () => {
     const { plan, lazaret } = await createWorldAfterOutage(1)
     const id = await plan('--needs-approval')
-    expect((await lazaret('replay', 'start', id)).err).toContain(
-      'is planned; start is possible when it is approved',
-    )
+    expect((await lazaret('replay', 'start', id)).err).toContain('is planned; start needs the state approved')
     expect((await lazaret('replay', 'approve', id)).err).toContain('another person must approve it')
     expect((await lazaret('replay', 'approve', id, '--by', 'bob')).out).toContain('approval  by bob')
   })

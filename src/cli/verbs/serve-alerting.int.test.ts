@@ -72,8 +72,8 @@ describe('lazaret serve with watch and notify', () => {
       await stopNext()
     })
     expect(receiver.messages.map(({ text }) => text)).toEqual([
-      expect.stringMatching(/^Firing: Channel orders: 3 dead letters wait/),
-      expect.stringMatching(/^Resolved: Channel orders: 2 dead letters wait\. It is well again\./),
+      expect.stringMatching(/^Firing: Channel orders: 3 dead letters waiting/),
+      expect.stringMatching(/^Resolved: Channel orders: 2 dead letters waiting\. Recovered\./),
     ])
     expect(JSON.stringify(receiver.messages[0]!.blocks)).toContain(
       'https://lazaret.example/letters?channel=orders',

@@ -11,21 +11,21 @@ import { addToDigest, type Digest, digestDueAt, moveDigest, NO_DIGEST, tellDiges
 import type { AlertPolicy } from './policy.ts'
 import { MINUTE_MS, nextSlotAt, recent, type SentTimes } from './send-rate.ts'
 
-/** Everything that is known of alerts at one moment. */
+/** The state of all alerts. It is a plain value, so that the decision is a pure function and can be tested without timers. */
 export interface AlertState {
   /** The time of the last decision. */
   readonly now: number
-  /** By their keys, least recently seen first. */
+  /** Open alerts by key, least recently seen first. */
   readonly open: ReadonlyMap<string, OpenAlert>
   readonly sent: SentTimes
   readonly digest: Digest
-  /** Nothing falls due before. */
+  /** The earliest time at which something is due. */
   readonly wakeAt: number
 }
 
 export type AlertInput =
   | { readonly what: 'seen'; readonly occurrence: Occurrence }
-  /** The alert with this key is at its end. If it is not open, nothing is told, unless others were told of it elsewhere. */
+  /** The alert with this key ends. If it is not open here, a message is sent only if another process reported its begin. */
   | {
       readonly what: 'over'
       readonly key: string
@@ -34,10 +34,10 @@ export type AlertInput =
     }
   /** Time has passed. */
   | { readonly what: 'tick' }
-  /** Nothing will be seen any more: what waits to be told is told now, beyond the limit if need be. */
+  /** The notifier closes. Waiting messages are sent now, even beyond the limit. */
   | { readonly what: 'close' }
 
-/** What a process that is no more has told people, who wait for its end. */
+/** An alert that an earlier process reported and did not end. */
 interface ReportedElsewhere {
   readonly since: number
   readonly occurrence: Occurrence
@@ -46,7 +46,7 @@ interface ReportedElsewhere {
 interface Decision {
   readonly board: AlertState
   readonly messages: readonly AlertMessage[]
-  /** When to ask again, if nothing happens before. */
+  /** The time to call `decideAlerts` again, if nothing happens before. */
   readonly wakeAt: number | undefined
 }
 
@@ -59,7 +59,7 @@ export const NO_ALERTS: AlertState = Object.freeze({
 })
 
 /**
- * What people are told, and when.
+ * Decides which messages to send, and when.
  *
  * - The first occurrence of an alert is told at once; more of it are counted and told as one update, every `repeatMs` at
  *   most. Its end is told once, and only to those who were told that it began.
@@ -92,7 +92,7 @@ export function decideAlerts(
 const TOLD: AlertPhase = Object.freeze({ is: 'told' })
 const DIGESTED: AlertPhase = Object.freeze({ is: 'digested' })
 
-/** A board while it is being decided upon. The one it began with stays as it was. */
+/** The next state while it is being computed. The state before it does not change. */
 class AlertDraft {
   readonly messages: AlertMessage[] = []
   readonly #now: number
@@ -128,7 +128,7 @@ class AlertDraft {
       this.#begin(occurrence)
       return
     }
-    // To the end of the map: it is the most recently seen.
+    // Inserted again at the end of the map, as the most recently seen alert.
     this.#open.delete(known.key)
     this.#put({
       ...known,
@@ -149,7 +149,7 @@ class AlertDraft {
     else this.#put({ ...alert, phase: { is: 'over', by } })
   }
 
-  /** It waits for its turn as any end does; where there is no room to wait it is told beyond the limit. */
+  /** The end waits for a free slot like every other end. If the map is full, it is sent beyond the limit. */
   #endElsewhere({ occurrence, since }: ReportedElsewhere, by: ResolvedBy): void {
     const now = this.#now
     const times = { since: Math.min(since, now), lastSeenAt: now, factsAt: now, toldAt: now }
@@ -173,7 +173,7 @@ class AlertDraft {
     if (this.#wakeAt <= this.#now) this.#settle()
   }
 
-  /** Does everything whose time has come, as far as there is room for it: ends first, then who has waited longest. */
+  /** Sends everything that is due, as far as the limit allows: ends first, then the alert that has waited longest. */
   #settle(): void {
     const due = [...this.#open.values()].filter(alert => this.#dueAt(alert) <= this.#now)
     due.sort((a, b) => this.#rank(a) - this.#rank(b) || a.toldAt - b.toldAt)
@@ -184,7 +184,7 @@ class AlertDraft {
   }
 
   #wakeFor(alert: OpenAlert): void {
-    // That it has become silent is seen with or without room; to say anything there has to be some.
+    // Silence is detected with or without a free slot; a message needs a slot.
     const room = nextSlotAt(this.#sent, this.#policy.perMinute)
     const sayAt = alert.phase.is === 'over' ? room : Math.max(this.#repeatAt(alert), room)
     this.#wakeAt = Math.min(this.#wakeAt, this.#silentAt(alert), sayAt)
@@ -250,7 +250,7 @@ class AlertDraft {
 
   #repeatAt({ phase, untold, toldAt, kind }: OpenAlert): number {
     if (untold > 0) return toldAt + this.#policy.repeatMs
-    // What goes on until it is said to be over happens only once, so nothing else would bring it out of the digest.
+    // An alert that lasts until its recovery occurs only once, so no further occurrence would move it out of the digest.
     const isHidden = phase.is === 'digested' && !resolvesBySilence({ kind })
     return isHidden ? toldAt + MINUTE_MS : Number.POSITIVE_INFINITY
   }
@@ -286,7 +286,7 @@ class AlertDraft {
     this.#sent = [...this.#sent, at]
   }
 
-  /** Nobody was told of it by itself, so nobody waits for its end. */
+  /** The alert was sent in a digest only, so no receiver waits for its end. */
   #forget(alert: OpenAlert): void {
     if (alert.untold > 0) this.#gather(alert, 0, alert.untold)
     this.#open.delete(alert.key)
@@ -304,7 +304,7 @@ class AlertDraft {
   }
 }
 
-/** The clock was set back: all times move with it, or everything would stand still until it has caught up. */
+/** The clock was set back. All times move with it; otherwise nothing would be due until the clock has caught up. */
 function moved(board: AlertState, by: number): AlertState {
   const open = Array.from(board.open.values(), (alert): [string, OpenAlert] => [
     alert.key,

@@ -11,7 +11,7 @@ interface DecidingPolicies {
   readonly poison: PoisonPolicy
 }
 
-/** What has happened so far, the attempt that has just failed included. */
+/** The history of the event or call, with the attempt that has just failed. */
 export interface AttemptHistory {
   /** The number of the attempt that has just failed; 1 is the first. */
   readonly attempt: number
@@ -37,9 +37,10 @@ export type AttemptDecision =
 const POISON: AttemptDecision = Object.freeze({ do: 'give-up', because: 'poison' })
 
 /**
- * What follows a failed attempt of an event, a call or a write: the one place that decides it.
+ * Decides what follows a failed attempt of an event, a call or a write. Consumers, `resilient()` and lanes all use this
+ * function, so that one rule holds everywhere.
  *
- * Poison says more than that the attempts are used up. That a retry cannot help says more than both.
+ * `permanent` is the most specific reason, then `poison`, then exhausted attempts. The letter gets the most specific one.
  */
 export function decideAttempt(
   { retry, poison }: DecidingPolicies,

@@ -2,12 +2,12 @@ import { addToWindow, emptyWindow, windowTotal } from '../limit/window.ts'
 import type { BreakerPolicy, FailureRate } from './options.ts'
 import type { BreakerState, Closed, HalfOpen, Open } from './state.ts'
 
-/** `retryAt` is when asking again may help at the latest; undefined means: not before a person lets go of it. */
+/** `retryAt` is the latest time from which an attempt may be admitted; undefined if a person has forced the breaker open. */
 type Admission =
   | { readonly admitted: true; readonly state: BreakerState }
   | { readonly admitted: false; readonly state: BreakerState; readonly retryAt: number | undefined }
 
-/** `ignored` says nothing of the dependency: a schema or business error, a cancellation. */
+/** `ignored` is a result that says nothing about the dependency: a schema or business error, or a cancellation. */
 export type BreakerOutcome = 'success' | 'failure' | 'ignored'
 
 export function initialBreaker(policy: BreakerPolicy, now: number): BreakerState {
@@ -15,8 +15,8 @@ export function initialBreaker(policy: BreakerPolicy, now: number): BreakerState
 }
 
 /**
- * Whether an attempt may start now, and the state after asking. Who is admitted must settle once, with the epoch of
- * the state returned here. A closed breaker need not be asked: its own epoch is the one to settle with.
+ * Decides whether an attempt may start now, and returns the next state. The caller must settle an admitted attempt once,
+ * with the epoch of the returned state. For a closed breaker the caller may skip this call and use the current epoch.
  */
 export function admit(policy: BreakerPolicy, state: BreakerState, now: number): Admission {
   switch (state.mode) {
@@ -35,7 +35,7 @@ export function admit(policy: BreakerPolicy, state: BreakerState, now: number): 
 function admitToOpen(state: Open, now: number): Admission {
   const { epoch, since, until, opens } = state
   if (now < since) {
-    // The clock was set back: the time to wait starts over, or it would last as long as the jump was wide.
+    // The clock was set back. The wait starts again; otherwise it would take longer by the size of the step.
     const moved: Open = { ...state, since: now, until: now + (until - since) }
     return { admitted: false, state: moved, retryAt: moved.until }
   }
@@ -65,11 +65,12 @@ function admitToHalfOpen(policy: BreakerPolicy, state: HalfOpen, now: number): A
   }
   const givenUpAt = state.lastProbeAt + policy.openMs
   if (now < givenUpAt) return { admitted: false, state, retryAt: givenUpAt }
-  // Their process may have crashed, their call may hang: their slots are free again.
+  // The probes may hang, or their process may have crashed. Their slots become free, so that the breaker does not stay
+  // half-open for ever.
   return { admitted: true, state: { ...state, epoch: state.epoch + 1, probesInFlight: 1, lastProbeAt: now } }
 }
 
-/** The state after an attempt's result. The same reference when the result changes nothing. */
+/** Returns the state after the result of an attempt, and the same object if nothing changes. */
 export function settle(
   policy: BreakerPolicy,
   state: BreakerState,
@@ -102,7 +103,7 @@ function count(
   return failures === state.failures ? state : { ...state, failures }
 }
 
-/** A success can tip the rate too: it may be the call that makes the sample large enough to be believed. */
+/** A success can open the breaker too, because it may be the call that reaches `minimumCalls`. */
 function countInWindow(
   policy: BreakerPolicy,
   rate: FailureRate,
@@ -112,7 +113,7 @@ function countInWindow(
   now: number,
 ): BreakerState {
   const calls = addToWindow(state.calls ?? emptyWindow(rate.windowMs), now, 1)
-  // Adding nothing still moves the window on: both must cover the same time even when the clock goes back.
+  // Adding 0 still advances the window. Both windows must cover the same time, even when the clock is set back.
   const failed = addToWindow(state.failed ?? emptyWindow(rate.windowMs), now, outcome === 'failure' ? 1 : 0)
   const total = windowTotal(calls, now)
   if (total >= rate.minimumCalls && windowTotal(failed, now) / total >= rate.threshold) {
@@ -137,7 +138,7 @@ function weighProbe(
   return { ...state, probesInFlight, successes }
 }
 
-/** Someone found the dependency well before the open time was over: from now on probes find out for sure. */
+/** A health check succeeded before the open time was over. The breaker becomes half-open, and probes decide. */
 export function endOpenEarly(state: BreakerState, now: number): BreakerState {
   if (state.mode !== 'open') return state
   const epoch = state.epoch + 1
@@ -145,7 +146,7 @@ export function endOpenEarly(state: BreakerState, now: number): BreakerState {
   return { mode: 'half-open', epoch, since: now, opens: state.opens, ...untried }
 }
 
-/** A person's decision. `auto` lets go of it again. Asking for what already holds changes nothing. */
+/** Applies the decision of a person. `auto` returns the breaker to its own rules. Forcing the current mode changes nothing. */
 export function forceBreaker(
   state: BreakerState,
   to: 'open' | 'closed' | 'auto',

@@ -18,7 +18,7 @@ it('K4: a refusal names the breaker, since when, when it tries again, and what t
   })
   expect(error.message).toBe(
     "breaker 'loki' refused the attempt: open since 2026-01-02T03:04:05.000Z; " +
-      'it tries again at 2026-01-02T03:04:35.000Z: wait until then, and look at what it guards',
+      'it admits a probe at 2026-01-02T03:04:35.000Z: wait until then, and check the dependency',
   )
 })
 

@@ -1,27 +1,27 @@
 import type { Window } from '../limit/window.ts'
 
 /**
- * Where a breaker stands. A plain value: it can be stored as JSON, shown, and compared.
+ * The state of a circuit breaker. It is a plain value, so that it can be stored as JSON, shown and compared.
  *
- * - **closed**: everything passes; results are counted.
- * - **open**: nothing passes until `until`.
- * - **half-open**: a few probes at a time pass; they find out whether the dependency is well again.
- * - **forced-open**, **forced-closed**: a person has decided; results count for nothing.
+ * - **closed**: the breaker admits every attempt and counts the results.
+ * - **open**: the breaker refuses every attempt until `until`.
+ * - **half-open**: the breaker admits a few probes at a time to test the dependency.
+ * - **forced-open**, **forced-closed**: a person has decided; the breaker ignores results.
  *
  * | from                | to            | when                                                              |
  * | ------------------- | ------------- | ----------------------------------------------------------------- |
  * | closed              | open          | `failures` in a row, or the failure rate, is reached              |
  * | open                | half-open     | an attempt asks at or after `until`                               |
- * | open                | half-open     | a health check finds the dependency well                          |
+ * | open                | half-open     | a health check of the dependency succeeds                         |
  * | half-open           | open          | any probe fails                                                   |
  * | half-open           | closed        | `successes` probes have succeeded                                 |
- * | any but forced-open | forced-open   | by hand                                                           |
- * | any but forced-closed | forced-closed | by hand                                                         |
- * | forced-open         | half-open     | by hand, 'auto': nobody knows how the dependency is, so probe it  |
- * | forced-closed       | closed        | by hand, 'auto'                                                   |
+ * | any but forced-open | forced-open   | a person forces it open                                           |
+ * | any but forced-closed | forced-closed | a person forces it closed                                       |
+ * | forced-open         | half-open     | a person chooses 'auto': probes test the dependency first         |
+ * | forced-closed       | closed        | a person chooses 'auto'                                           |
  *
- * Every transition begins a new `epoch`. An attempt remembers the epoch it was admitted in, and its result counts
- * only for that: a failure from before the breaker opened does not reopen it, a success from then does not close it.
+ * Every transition starts a new `epoch`. An attempt keeps the epoch in which it was admitted, and its result counts only
+ * in that epoch. So a failure from before the breaker opened does not open it again, and such a success does not close it.
  */
 export type BreakerState = Closed | Open | HalfOpen | ForcedOpen | ForcedClosed
 
@@ -37,7 +37,7 @@ export interface Closed extends Common {
   readonly mode: 'closed'
   /** Failures in a row. */
   readonly failures: number
-  /** Counted results, and the failed ones among them; kept only for a failure rate. */
+  /** All results and the failed ones, kept only if the policy has a failure rate. */
   readonly calls?: Window
   readonly failed?: Window
 }
@@ -45,13 +45,13 @@ export interface Closed extends Common {
 export interface Open extends Common {
   readonly mode: 'open'
   readonly until: number
-  /** Openings in a row, this one included, without having been closed between. */
+  /** The number of openings since the breaker was last closed, with this one. It makes the open time grow. */
   readonly opens: number
 }
 
 export interface HalfOpen extends Common {
   readonly mode: 'half-open'
-  /** Openings in a row before these probes. */
+  /** The number of openings since the breaker was last closed. */
   readonly opens: number
   readonly successes: number
   readonly probesInFlight: number

@@ -11,7 +11,10 @@ interface Cycles {
   readonly droppedCycles: number
 }
 
-/** The cycles of both letters, each once, the highest as the current one. */
+/**
+ * Merges the cycles of two versions of one letter by number; the highest number is the current cycle. Stores save letters
+ * more than once and out of order, so the result must not depend on the order of arrival.
+ */
 export function mergeCycles(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): Cycles {
   const known = new Map(allCycles(existing).map(cycle => [cycle.number, cycle]))
   let count = known.size + existing.droppedCycles
@@ -33,7 +36,7 @@ export function mergeCycles(existing: DeadLetter, incoming: DeadLetter, caps: Le
   return { cycle: inOrder.at(-1)!, endedCycles, droppedCycles: total - endedCycles.length - 1 }
 }
 
-/** Whether the incoming letter tells of a failure later than anything that is known of the letter. */
+/** Whether the incoming letter has a failure that is later than every change of the existing letter. */
 export function isNewerFailure(existing: DeadLetter, incoming: DeadLetter): boolean {
   return incoming.cycle.lastFailedAt > existing.updatedAt
 }
@@ -49,12 +52,12 @@ function addsTo(existing: DeadLetter, incoming: DeadLetter, cycle: Cycle): boole
   )
 }
 
-/** Nobody could check either of the two, so that any of them may be the real one. */
+/** Neither cycle could be verified, so either of them may be the real one. */
 function areBothUnverified(existing: Cycle, incoming: Cycle): boolean {
   return existing.isUnverified === true && incoming.isUnverified === true
 }
 
-/** Those that were dropped lie between the first and the second that were kept; they are not counted twice. */
+/** Dropped cycles lie between the first and the second kept cycle. They are already in the count. */
 function wasDropped({ droppedCycles, endedCycles }: DeadLetter, { number }: Cycle): boolean {
   const [first, second] = endedCycles
   return (
@@ -67,17 +70,17 @@ function endedBefore(inOrder: readonly Cycle[]): (cycle: Cycle, index: number) =
     cycle.endedAt === undefined ? { ...cycle, endedAt: inOrder[index + 1]!.firstFailedAt } : cycle
 }
 
-/** The later failure is. Of one failure, the telling that it is poison counts: who does not say so knew less. */
+/** The later failure prevails. For the same failure, a version that found poison prevails, because it has more information. */
 function incomingPrevails(existing: Cycle, incoming: Cycle): boolean {
   const later = incoming.lastFailedAt - existing.lastFailedAt
   return later > 0 || (later === 0 && (quarantines(incoming.reason) || !quarantines(existing.reason)))
 }
 
-/** Two tellings of one cycle. */
+/** Merges two versions of one cycle. */
 function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
   const believed = incomingPrevails(existing, incoming) ? incoming : existing
   const attempts = mergeAttempts(existing.attempts, incoming.attempts)
-  // Which replay it was, the telling says that was checked, if one of them was.
+  // The replay id comes from the verified version, if one is verified.
   const [known, other] =
     existing.isUnverified && !incoming.isUnverified ? [incoming, existing] : [existing, incoming]
   const replayId = known.replayId ?? other.replayId
@@ -99,7 +102,7 @@ function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
   }
 }
 
-/** Both are claims that nobody could check: whichever is the real one must not be lost behind the other. */
+/** Neither replay id could be verified. The cycle keeps all of them, so that the real one is not lost. */
 function otherClaimedReplayIds(
   existing: Cycle,
   incoming: Cycle,
@@ -123,7 +126,7 @@ function mergeAttempts(
   return [...byNumber.values()].sort((a, b) => a.number - b.number)
 }
 
-/** One that ended tells more than one that was only seen to start; else the later telling counts. */
+/** An ended attempt is more complete than one that has only started; otherwise the later start counts. */
 function isMoreComplete(attempt: AttemptRecord, other: AttemptRecord): boolean {
   const ended = attempt.endedAt !== undefined
   const otherEnded = other.endedAt !== undefined

@@ -27,7 +27,11 @@ export function readCycle(value: unknown, path: string, faults: Faults): Cycle {
 
 function readUnverified(reader: Reader): Pick<Cycle, 'isUnverified' | 'otherReplayIds'> {
   if (!reader.optional('isUnverified', isTrue, 'give true, or leave it out')) return {}
-  const otherReplayIds = reader.optional('otherReplayIds', areTexts, 'give a list of strings, or leave it out')
+  const otherReplayIds = reader.optional(
+    'otherReplayIds',
+    areTexts,
+    'give a list of strings, or leave it out',
+  )
   return { isUnverified: true, ...(otherReplayIds === undefined ? {} : { otherReplayIds }) }
 }
 

@@ -53,7 +53,11 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    const fault = { path: 'text', received: 'text that is not JSON', remedy: 'give the complete JSON text that was stored' }
+    const fault = {
+      path: 'text',
+      received: 'text that is not JSON',
+      remedy: 'give the complete JSON text that was stored',
+    }
     throw new LetterError('stored dead letter', [fault], error)
   }
 }

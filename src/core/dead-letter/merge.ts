@@ -7,8 +7,9 @@ import { isHeld, type LetterState } from './state.ts'
 import { detailWith, notReplayable } from './storable-event.ts'
 
 /**
- * What a store keeps when a letter is saved that it may already have. Saving is at-least-once and out of order: a
- * crash repeats it, the spill delays it. So merging twice changes nothing, and a late, older telling only fills gaps.
+ * Merges a letter into the one that a store may already have. Letters are saved at least once and out of order: a crash
+ * repeats a save, and the spill delays it. So merging the same letter twice changes nothing, and a late, older version only
+ * fills gaps.
  *
  * - A higher cycle becomes the current one; the old one joins the ended cycles.
  * - The same cycle is told again: attempts are united, the later failure is believed.
@@ -108,7 +109,7 @@ function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const isOfBefore = existing.state === 'replaying' && incoming.cycle.number < existing.replays
   if (isOfBefore && (isHeld(incoming.state) || incoming.cycle.number > 0)) return existing.state
   const isClosed = existing.state === 'resolved' || existing.state === 'discarded'
-  // A person has decided after that failure. Its replay succeeded and failed, where it was resolved: then it is open again.
+  // A person discarded the letter after that failure. A resolved letter opens again, because its event succeeded and failed.
   const isDecided =
     existing.state === 'discarded' && isHeld(incoming.state) && !isNewerFailure(existing, incoming)
   if (ahead > 0) return isDecided ? existing.state : incoming.state

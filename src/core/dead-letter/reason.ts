@@ -32,7 +32,7 @@ export const REASONS = {
   tracking_failed_in_job: facts('Tracking failed in a background job; the job continued.', 'transient'),
   buffer_full: facts('The buffer of the sink was full.', 'transient'),
   shutdown: facts('The process ended before the event could be sent.', 'transient'),
-  collected: facts("A collector found it in the dead-letter queue of another system.", 'unknown'),
+  collected: facts('A collector found it in the dead-letter queue of another system.', 'unknown'),
 } as const satisfies Readonly<Record<string, ReasonFacts>>
 
 /** Why Lazaret gave up on an event. */

@@ -22,9 +22,10 @@ export function isVerified(letter: DeadLetter): boolean {
 }
 
 /**
- * What was told of a letter while nobody could read it, as it is to be saved: a replay that the letter knows is a cycle of
- * its own. What only says that it is one has failed as the plain event. `known` finds the letter that the replay is of: of a
- * redirected replay it is another one.
+ * Checks the replay claims of a letter that was written while its store was unreachable, and returns the letters to save.
+ * A claim that the stored letter confirms becomes the cycle of that replay. Every other claim counts as a failure of the
+ * plain event, because anyone who can publish can forge replay headers. `known` finds the stored letter; a redirected
+ * replay belongs to another letter.
  */
 export async function splitVerified(
   letter: DeadLetter,
@@ -34,7 +35,7 @@ export async function splitVerified(
   const isRedirected = replay !== undefined && replay.handler === undefined
   const other = isRedirected ? replay.letterId : undefined
   const found = await known(other ?? letter.id)
-  // A spill makes one letter of all that it is told of an event. Each cycle has to be judged on its own.
+  // A spill merges all failures of an event into one letter, so each cycle is checked on its own.
   return allCycles(letter).map(cycle => {
     if (!cycle.isUnverified) return letterOfCycle(letter, cycle)
     const claim = knownClaim(found, letter.event.id, cycle)
@@ -42,7 +43,7 @@ export async function splitVerified(
   })
 }
 
-/** Of all replays that a cycle says it is of, the one that the letter knows; rather the one that it was sent by last. */
+/** The claimed replay id that the letter confirms, preferably the one that sent it last. */
 function knownClaim(
   letter: DeadLetter | undefined,
   eventId: string,

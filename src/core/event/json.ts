@@ -61,7 +61,11 @@ export function encodePayload({ payload }: LazaretEvent): string {
 
 function unwritable(cause?: unknown): EventError {
   const remedy = 'create events with createEvent(), which checks them'
-  return new EventError('event', [{ path: 'payload', received: 'a value that JSON cannot represent', remedy }], cause)
+  return new EventError(
+    'event',
+    [{ path: 'payload', received: 'a value that JSON cannot represent', remedy }],
+    cause,
+  )
 }
 
 /** Reads an event from the JSON text of `encodeEvent`. It throws if the text is not an event. */

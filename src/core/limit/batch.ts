@@ -1,25 +1,25 @@
 /**
- * Starts in batches: at most `size` together, and at least `everyMs` from one batch to the next. What comes after a
- * batch has been released waits for the next one even when the batch was not full. Otherwise its late starts and the
- * next batch would meet; like this, any half-open window of `everyMs` sees at most one batch.
+ * Limits starts by batches: at most `size` starts together, and at least `everyMs` between two batches. A retry that comes
+ * after the release of a batch waits for the next one, even if the batch was not full. Otherwise late starts of one batch
+ * would overlap with the next. So any half-open window of `everyMs` contains at most one batch.
  */
 export interface Batch {
   readonly size: number
   readonly everyMs: number
 }
 
-/** The newest batch: when it is released, which may be yet to come, and how many places of it are taken. */
+/** The newest batch: its release time, which may be in the future, and the number of places taken. */
 export interface BatchState {
   readonly releaseAt: number
   readonly taken: number
 }
 
-/** Before the first batch: as if a full one had been released one interval before the epoch. */
+/** The state before the first batch: as if a full batch had been released one interval before the epoch. */
 export function initialBatch(batch: Batch): BatchState {
   return { releaseAt: -batch.everyMs, taken: batch.size }
 }
 
-/** The newest batch once one more place is taken; what took it starts at its `releaseAt`. */
+/** Takes one place. The retry that took it starts at `releaseAt` of the returned batch. */
 export function takeFromBatch(batch: Batch, state: BatchState, now: number): BatchState {
   const { releaseAt, taken } = state
   if (now >= releaseAt + batch.everyMs) return { releaseAt: now, taken: 1 }

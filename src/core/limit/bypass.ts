@@ -40,7 +40,7 @@ export function bypassesLimit(policy: BypassPolicy, { type, severity, event }: L
   return policy.when !== undefined && evaluate(policy.when, event)
 }
 
-/** A function that throws has not said yes, and the limit is there to protect. */
+/** A function that throws does not bypass the limit, because the limit protects the receiver. */
 function evaluate(when: (event: LazaretEvent) => boolean, event: LazaretEvent): boolean {
   try {
     return when(event) === true

@@ -8,7 +8,7 @@ describe('limit errors', () => {
     expect(error).toBeInstanceOf(LazaretError)
     expect(error).toMatchObject({ code: 'LAZARET_RATE_LIMITED', retryable: true, retryAt: 1_767_268_800_000 })
     expect(error.message).toBe(
-      'orders: the rate limit is reached; try again from 2026-01-01T12:00:00.000Z on, or raise rateLimit.perSecond',
+      'orders: rate limit reached; retry after 2026-01-01T12:00:00.000Z, or raise rateLimit.perSecond',
     )
     expect(new RateLimitedError('orders', 1e300).message).toContain('1e+300')
   })

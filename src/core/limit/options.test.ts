@@ -45,7 +45,7 @@ describe('limit options', () => {
       onLimit: 'delay',
       jitterRatio: 0,
       maxWaitMs: undefined,
-      pace: { kind: 'smooth', rate: { perSecond: 100, burst: 1, intervalMs: 10 } },
+      pacing: { kind: 'smooth', rate: { perSecond: 100, burst: 1, intervalMs: 10 } },
     })
   })
 
@@ -62,7 +62,7 @@ describe('limit options', () => {
     ['development', 1_000, 'dead-letter', 0.5],
   ] as const)('E4: preset %s is %i/s, %s, jitter %f', (name, perSecond, onLimit, jitterRatio) => {
     const policy = resolveRetryLimit(RETRY_LIMIT_PRESETS[name])
-    expect(policy).toMatchObject({ onLimit, jitterRatio, pace: { rate: { perSecond } } })
+    expect(policy).toMatchObject({ onLimit, jitterRatio, pacing: { rate: { perSecond } } })
   })
 
   it('E4: all faults are in one error', () => {

@@ -95,7 +95,9 @@ describe('retry limit', () => {
   it('E5: a state with another rate, from before the options were changed, starts again', () => {
     const smooth = resolveRetryLimit({ perSecond: 1 })
     const batch = resolveRetryLimit({ batch: {} })
-    expect(limitRetry(smooth, initialRetryLimit(batch), NOON, never).state).toMatchObject({ pace: 'smooth' })
+    expect(limitRetry(smooth, initialRetryLimit(batch), NOON, never).state).toMatchObject({
+      pacing: 'smooth',
+    })
     expect(limitRetry(batch, initialRetryLimit(smooth), NOON, never)).toMatchObject({ action: 'go' })
   })
 

@@ -4,9 +4,9 @@ import { advance, IDLE, moveClock, notBefore } from './gcra.ts'
 import type { RetryLimitPolicy, RetryPacing } from './options.ts'
 
 /**
- * Where the limit stands, by its pacing. `seenAt` is the clock at the last retry that was let through or told to wait:
- * a clock found earlier than that was set back, and the state moves back with it. Otherwise nothing would be
- * retried until the clock has caught up.
+ * The state of a retry limit, by its pacing. `seenAt` is the time of the last retry that was admitted or delayed. A clock
+ * that shows an earlier time was set back, and the state moves back with it. Otherwise no retry would start until the
+ * clock has caught up.
  */
 export type RetryLimitState =
   | { readonly pacing: 'smooth'; readonly seenAt: number; readonly tat: number }
@@ -24,8 +24,8 @@ export function initialRetryLimit({ pacing }: RetryLimitPolicy): RetryLimitState
 }
 
 /**
- * May one more retry start? `wait` has reserved its turn: it starts at `until` without asking again. A refused retry
- * takes nothing.
+ * Decides whether one more retry may start. `wait` has reserved a turn: the retry starts at `until` without asking again. A
+ * refused retry takes no turn.
  */
 export function limitRetry(
   policy: RetryLimitPolicy,

@@ -62,7 +62,9 @@ function reportUnknown(rules: Rules, given: Record<string, unknown>, path: strin
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(rules, name) || given[name] === undefined) continue
     const near = nearest(name, Object.keys(rules))
-    const remedy = near ? `did you mean '${near}'?` : `remove it; known options are ${Object.keys(rules).join(', ')}`
+    const remedy = near
+      ? `did you mean '${near}'?`
+      : `remove it; known options are ${Object.keys(rules).join(', ')}`
     faults.add(`${path}.${name}`, given[name], `unknown option, ${remedy}`)
   }
 }

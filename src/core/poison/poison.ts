@@ -1,6 +1,6 @@
 import type { PoisonPolicy } from './options.ts'
 
-/** A failed attempt, as far as it matters here. */
+/** The fields of a failed attempt that the poison decision uses. */
 export interface FailedAttempt {
   readonly at: number
   readonly fingerprint: string
@@ -18,8 +18,8 @@ interface AttemptCounts {
 }
 
 /**
- * What a delivery carries of its current cycle. Nothing else is remembered anywhere, and that is how failure tracking
- * is reset: a replay begins a new cycle, whose delivery carries neither the attempts nor the counts of the one before.
+ * The history that a delivery carries of its current cycle. No other history is kept. So a replay resets the poison
+ * decision: it begins a new cycle, whose delivery carries no attempts and no counts of the cycle before.
  */
 export interface CycleHistory extends AttemptCounts {
   readonly attempts: readonly FailedAttempt[]
@@ -32,7 +32,7 @@ export type PoisonVerdict =
 
 const HARMLESS: PoisonVerdict = Object.freeze({ poisoned: false })
 
-/** To be asked before an attempt starts (its start not yet counted) and after each failure. */
+/** Decides before each attempt, when its start is not counted yet, and after each failure. */
 export function judgePoison(history: CycleHistory, policy: PoisonPolicy, now: number): PoisonVerdict {
   if (isCrashLoop(history, policy)) {
     return { poisoned: true, by: 'crashes', count: history.started - history.ended }
@@ -41,7 +41,7 @@ export function judgePoison(history: CycleHistory, policy: PoisonPolicy, now: nu
   return repeated === undefined ? HARMLESS : { poisoned: true, by: 'repeats', ...repeated }
 }
 
-/** The event has kept ending the process: an attempt that never ended took everything down with it. */
+/** Attempts that started and never ended are crashes of the process. */
 export function isCrashLoop(counts: AttemptCounts, policy: PoisonPolicy): boolean {
   return policy !== 'off' && counts.started - counts.ended >= policy.crashes
 }

@@ -3,7 +3,7 @@ import type { Random } from '../random.ts'
 import type { Backoff } from './backoff.ts'
 import type { RetryPolicy } from './retry-policy.ts'
 
-/** Where an event stands after an attempt has failed. */
+/** The history of an event after a failed attempt. */
 export interface FailedAttempt {
   readonly failure: {
     readonly retryable: boolean
@@ -27,9 +27,9 @@ const EXHAUSTED: RetryDecision = Object.freeze({ action: 'give-up', reason: 'att
 const ELAPSED: RetryDecision = Object.freeze({ action: 'give-up', reason: 'elapsed' })
 
 /**
- * Again, and when? A failure that says itself when to come back is believed, up to the cap, whether that is sooner or
- * later than the policy would have come. The attempts of a category count all attempts of the event, not only those
- * that failed with that category.
+ * Decides whether to retry, and when. A delay that the failure itself names (Retry-After) replaces that of the policy, up
+ * to the cap, because the dependency knows best when it recovers. `attempts` of a category counts all attempts of the
+ * event, not only those that failed with that category.
  */
 export function decideRetry(policy: RetryPolicy, failed: FailedAttempt, random: Random): RetryDecision {
   const { failure, attempt } = failed
@@ -46,7 +46,7 @@ export function decideRetry(policy: RetryPolicy, failed: FailedAttempt, random: 
   return { action: 'retry', delayMs, delayFrom: isAsked ? 'retry-after' : 'policy' }
 }
 
-/** A backoff may be the user's own, so what it says is held to its cap; NaN is answered with the cap. */
+/** A backoff may be a user function, so its result is limited to `maxMs`; NaN becomes `maxMs`. */
 function delayOf(backoff: Backoff, { attempt, previousDelayMs }: FailedAttempt, random: Random): number {
   const delayMs = backoff.delayMs(attempt, previousDelayMs, random)
   return delayMs <= backoff.maxMs ? Math.max(0, delayMs) : backoff.maxMs

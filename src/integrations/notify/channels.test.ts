@@ -28,7 +28,7 @@ describe('a channel over its limit', () => {
       {
         status: 'resolved',
         key: 'channel_alert/orders/depth',
-        title: 'Channel orders: 40 dead letters wait',
+        title: 'Channel orders: 40 dead letters waiting',
         resolvedBy: 'recovery',
         since: new Date(toldSince).toISOString(),
         newCount: 0,
@@ -71,7 +71,7 @@ describe('a channel over its limit', () => {
       'firing channel_alert/orders/depth/us',
       'resolved channel_alert/orders/depth/eu',
     ])
-    expect(alerts()[3]?.title).toBe('Channel orders in eu: 150 dead letters wait')
+    expect(alerts()[3]?.title).toBe('Channel orders in eu: 150 dead letters waiting')
     await notifier.close()
   })
 })

@@ -86,7 +86,7 @@ describe('an event that is given up on', () => {
     await clock.advance(5 * MINUTE)
     await clock.advance(20 * MINUTE)
     expect(told(alerts())).toEqual(['firing dead_letter 1', 'update dead_letter 7', 'resolved dead_letter 0'])
-    expect(alerts()[1]?.summary).toMatch(/^7 more, 8 in all in 5 min\. The latest: Event /)
+    expect(alerts()[1]?.summary).toMatch(/^7 more, 8 in total in 5 min\. Latest: Event /)
     expect(alerts()[2]).toMatchObject({ count: 8, resolvedBy: 'silence', durationMs: 15 * MINUTE })
     expect(notifier.health().open).toEqual([])
     await notifier.close()

@@ -15,13 +15,12 @@ import { observe } from '../observe.ts'
 import { TimeoutError } from './attempt.ts'
 
 /**
- * What consumers, `resilient()` and sinks have in common: the policies that say what an attempt's failure means and what
- * follows it. The functions here are the steps, in this order:
+ * The steps after a failed attempt, shared by consumers, `resilient()` and lanes. They apply the policies in this order:
  *
  *   classifyThrown ─▶ settleFailed ─▶ tellTimedOut ─▶ tellFailed ─▶ decideNext (retry, poison, budget) ─▶ a retry, or tellGaveUp
  *
- * Consumers and `resilient()` take all but the last two in `attemptFailed`. A dispatcher takes them one by one, because one
- * write fails for many events.
+ * Consumers and `resilient()` call `attemptFailed` for all steps but the last two. A dispatcher calls each step itself,
+ * because one write fails for many events.
  */
 export interface AttemptPolicy {
   /** Of the handler, the function or the sink. */
@@ -50,12 +49,12 @@ export type Verdict =
   | AttemptDecision
   | { readonly do: 'give-up'; readonly because: Extract<GiveUpReason, 'retry_budget'> }
 
-/** What was thrown, by the user's rules and the built-in table. */
+/** Classifies the thrown value by the user's rules and the built-in table. */
 export function classifyThrown(policy: AttemptPolicy, thrown: unknown, now: number): Failure {
   return classify(thrown, { rules: policy.classify, now, stack: policy.caps?.keepStack })
 }
 
-/** Tells the breaker of an attempt that it admitted. A failure that is the event's own fault does not count against it. */
+/** Reports the result of an admitted attempt to the breaker. A failure caused by the event itself does not count. */
 export function settleFailed(
   { breaker }: AttemptPolicy,
   epoch: number | undefined,
@@ -74,7 +73,7 @@ export function tellFailed({ name, observer }: AttemptPolicy, attempt: number, f
   if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
 }
 
-/** An attempt has failed: classifies what was thrown, and tells the trace, the breaker and the observer of it. */
+/** Classifies the failure of an attempt, and reports it to the trace, the breaker and the observer. */
 export function attemptFailed(
   policy: AttemptPolicy,
   { thrown, attempt, epoch, now }: EndedAttempt,
@@ -119,13 +118,13 @@ export function tellGaveUp(
   if (observer.gaveUp) observe(observer, 'gaveUp', { name, attempts, reason, failure })
 }
 
-/** The retry limit has no turn for it now; it waits for one, or is given up on. */
+/** Observes that the retry limit has no turn now, so the retry waits or is given up on. */
 export function tellLimited({ name, observer }: AttemptPolicy, turn: LimitedTurn['action']): void {
   const action = turn === 'wait' ? 'delay' : turn
   if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
 }
 
-/** Its turn has come, at once or after a wait. */
+/** Observes that the retry limit admitted the retry, at once or after a wait. */
 export function tellAllowed({ name, observer }: AttemptPolicy): void {
   if (observer.retryAllowed) observe(observer, 'retryAllowed', { name })
 }

@@ -2,7 +2,7 @@ import { LazaretError } from '../../core/failure/errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Deadline, DeadlineLane } from './deadlines.ts'
 
-/** An attempt was given up on because its time was over. The work itself may still be running: see its signal. */
+/** The attempt timed out. Its work may still be running, if it ignores the signal. */
 export class TimeoutError extends LazaretError {
   override readonly name = 'TimeoutError'
   readonly timeoutMs: number
@@ -17,8 +17,8 @@ export class TimeoutError extends LazaretError {
 }
 
 /**
- * What a protected function can know of the attempt it is. The signal aborts when the attempt's time is over or its
- * caller gave up; it is only made when somebody looks at it, because most attempts end before anyone does.
+ * The context of an attempt for a protected function. The signal aborts when the attempt times out or its caller aborts. It
+ * is created on first use, because most functions never read it.
  */
 export class AttemptContext {
   /** 1 for the first attempt. */
@@ -44,7 +44,7 @@ export class AttemptContext {
   }
 }
 
-/** How an attempt ended. What it returned is of no interest; what it threw may be anything, undefined too. */
+/** The end of an attempt. The returned value is ignored; the thrown value may be anything, even undefined. */
 export type AttemptEnd = { readonly ok: true } | { readonly ok: false; readonly thrown: unknown }
 
 type LateEnd = 'succeeded' | 'failed' | 'running' | 'closing'
@@ -52,20 +52,20 @@ type LateEnd = 'succeeded' | 'failed' | 'running' | 'closing'
 const SUCCEEDED: AttemptEnd = Object.freeze({ ok: true })
 
 /**
- * One run of a handler against its deadline. The attempt always ends: when the time is over or somebody calls `abort`, the
- * context's signal aborts. The work itself may run on, because nothing can stop a function that ignores its signal:
- * `isRunning` tells so, and `whenOver` is called with its real end, `late`. A late rejection is never an unhandled one.
+ * One run of a handler with a deadline. The attempt always ends: on a timeout or `abort` the signal of the context aborts.
+ * The work may continue, because nothing can stop a function that ignores its signal. Then `isRunning` is true, and
+ * `whenOver` receives the real end, `late`. A late rejection never becomes an unhandled rejection.
  */
 export class Attempt<C extends AttemptContext = AttemptContext> implements Deadline {
   dueAt = 0
   previous: Deadline | undefined = undefined
   next: Deadline | undefined = undefined
   readonly context: C
-  /** The work has been called and has not returned yet, also when the attempt has ended without it. */
+  /** The work has not ended yet, even if the attempt has. */
   isRunning = false
   /** The real end of work that outlived its attempt. */
   late: AttemptEnd | undefined = undefined
-  /** Called when that is known. */
+  /** Receives the late end. */
   whenOver: ((end: AttemptEnd) => void) | undefined = undefined
   private readonly name: string
   private readonly timeoutMs: number
@@ -79,7 +79,7 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
     this.lane = lane
   }
 
-  /** The work is called from here and not from inside the promise: its errors name two frames less. */
+  /** Calls the work outside of the promise executor, so that stack traces have two frames less. */
   run(work: (context: C) => unknown, now: number): Promise<AttemptEnd> {
     const ended = new Promise<AttemptEnd>(resolve => {
       this.finish = resolve

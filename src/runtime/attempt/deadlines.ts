@@ -1,8 +1,8 @@
 import type { Cancel, Clock } from '../../ports/clock.ts'
 
-/** Between two looks at the deadlines at most this long, so an idle process is not held open by a long timeout. */
+/** The longest time between two checks of the deadlines, so that a long timeout does not keep an idle process alive. */
 const LOOK_EVERY_MS = 50
-/** A gap this much longer than planned is a stepped clock or a blocked event loop, not time an attempt had. */
+/** A gap that exceeds the planned one by this much is a clock step or a blocked event loop, not working time. */
 const GAP_ALLOWED_MS = 1_000
 
 /** A task that must end by a certain time. Linked into its lane so that ending in time costs two pointer writes. */
@@ -13,7 +13,7 @@ export interface Deadline {
   next: Deadline | undefined
 }
 
-/** All deadlines of one duration. They fall due in the order they were added, so only the first needs a look. */
+/** All deadlines of one duration. They are due in the order of insertion, so only the first one is checked. */
 export class DeadlineLane {
   first: Deadline | undefined
   #last: Deadline | undefined
@@ -34,7 +34,7 @@ export class DeadlineLane {
     this.#deadlines.lookBy(now + this.#durationMs, now)
   }
 
-  /** Ends it in time. Ending twice, or after it fired, does nothing. */
+  /** Removes the deadline. Calling it twice, or after the deadline fired, does nothing. */
   end(deadline: Deadline): void {
     if (deadline.previous === undefined) {
       if (this.first !== deadline) return
@@ -48,16 +48,16 @@ export class DeadlineLane {
 }
 
 /**
- * One coarse timer for all deadlines of a clock: a timer per call would cost more than everything else a call does.
- * A deadline fires when it is due or a moment later. When the clock steps by more than a second, or the event loop
- * was blocked that long, the gap is not charged to anyone: no attempt had that time to work in.
+ * One coarse timer for all deadlines of a clock, because one timer per call would cost more than the rest of the call. A
+ * deadline fires when it is due or shortly after. When the clock steps by more than a second, or the event loop is blocked
+ * for that long, the gap does not count, because no attempt could work in that time.
  */
 export class Deadlines {
   readonly #clock: Clock
   readonly #lanes = new Map<number, DeadlineLane>()
   #cancelLook: Cancel | undefined
   #lookAt = Number.POSITIVE_INFINITY
-  /** What the clock showed last. */
+  /** The last time that was read from the clock. */
   #seenAt = 0
   #skippedMs = 0
 
@@ -71,7 +71,7 @@ export class Deadlines {
     return lane
   }
 
-  /** When something that starts now is due, in time that is not charged for gaps. */
+  /** The current time without the gaps. */
   dueAt(now: number, durationMs: number): number {
     this.#notice(now)
     return now - this.#skippedMs + durationMs
@@ -102,8 +102,8 @@ export class Deadlines {
   }
 
   /**
-   * Between two looks the clock cannot have got further than to the next one. Where it has, it was set, and what starts
-   * now must be measured by the same clock as what started before.
+   * Between two checks the clock cannot pass the time of the next one. If it has, the clock was set, and a new deadline
+   * must be measured like the existing ones.
    */
   #notice(now: number): void {
     const gapMs = now - this.#seenAt
@@ -133,7 +133,7 @@ export class Deadlines {
 
 const ofClock = new WeakMap<Clock, Deadlines>()
 
-/** The deadlines that everything on this clock shares. */
+/** The shared deadlines of a clock. */
 export function deadlinesOf(clock: Clock): Deadlines {
   let deadlines = ofClock.get(clock)
   if (deadlines === undefined) {

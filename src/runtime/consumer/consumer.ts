@@ -15,13 +15,13 @@ import { LedgerProbe, Pauses, Stalls } from './pauses.ts'
 import { FORGET, type Next } from './settling.ts'
 import { Work } from './work.ts'
 
-/** While no store takes letters, they are tried again after so long, doubling up to the longest. */
+/** The first wait before a failed save is repeated. It doubles up to the maximum. */
 const STORE_RETRY_MS = 500
 const STORE_RETRY_MAX_MS = 30_000
 /** After the grace time: how long brokers and stores may take to close. */
 const CLOSE_LIMIT_MS = 5_000
 
-/** Most deliveries take this way: it is made once. */
+/** The result for most deliveries, created once to avoid allocations. */
 const HANDLE = (handling: Handling, work: Work) => handling.handle(work)
 
 /** Takes events from a channel and hands them to a handler, with retries, a breaker and dead letters. */
@@ -31,7 +31,7 @@ export interface Consumer {
   /** Stops pulling and starts no further attempt until `resume`. */
   pause(): void
   resume(): void
-  /** Stops pulling, lets attempts finish within the grace time, gives the rest back. Twice is safe. */
+  /** Stops taking deliveries, lets attempts finish within the grace time, and releases the others. Closing twice is safe. */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
   health(): ConsumerHealth
   /**
@@ -50,7 +50,7 @@ export function createConsumer<P = unknown>(options: ConsumerOptions<P>): Consum
   return consumerThatUses([], options)
 }
 
-/** The same for what is built on a consumer, and is given more. */
+/** Creates a consumer for relays and wrapped handlers, with more internal options. */
 export function consumerThatUses<P>(
   more: readonly Closeable[],
   options: ConsumerOptions<P>,
@@ -60,8 +60,8 @@ export function consumerThatUses<P>(
 }
 
 /**
- * idle ─start▶ starting ─▶ running ─close▶ closing ─▶ closed. Deliveries wait in `#waiting` until there is a free place
- * among the attempts; `#pump` is called whenever that may have changed.
+ * idle ─start▶ starting ─▶ running ─close▶ closing ─▶ closed. Deliveries wait in `#waiting` until an attempt can
+ * start within `concurrency`; `#pump` runs whenever that may have changed.
  */
 class ChannelConsumer implements Consumer {
   readonly breaker: Breaker | undefined
@@ -82,7 +82,7 @@ class ChannelConsumer implements Consumer {
   #idle: (() => void) | undefined
   #starting: Promise<void> | undefined
   #closed: Promise<void> | undefined
-  /** Closed before the broker answered: should it answer after all, nobody wants the subscription. */
+  /** The consumer closed before `subscribe` resolved, so a subscription that still arrives is closed at once. */
   #isAbandoned = false
   #subscription: Subscription | undefined
   #handling: Handling | undefined
@@ -167,7 +167,7 @@ class ChannelConsumer implements Consumer {
     return (await broker.deadLetterDepths?.(channel, name)) ?? []
   }
 
-  /** What still arrives while closing is left open: the subscription gives it back when it closes. */
+  /** Deliveries that arrive while closing stay open. The subscription releases them when it closes. */
   #take(delivery: Delivery): void {
     if (this.#closed !== undefined) return
     this.#waiting.push(new Work(delivery))
@@ -205,7 +205,7 @@ class ChannelConsumer implements Consumer {
     this.#active--
     if (next.do === 'pause') {
       this.#waiting.unshift(work)
-      // Closing, it goes back to the broker with the others, and nothing is to be woken for it.
+      // The consumer is closing, so the delivery is released with the others and needs no timer.
       if (this.#closed === undefined) this.#pauseForBreaker(next.retryAt)
     } else if (next.do === 'ask-ledger-later') {
       this.#waiting.unshift(work)
@@ -231,11 +231,11 @@ class ChannelConsumer implements Consumer {
     this.#asleep.delete(work)
     this.#waiting.unshift(work)
     this.#pump()
-    // A turn is for now. Kept until there is a free place, turns would add up and all be used at once.
+    // A turn is valid now only. Turns that were kept until an attempt can start would add up to a burst.
     if (this.#waiting[0] === work) work.hasTurn = false
   }
 
-  /** The fleet is asked for its turn. Until it is known, the work takes up no place among the attempts. */
+  /** The fleet decides on the turn. Until then the delivery does not count towards the concurrency. */
   #hear(work: Work, turn: PendingTurn): void {
     this.#asleep.set(work, () => turn.cancel())
     turn.whenDecided((decided, now) => {
@@ -249,7 +249,7 @@ class ChannelConsumer implements Consumer {
     })
   }
 
-  /** Another run of its event is under way: it takes up no place until that has ended. */
+  /** Another run of the event is in progress. Until it ends the delivery does not count towards the concurrency. */
   #park(work: Work, { until }: Extract<Next, { readonly do: 'park' }>): void {
     const cancel = until(isOver => {
       if (isOver) {
@@ -272,12 +272,12 @@ class ChannelConsumer implements Consumer {
     this.#cancelWake = clock.schedule(Math.max(0, retryAt - clock.now()), () => this.#ask())
   }
 
-  /** The breaker may let attempts through again: a probe ended, a person changed it. */
+  /** The breaker may admit attempts again, because a probe ended or a person changed it. */
   #lookAgain(): void {
     if (this.#pauses.has('breaker') && this.breaker?.wouldAdmit(this.#policy.clock.now())) this.#ask()
   }
 
-  /** Pulls again. If the breaker still refuses, because the clock was set back, the next delivery finds out. */
+  /** Resumes. If the breaker still refuses, because the clock was set back, the next delivery pauses again. */
   #ask(): void {
     this.#cancelWake?.()
     this.#cancelWake = undefined
@@ -285,13 +285,13 @@ class ChannelConsumer implements Consumer {
     this.#pump()
   }
 
-  /** While the ledger does not answer, one delivery at a time asks it. */
+  /** While the ledger is unavailable, one delivery at a time probes it. */
   #probeLedger(): void {
     const isPausedOtherwise = this.#pauses.reasons.length > 1
     const work = isPausedOtherwise ? undefined : this.#waiting.shift()
     if (work !== undefined) this.#enter(work, HANDLE)
     else if (isPausedOtherwise || this.#asleep.size > 0) this.#ledgerProbe.schedule()
-    // Nothing is in hand that could ask: the next delivery finds out.
+    // There is no delivery to probe with; the next one does it.
     else this.#ledgerAnswered()
   }
 
@@ -344,7 +344,7 @@ class ChannelConsumer implements Consumer {
     const subscription = this.#subscription
     if (subscription === undefined) {
       this.#isAbandoned = true
-      // It may be moving letters out of the spill since before there was a subscription.
+      // The saver may have started to drain the spill before the subscription existed.
       await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#saver?.close()))
       return
     }
@@ -384,7 +384,7 @@ class ChannelConsumer implements Consumer {
     }
     this.#asleep.clear()
     for (const work of this.#waiting.splice(0)) {
-      // Active until the broker has taken it back, so that closing waits for that.
+      // The delivery counts as active until the broker has it back, so that `close` waits for that.
       this.#enter(work, handling => handling.giveBack(work))
     }
   }

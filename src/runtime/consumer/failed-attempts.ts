@@ -13,23 +13,23 @@ import { LateRun, type Runs } from './runs.ts'
 import type { Host, Next, Settling } from './settling.ts'
 import type { FailedAttempt, Refusal, Work } from './work.ts'
 
-/** A handler that is aborted because the consumer closes may take so long to end before its claim is left to its lease. */
+/** The longest wait for an aborted handler when the consumer closes. After that its claim ends with its lease. */
 const ABORT_GRACE_MS = 100
 const NEVER = new AbortController().signal
 
 /**
- * What follows an attempt that failed. The failure is observed at once. What follows is decided when the run of the handler has
- * ended, or the consumer has waited long enough for a handler that ignores its signal and outlives its attempt:
+ * Decides what follows a failed attempt. The failure is observed at once. The decision waits until the run of the handler
+ * has ended, or until `lateMs` has passed for a handler that ignores its signal:
  *
- *   timed out ─▶ in its place, for `lateMs` ─┬─ succeeds ─▶ done
- *                                            ├─ fails ────▶ retry | dead, as the timeout decides
- *                                            └─ runs on ──▶ retry | dead, and its place is free
- *                                                 ├─ succeeds ─▶ the retry is done without a run, a letter is resolved
- *                                                 └─ fails ────▶ the next attempt may start
+ *   timed out ─▶ keeps its slot for `lateMs` ─┬─ succeeds ─▶ done
+ *                                             ├─ fails ────▶ retry | dead, as the timeout decides
+ *                                             └─ runs on ──▶ retry | dead, and its slot is free
+ *                                                  ├─ succeeds ─▶ the retry is done without a run, a letter is resolved
+ *                                                  └─ fails ────▶ the next attempt may start
  *
- * While a run goes on, its claim is renewed and no other attempt of the event starts in this process. When the consumer closes,
- * the run goes on without it: renewals end, and the rest stays true for the other consumers of this process. The outcome of the
- * run is written down as far as others keep the ledger and the store open.
+ * While a handler is running, its claim is renewed and no other attempt of the event starts in this process. When the
+ * consumer closes, the run continues without it: renewals end, and the other consumers of this process still wait for the
+ * run. Its outcome is recorded if others keep the ledger and the store open.
  */
 export class FailedAttempts {
   readonly #policy: ConsumerPolicy

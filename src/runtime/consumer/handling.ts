@@ -15,7 +15,7 @@ import { LateRun, type Runs, runsOf } from './runs.ts'
 import { type Host, type Next, Settling } from './settling.ts'
 import { type Refusal, type Work, withdraw } from './work.ts'
 
-/** A delivery whose handling threw is given back for so long. */
+/** The delay before the broker delivers an event again whose handling threw. */
 const REDELIVERY_DELAY_MS = 5_000
 
 /** Aborts the attempts that are still running when the grace time is over. */
@@ -39,7 +39,7 @@ export class Handling {
   readonly #lane: DeadlineLane
   readonly #claims: Claims | undefined
   readonly #runs: Runs
-  /** Follows up attempts that failed, and handlers that outlive their attempts. */
+  /** Handles failed attempts, and handlers that run longer than their attempt. */
   readonly failed: FailedAttempts
 
   constructor(policy: ConsumerPolicy, host: Host) {
@@ -53,23 +53,23 @@ export class Handling {
     this.failed = new FailedAttempts(policy, host, this.#runs, this.#claims, this.#settling, this.#letters)
   }
 
-  /** Ends the attempts that are under way. */
+  /** Aborts the running attempts. */
   abort(reason: unknown): void {
     for (const { attempt } of this.#runs.ofOwner(this)) attempt?.abort(reason)
   }
 
-  /** The consumer is closed: the claims of handlers that run on are left to their leases. */
+  /** The consumer is closed. Claims of handlers that are still running end with their leases. */
   close(): void {
     this.#claims?.close()
     this.failed.close()
   }
 
-  /** Answers at once where nothing has to be waited for. */
+  /** Returns synchronously if there is nothing to wait for. */
   handle(work: Work): Next | Promise<Next> {
     const now = this.#policy.clock.now()
     if (!work.isChecked && work.replay > 0 && !this.#isFor(work))
       return this.#settling.done(work, 'skipped', now)
-    // First of all: an event that runs, or has been handled, is not refused because it is late or out of attempts.
+    // This check is first, because an event that is running or handled must not be refused as expired or out of attempts.
     const run = this.#runs.get(work.event.id)
     const next = run && this.#behind(run, work, now)
     if (next !== undefined) return next
@@ -81,7 +81,7 @@ export class Handling {
     return this.#checked(work, undefined, now)
   }
 
-  /** A replay is for the handler that failed; the others of the channel have handled the event already. */
+  /** A replay is for the handler that failed. The other handlers of the channel have handled the event already. */
   #isFor(work: Work): boolean {
     return (work.replayed?.handler ?? this.#policy.name) === this.#policy.name
   }
@@ -95,7 +95,7 @@ export class Handling {
     return this.#letters.giveUp(work, { ...refusal, failure }, now)
   }
 
-  /** Asks who has a say before an attempt. */
+  /** Asks the retry limit, the breaker and the ledger before an attempt. */
   #enter(work: Work, now: number): Next | Promise<Next> {
     const { breaker } = this.#policy
     if (work.started > 0 && !work.hasTurn) {
@@ -103,7 +103,7 @@ export class Handling {
       if (next !== undefined) return next
     }
     if (work.started > 0 && this.#policy.retryLimit !== undefined) tellAllowed(this.#policy)
-    // A turn is for now. Kept while the breaker is open, turns would add up and all be used at once.
+    // A turn is valid now only. Turns that were kept while the breaker is open would add up to a burst.
     work.hasTurn = false
     if (breaker !== undefined) {
       const admission = breaker.admit(now)
@@ -116,16 +116,16 @@ export class Handling {
   }
 
   /**
-   * Another run of the event is under way, or has ended well after its event was put back to be retried. Undefined: it
-   * need not wait for that.
+   * Another run of the event is in progress, or has succeeded after the event was returned for a retry. Undefined if there
+   * is none.
    */
   #behind(run: Work | LateRun, work: Work, now: number): Next | Promise<Next> | undefined {
     const { timeoutMs, lateMs, clock } = this.#policy
     const { id } = work.event
-    // A turn is for now: it would be used later, on top of those that are given then.
+    // A turn is valid now only. Used later, it would exceed the limit at that time.
     work.hasTurn = false
     const isLate = run instanceof LateRun
-    // While its success is being written down, the run is still under way.
+    // The run is in progress until its success is recorded.
     if (isLate && run.hasSucceeded && !this.#runs.isUnderWay(id)) {
       this.#runs.forget(id)
       // An edited event must run once more.
@@ -142,16 +142,16 @@ export class Handling {
     return this.handle(work)
   }
 
-  /** Gives back what was not started, when the consumer closes. */
+  /** Releases a delivery that was not started, when the consumer closes. */
   giveBack(work: Work): Next | Promise<Next> {
     return this.#settling.giveBack(work, this.#policy.clock.now())
   }
 
-  /** Gives back a delivery whose handling threw, after a rest: at once it would probably throw again. */
+  /** Releases a delivery whose handling threw, with a delay, because it would probably throw again at once. */
   async giveBackBroken(work: Work): Promise<Next> {
     const run = this.#runs.get(work.event.id)
     withdraw(this.#policy.breaker, work, this.#policy.clock.now())
-    // The claim of a handler that runs on belongs to its run.
+    // The claim of a handler that is still running belongs to its run.
     if (!(run instanceof LateRun && run.work === work)) await this.#claims?.release(work)
     if (run === work) this.#runs.end(work.event.id)
     return this.#settling.giveBack(work, this.#policy.clock.now() + REDELIVERY_DELAY_MS)
@@ -173,7 +173,7 @@ export class Handling {
       return this.#settling.lost(error)
     }
     work.started++
-    // The grace time ended while the broker was writing down the start: nobody would abort this one any more.
+    // The grace time ended while the broker recorded the start, so nothing would abort this attempt.
     if (closing.aborted) return this.#interrupted(work)
     if (work.started === 1) budget?.recordCall(startedAt)
     const step = trails?.attempt(work, startedAt)
@@ -222,14 +222,14 @@ export class Handling {
     return this.#settling.done(work, 'done', startedAt)
   }
 
-  /** That the event was handled is written down where others look for it, before it is acknowledged. */
+  /** Records the success in the ledger and on the letter before the event is acknowledged. */
   async #writeDown(work: Work, startedAt: number): Promise<Next> {
     await this.#claims?.complete(work)
     this.#runs.end(work.event.id)
     return this.#letters.handled(work, startedAt)
   }
 
-  /** The grace time was over before the handler was: the start is taken back, so closing costs no attempt. */
+  /** The grace time ended before the handler. The recorded start is removed, so that closing does not cost an attempt. */
   async #interrupted(work: Work, endRun: () => Promise<void> = () => this.#endRun(work)): Promise<Next> {
     const now = this.#policy.clock.now()
     withdraw(this.#policy.breaker, work, now)
@@ -243,7 +243,7 @@ export class Handling {
     this.#runs.end(work.event.id)
   }
 
-  /** A retry asks the retry limit for its turn; undefined means that it is now. */
+  /** Asks the retry limit for a turn; undefined if the retry may start now. */
   #takeTurn(work: Work, now: number): Next | Promise<Next> | undefined {
     const { retryLimit, random } = this.#policy
     if (retryLimit === undefined) return undefined
@@ -252,7 +252,7 @@ export class Handling {
     return turn.action === 'pending' ? { do: 'hear', turn } : this.limited(work, turn, now)
   }
 
-  /** The retry limit has no turn for it now. */
+  /** Applies `onLimit`, because the retry limit has no turn now. */
   limited(work: Work, turn: LimitedTurn, now: number): Next | Promise<Next> {
     const { name, observer } = this.#policy
     tellLimited(this.#policy, turn.action)
@@ -260,7 +260,7 @@ export class Handling {
       work.hasTurn = true
       return { do: 'wait', delayMs: Math.max(0, turn.until - now) }
     }
-    // A replay is never dropped: its letter waits to hear how it went.
+    // A replay is never dropped, because its letter waits for the outcome.
     if (turn.action === 'dead-letter' || work.replay > 0)
       return this.#letters.giveUp(work, { reason: 'retry_limited' }, now)
     if (observer.eventDropped)
@@ -271,7 +271,7 @@ export class Handling {
   #whenOpen(work: Work, retryAt: number | undefined, now: number): Next | Promise<Next> {
     const { whenOpen } = this.#policy
     if (whenOpen === 'dead-letter') return this.#letters.giveUp(work, { reason: 'breaker_open' }, now)
-    // Forced open by hand there is no time to come back at: it waits here like the others.
+    // A breaker that a person forced open has no retry time, so the delivery waits here.
     if (whenOpen === 'retry-later' && retryAt !== undefined) return this.#settling.giveBack(work, retryAt)
     return { do: 'pause', retryAt }
   }

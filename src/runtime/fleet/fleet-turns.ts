@@ -26,7 +26,8 @@ export type FleetTurns = TurnQueue | TurnsOrNone
 
 export function fleetTurns(policy: RetryLimitPolicy, shared: SharedLimit, owner: LimitOwner): FleetTurns {
   const { pacing, onLimit } = policy
-  if (pacing.kind === 'batch') throw new TypeError('a batch limit cannot be shared: options refuse both together')
+  if (pacing.kind === 'batch')
+    throw new TypeError('a batch limit cannot be shared: options refuse both together')
   return onLimit === 'delay'
     ? new TurnQueue(policy, pacing.rate, shared, owner)
     : new TurnsOrNone(onLimit, shared, 'retry', pacing.rate, owner)

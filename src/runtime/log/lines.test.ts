@@ -6,7 +6,7 @@ import type { LogLine } from './aggregator.ts'
 import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
 
 const page = readFileSync(join(ROOT, 'docs/reference/logs.md'), 'utf8')
-const [ours] = page.split('## Of the server')
+const [ours] = page.split('## Lines of the server')
 const rows = [...ours!.matchAll(/^\| `(?!what`)(\w+)` \| ([\w, ]+) \|/gm)].map(
   ([, what, levels]) => `${what} ${levels}`,
 )

@@ -16,7 +16,11 @@ export const BREAKER_LINES: Readonly<Record<BreakerMode, LogLine>> = {
 
 export const PAUSE_LINES: Readonly<Record<PauseReason, LogLine>> = {
   breaker: { what: 'consumer_paused', level: 'warn', message: 'consumer paused: its breaker is open' },
-  store: { what: 'consumer_paused', level: 'error', message: 'consumer paused: its dead-letter store is unavailable' },
+  store: {
+    what: 'consumer_paused',
+    level: 'error',
+    message: 'consumer paused: its dead-letter store is unavailable',
+  },
   ledger: { what: 'consumer_paused', level: 'error', message: 'consumer paused: its ledger is unavailable' },
   manual: { what: 'consumer_paused', level: 'info', message: 'consumer paused manually' },
 }

@@ -75,10 +75,10 @@ describe('sealing', () => {
     expect(sealing.letters.decode(earlier)).toEqual(original)
   })
 
-  it('the content of a letter does not open in the place of another handler’s', () => {
+  it('the content of a letter cannot be decrypted in place of another handler’s', () => {
     const stored = JSON.parse(sealing.letters.encode(sealedLetter())) as { id: string }
     expect(() => sealing.letters.decode(JSON.stringify({ ...stored, id: 'another' }))).toThrow(
-      'does not open',
+      'cannot be decrypted',
     )
   })
 
@@ -103,12 +103,14 @@ describe('sealing', () => {
     const text = sealing.letters.encode(letter('x'))
     const other = createSealing({ current: 'k2', keys: { k2 } })
     expect(() => other.letters.decode(text)).toThrow(
-      "sealed with key 'k1', which is not among the keys given",
+      "sealed with key 'k1', which is not among the given keys",
     )
     expect(() => createSealing({ current: 'k1', keys: { k1: k2 } }).letters.decode(text)).toThrow(
-      'does not open',
+      'cannot be decrypted',
     )
-    expect(() => sealing.letters.decode(text.replace('"id":"e1"', '"id":"e2"'))).toThrow('does not open')
+    expect(() => sealing.letters.decode(text.replace('"id":"e1"', '"id":"e2"'))).toThrow(
+      'cannot be decrypted',
+    )
   })
 
   it('bad keys are all reported at once, and never shown', () => {

@@ -148,7 +148,10 @@ function openEvent(event: unknown, ring: KeyRing): unknown {
   const sealed = sealedIn(event)
   if (sealed === undefined) return event
   if (sealed.version !== EVENT_VERSION)
-    throw new SealError(`event ${sealed.id}`, 'is sealed in a format that this version does not know; update Lazaret')
+    throw new SealError(
+      `event ${sealed.id}`,
+      'is sealed in a format that this version does not know; update Lazaret',
+    )
   return { ...sealed.shown, ...(open(sealed, ring) as Hidden) }
 }
 

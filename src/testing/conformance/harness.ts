@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
-import { type Clock, yieldToEventLoop, systemClock, systemRandom } from '../../ports/clock.ts'
+import { type Clock, systemClock, systemRandom, yieldToEventLoop } from '../../ports/clock.ts'
 import { createFactory, type Factory, type TestLetterInput } from '../factories.ts'
 
 /** How a suite defines its tests: `it` of vitest and `test` of node:test both fit. */

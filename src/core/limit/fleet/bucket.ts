@@ -3,8 +3,7 @@
  * these rules. It is the cell rate algorithm of `gcra.ts` in relative times alone, because the members and the holder
  * have different clocks: a time of one is never compared with a time of the other.
  *
- * A turn is a place of its own in the fleet's order: no two are given out at once, so however many ask, in t seconds at
- * most burst + perSecond × t turns come up.
+ * Each turn is granted once, so in t seconds at most burst + perSecond × t turns come up, however many members ask.
  */
 export interface FleetBucket {
   /** How many slots of 1 / perSecond seconds the turns given out reach beyond `seenAt`. */
@@ -17,26 +16,26 @@ export interface FleetBucket {
   readonly idleMs: number
 }
 
-/** One who asks for turns. */
+/** A request of a member for turns. */
 export interface TurnRequest {
   readonly perSecond: number
   readonly burst: number
-  /** How many could be used; 0 only says that the member is there. */
+  /** The number of turns that the member can use; 0 only announces the member. */
   readonly want: number
-  /** How many of them may be turns that come up later. Few, so that the others find some too. */
+  /** The number of these turns that may come up later. It is small, so that other members get turns too. */
   readonly ahead: number
-  /** None is given out that comes up after this time. */
+  /** The keeper grants no turn that comes up after this time. */
   readonly longestWaitMs: number
   /**
    * How far ahead the member knows the bucket to be, even if the holder says less: a restarted holder that forgot
    * everything learns from the members that the burst was used.
    */
   readonly knownAheadMs: number
-  /** The member gives itself turns at the moment. */
+  /** The member is alone and grants its own turns now. */
   readonly isAlone: boolean
 }
 
-/** The turns that were given out: the k-th, from 0 on, comes up in `firstInMs` + k / perSecond. */
+/** The granted turns. Turn k, counted from 0, comes up in `firstInMs` + k / perSecond. */
 export interface TurnGrant {
   readonly granted: number
   /** Below 0 for what a quiet time has saved up: it comes up at once. */

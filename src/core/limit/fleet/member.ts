@@ -13,30 +13,30 @@ import {
 import { TurnStock } from './stock.ts'
 
 /**
- * Together the turns come from the fleet. Alone, while the fleet cannot be asked, the member gives them to itself, at its
- * share of the rate: from a bucket of its own, which goes on where it last knew the fleet's to be.
+ * `together`: the turns come from the fleet. `alone`: the fleet is unreachable, and the member grants itself turns at its
+ * share of the rate, from its own bucket. That bucket continues from the last known level of the fleet's bucket.
  */
 type Mode = { readonly kind: 'together' } | { readonly kind: 'alone'; bucket: FleetBucket }
 
-/** An ask on its way. */
+/** A request to the fleet without an answer yet. */
 interface PendingRequest {
   readonly asked: TurnRequest
   readonly sentAt: number
-  /** How many turns the member has given itself since. The answer, when it comes, has them in it. */
+  /** The number of turns that the member has granted itself since. They are deducted from the answer. */
   meanwhile: number
 }
 
 const NEVER = Number.NEGATIVE_INFINITY
 
 /**
- * What one member of a fleet knows and decides: how many turns to ask for, when, and what to do without an answer. It
- * waits for nothing and speaks to nobody: it is told the time, what was answered, and how many wait for a turn.
+ * The decisions of one member of a fleet: how many turns to request, when, and what to do without an answer. It does no I/O
+ * and has no timers: its caller passes the time, the answers and the number of waiting retries. So it can be simulated.
  *
  *   together ──no answer for PATIENCE_MS while somebody waits, or an error──▶ alone
  *      ▲──────────── any answer, when those who come back have settled ──────────┘
  *
- * One ask is under way at a time, and turns are taken for a slice ahead, not more: so those that come up while the fleet
- * changes between the two modes are few, and so are those that a member takes with it when it ends.
+ * Only one request is in flight at a time, and a member takes turns for one slice ahead at most. So few turns come up while
+ * the fleet changes between the two modes, and few are lost when a member ends.
  */
 export class FleetMember {
   readonly #policy: FleetPolicy

@@ -1,12 +1,12 @@
-/** How a limit is shared. */
+/** The rules of a shared limit. */
 export interface FleetPolicy {
   readonly perSecond: number
   readonly burst: number
-  /** `queue`: who gets no turn now waits for one. `door`: who gets none now is refused. */
+  /** `queue`: a caller without a turn waits for one. `door`: a caller without a turn is refused. */
   readonly kind: 'queue' | 'door'
-  /** Nobody waits longer than this for a turn. */
+  /** The longest wait for a turn. */
   readonly maxWaitMs: number | undefined
-  /** How many members there are as long as nobody has said. */
+  /** The assumed number of members until the fleet has answered. */
   readonly assumedMembers: number
 }
 

@@ -27,7 +27,7 @@ export function rejectedItems(sink: string, answer: unknown, batchSize: number):
   try {
     items = read(answer, batchSize)
   } catch {
-    items = 'a getter or proxy of it throws'
+    items = 'a getter or proxy threw'
   }
   if (typeof items === 'string') throw new SinkAnswerError(sink, items)
   return items
