@@ -98,12 +98,12 @@ export type SubscriptionStatus =
  * - `unblockKey` unblocks the key of a dead-lettered event in an ordered channel: later events of the key are
  *   delivered. With a handler, it does so for that handler only; for another handler of the channel the event may be
  *   dead as well, and still undecided. Unknown ids are ignored.
- * - `depth`, where there is one, counts the events that a handler has not finished with: ready, open, waiting for a retry
- *   or behind their key. A channel or handler that nobody knows has none. It rejects when nobody answers. A broker whose
- *   server cannot tell the handlers apart leaves it out.
+ * - `depth` (optional) counts the events that a handler has not finished: ready, open, waiting for a retry or for their
+ *   key. It is 0 for an unknown channel or handler, and rejects when the server does not respond. A broker whose server
+ *   cannot count per handler does not implement it.
  * - `deadLetterDepths`, where there is one, counts the messages in the broker's own dead-letter queues of a handler. It
  *   rejects when nobody answers.
- * - `close` closes every subscription first. Closing twice is safe, using it afterwards rejects.
+ * - `close` closes every subscription first. Closing twice is safe. Every call after `close` rejects.
  */
 export interface Broker {
   readonly name: string

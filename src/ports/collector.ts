@@ -12,15 +12,16 @@ import type { DeadLetterStore } from './dead-letters.ts'
  *   collector's name as its `broker`, and as `collectedFrom` where it was found.
  * - `stop` ends collecting, after what is being saved; `start` begins again. Sending continues. Of several
  *   servers one collects: two that watched the same queues would take what the other is about to save for handled.
- * - `send` hands on events of letters with such an origin, to where they came from, and resolves when that is durable.
- *   With a header `x-replay-handler` they go back; without it they were redirected, to what their channel names.
- *   An event that fails again is found again, with headers by which it is the next cycle of its letter.
+ * - `send` publishes events of such letters to their origin, and resolves when that is durable. Events with the header
+ *   `x-replay-handler` return to their origin; events without it are redirected to the queue that their channel names.
+ *   When such an event fails again, its headers make it the next cycle of its letter.
  * - `routeOf`, where there is one, tells how a letter with such an origin would be sent, or why it cannot be. Without it
  *   every such letter can be sent, and its receiver stores it.
  * - Who handles an event elsewhere tells nobody. A letter that was sent and did not come back for long enough is resolved
  *   by the collector; if it comes back later, it reopens.
- * - `depths` tells what waits to become letters; queues that are not there are left out. It rejects when nobody answers.
- * - `close` ends all of it, after what is being saved. Closing twice is safe.
+ * - `depths` counts the messages that wait to become letters, for the queues that exist. It rejects when the server does not
+ *   respond.
+ * - `close` ends everything after the letters in progress are saved. Closing twice is safe.
  */
 export interface Collector {
   readonly name: string

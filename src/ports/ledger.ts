@@ -29,9 +29,9 @@ export type Claim =
  * - `claim` is atomic: of many concurrent claims of one pair exactly one gets it. An expired lease can be claimed
  *   again.
  * - `complete`, `renew` and `release` act only for the token that holds the lease and answer whether it did. A `false`
- *   from `complete` means that someone else may have run too: the lease was too short. Whether an expired lease that
- *   nobody claimed is still held, is the ledger's choice.
- * - `renew` makes the lease last `leaseMs` from now on. Consumers call it while a handler runs on after its timeout.
+ *   from `complete` means that someone else may have run too: the lease was too short. The ledger may treat an expired lease as
+ *   held until another process claims it.
+ * - `renew` makes the lease last `leaseMs` from now on. Consumers call it while a handler runs after its timeout.
  *   After a `false` they claim again: `done` means that the handler's own transaction has recorded the event, `busy`
  *   that the claim is lost.
  * - `complete` is durable when it resolves; a done pair stays done for the ledger's retention.

@@ -34,7 +34,7 @@ describe('replay plan', () => {
 
 Gates
   2 letters will be sent
-  1 letter skipped: not allowed in this state (it was replayed 0 times and is parked; lift it out to allow another)
+  1 letter skipped: not allowed in this state (it was replayed 0 times and is parked; unpark it to allow another)
 `)
     expect(shop.handled).toEqual([])
   })

@@ -11,14 +11,14 @@ interface ReasonFacts {
 
 /** Why an event was given up on. A reason is stored and is a metric's label: it is never renamed, only added. */
 export const REASONS = {
-  attempts_exhausted: facts('Every attempt the retry policy allows has failed.', 'unknown'),
-  permanent: facts('The failure says that trying again cannot help.', 'unknown'),
-  elapsed: facts('The time allowed for all attempts together is over.', 'transient'),
-  poison: quarantine('The same failure came back on this event again and again.', 'unknown'),
-  crash_loop: quarantine('Attempts on this event began and never ended: it kills the process.', 'unknown'),
+  attempts_exhausted: facts('Every attempt that the retry policy allows failed.', 'unknown'),
+  permanent: facts('Permanent error: retrying cannot succeed.', 'unknown'),
+  elapsed: facts('The time limit for all attempts has passed.', 'transient'),
+  poison: quarantine('The event failed repeatedly with the same failure.', 'unknown'),
+  crash_loop: quarantine('The process crashed repeatedly while handling the event.', 'unknown'),
   rate_limited: facts('The entry rate limit refused a new event.', 'transient'),
-  retry_limited: facts('The limit on retries refused another attempt.', 'transient'),
-  retry_budget: facts('Retries had used up their share of the traffic.', 'transient'),
+  retry_limited: facts('The retry limit refused another attempt.', 'transient'),
+  retry_budget: facts('The retry budget was used up.', 'transient'),
   still_running: facts(
     'The handler was still running after its timeout, so no further attempt could start.',
     'transient',

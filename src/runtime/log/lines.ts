@@ -38,7 +38,7 @@ export const LINES = {
   spillDrained: { what: 'spill_drained', level: 'info', message: 'spilled letters saved to their store' },
   lettersExpired: { what: 'letters_expired', level: 'info', message: 'retention deleted dead letters' },
   healthFailed: { what: 'health_check_failed', level: 'warn', message: 'health check failed' },
-  healthPassed: { what: 'health_check_passed', level: 'info', message: 'health check found it well' },
+  healthPassed: { what: 'health_check_passed', level: 'info', message: 'health check passed' },
   limitAlone: {
     what: 'shared_limit_alone',
     level: 'warn',
