@@ -1,8 +1,8 @@
-// How the audit tells of letters that retention deletes, whichever store does it.
+// The audit entries of letters that retention deletes, the same for every store.
 import type { AuditEntry } from '../ports/audit.ts'
 import type { LetterCounts } from '../ports/dead-letters.ts'
 
-/** Who deletes them, for the audit. */
+/** The actor of these audit entries. */
 export const RETENTION = 'retention'
 export const EXPIRE_ACTION = 'letters.expire'
 export const EXPIRE_TARGET = 'letters past their retention'

@@ -183,7 +183,7 @@ function letterKept(letter: DeadLetter, again: boolean): LetterObservation {
   return again ? { channel, name, letter, again } : { channel, name, letter }
 }
 
-/** Nobody took the letter. Its event was not acknowledged, so nothing is lost: it will come again. */
+/** Neither the store nor the spill saved the letter. Its event is not acknowledged, so the broker delivers it again. */
 export class LetterNotSavedError extends LazaretError {
   override readonly name = 'LetterNotSavedError'
 
@@ -195,10 +195,10 @@ export class LetterNotSavedError extends LazaretError {
   }
 }
 
-/** A notifier that has not answered after so long is not waited for, and the notice counts as failed. */
+/** The timeout of a notifier. After it the notice counts as failed. */
 const NOTICE_TIMEOUT_MS = 30_000
 
-/** Whom a failed notice is told to. */
+/** The observer and the fault counter for failed notices. */
 interface NoticeSetup {
   readonly observer: Observer
   readonly clock: Clock

@@ -36,7 +36,7 @@ import { safeObserver } from './user-functions/observer-faults.ts'
 
 const DEFAULT_OWNER: LimitOwner = Object.freeze({ name: 'limit', clock: systemClock, observer: {} })
 
-/** Lets so many a second through and says no to the rest. */
+/** Admits a limited number of calls per second and refuses the others. */
 export class RateLimiter {
   readonly #rate: Rate
   readonly #fleet: FleetRateLimit | undefined
@@ -75,7 +75,7 @@ export class RetryLimiter {
   readonly #fleet: FleetTurns | undefined
   readonly #owner: LimitOwner
   #state: RetryLimitState
-  /** The newest batch, as it will be told of. */
+  /** The newest batch, for the observation at its release. */
   #batch: { readonly name: string; count: number } | undefined
   /** Those that are yet to be released. */
   readonly #untold = new Set<Cancel>()
@@ -97,7 +97,7 @@ export class RetryLimiter {
     return decision
   }
 
-  /** When the batch is released all its places are taken that ever will be: who comes later waits for the next. */
+  /** No place of a batch is taken after its release, so its count is final then. */
   #tellOfBatch({ releaseAt, taken }: BatchState, now: number): void {
     const { name, clock, observer, tellsBatches = false } = this.#owner
     if (tellsBatches || !observer.retryBatchReleased) return
@@ -147,7 +147,7 @@ export class RetryBudget {
   }
 }
 
-/** Of a limiter that is made by hand: what it is called in observations, and whom it tells them. */
+/** The name, clock and observer of a limiter that a user creates. */
 export type LimiterOwner = Partial<Pick<LimitOwner, 'name' | 'clock' | 'observer'>>
 
 /** Makes a rate limiter that several functions can share. */

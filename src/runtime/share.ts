@@ -11,7 +11,7 @@ export interface Closeable {
 const users = new WeakMap<Closeable, number>()
 const originals = new WeakMap<Closeable, Closeable>()
 
-/** Says that a wrapper is the same thing as what it wraps: who uses the one uses the other. */
+/** Registers a wrapper, so that a user of the wrapper counts as a user of the wrapped resource. */
 export function registerWrapper<T extends Closeable>(wrapper: T, resource: Closeable): T {
   originals.set(wrapper, originals.get(resource) ?? resource)
   return wrapper
@@ -21,7 +21,7 @@ export function isSame(one: object, other: object): boolean {
   return (originals.get(one) ?? one) === (originals.get(other) ?? other)
 }
 
-/** Whether somebody still uses it. What nobody uses is closed, or was never opened. */
+/** Whether the resource still has a user. */
 export function isInUse(resource: Closeable): boolean {
   return (users.get(originals.get(resource) ?? resource) ?? 0) > 0
 }

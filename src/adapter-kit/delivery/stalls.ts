@@ -3,7 +3,7 @@ import type { StallPlace, SubscriptionStatus } from '../../ports/broker.ts'
 /** Tells a subscriber once that a place holds it up, and once that it does so no more. */
 export class StallReporter {
   readonly #tell: (news: SubscriptionStatus) => void
-  /** What is held up at each place. A place without an entry works. */
+  /** The stalled work by part. A part without an entry works. */
   readonly #heldUp = new Map<StallPlace, Set<object>>()
 
   constructor(tell: (news: SubscriptionStatus) => void = () => {}) {
@@ -24,7 +24,7 @@ export class StallReporter {
     if (this.#heldUp.delete(place)) this.#tell({ state: 'recovered', place })
   }
 
-  /** It is not tried any more. Nobody knows better than that the place works, when nothing else waits for it. */
+  /** The work ended without success. If no other work is stalled, the part counts as working again. */
   gaveUp(place: StallPlace, work: object): void {
     const heldUp = this.#heldUp.get(place)
     if (heldUp?.delete(work) && heldUp.size === 0) this.recovered(place)

@@ -11,7 +11,7 @@ const MAX_CURSOR_LENGTH = 8_192
 /** Of a refused cursor, so much is quoted. */
 const SHOWN_LENGTH = 80
 
-/** What a cursor is good for. The filter is any value that JSON can write. */
+/** The listing and the filter that a cursor belongs to. The filter is any JSON value. */
 export interface Listing {
   readonly name: string
   readonly filter?: unknown

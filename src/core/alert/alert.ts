@@ -23,7 +23,7 @@ export const ALERT_KINDS = [
 /** The subject of an alert. */
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
-/** What is known of the latest thing that happened. Texts only, masked and cut: it is kept as long as the alert is open. */
+/** The facts of the latest occurrence: masked, short texts only, because they are kept while the alert is open. */
 export interface AlertFacts {
   readonly title: string
   readonly summary: string
@@ -74,7 +74,7 @@ export interface OpenAlert extends Occurrence {
   /** When people heard of it last, in a message of its own or in the digest. */
   readonly toldAt: number
   readonly count: number
-  /** How many of `count` no message has told yet. */
+  /** The number of occurrences in `count` that no message contains yet. */
   readonly untold: number
 }
 

@@ -61,13 +61,13 @@ export const NO_ALERTS: AlertState = Object.freeze({
 /**
  * Decides which messages to send, and when.
  *
- * - The first occurrence of an alert is told at once; more of it are counted and told as one update, every `repeatMs` at
- *   most. Its end is told once, and only to those who were told that it began.
+ * - The first occurrence of an alert is sent at once. Further occurrences are counted and sent as one update, at most every
+ *   `repeatMs`. The end is sent once, and only for an alert whose begin was sent.
  * - No minute sees more than `perMinute` messages. An alert that finds no room is counted by the digest, and told by
  *   itself later if it goes on; updates and ends wait for their turn, because a lost end would leave an incident open
  *   permanently.
- * - At most `maxOpen` alerts are kept. The digest takes the place of those that nobody was told of, least recently seen
- *   first; one that people were told of is never forgotten, because they wait for its end.
+ * - At most `maxOpen` alerts are kept. The least recently seen alerts of the digest are dropped first. An alert that was
+ *   sent is never dropped, because its receivers wait for its end.
  */
 export function decideAlerts(
   board: AlertState,

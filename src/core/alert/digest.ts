@@ -3,7 +3,7 @@ import { MINUTE_MS } from './send-rate.ts'
 
 const MAX_TITLES = 5
 
-/** What was not told by messages of its own, since the last digest. */
+/** The alerts that were not sent as their own messages since the last digest. */
 interface Pending {
   readonly since: number
   readonly alerts: number
@@ -12,7 +12,7 @@ interface Pending {
   readonly titles: readonly string[]
 }
 
-/** What digests have told since the first of them; it ends when there was nothing to gather for long enough. */
+/** The totals since the first digest. They start again when no alert went into the digest for long enough. */
 interface Told {
   readonly since: number
   readonly at: number
@@ -30,7 +30,7 @@ export interface Digest {
 export const NO_DIGEST: Digest = Object.freeze({ pending: undefined, told: undefined })
 
 interface Gathered {
-  /** 1 for an alert that nobody was told of, 0 for more of what is known. */
+  /** 1 for a new alert, 0 for further occurrences of an alert that was sent. */
   readonly alerts: 0 | 1
   readonly notices: number
   readonly severity: AlertSeverity

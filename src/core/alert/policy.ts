@@ -13,9 +13,9 @@ const DAY_MS = 86_400_000
 
 /** When alerts are sent, repeated and resolved. */
 export interface AlertPolicyOptions {
-  /** An open alert is told again after so long at the earliest, and only when there is something new [5 min]. */
+  /** The shortest time between two messages of an open alert. An update is sent only if there is a new occurrence [5 min]. */
   readonly repeatMs?: number | undefined
-  /** Dead letters that have not come for so long are over [15 min]. */
+  /** An alert about dead letters ends after this time without a new letter [15 min]. */
   readonly resolveAfterMs?: number | undefined
   /** Messages of all alerts together; what is beyond goes into one digest a minute [30]. */
   readonly perMinute?: number | undefined

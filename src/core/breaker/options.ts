@@ -36,7 +36,7 @@ export interface FailureRateOptions {
 const DEFAULT_RATE_WINDOW_MS = 60_000
 const DEFAULT_MINIMUM_CALLS = 20
 
-/** Longer is not a breaker's pause but a decision of a person, who forces it open; most often it is a wrong unit. */
+/** The longest open time. A longer value is usually a wrong unit; a person who wants it can force the breaker open. */
 const MAX_OPEN_MS = 86_400_000
 
 const failureRateRules = {

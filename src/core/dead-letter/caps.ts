@@ -49,7 +49,7 @@ export function capText(text: string, maxBytes: number): string {
   return prefixWithin(text, maxBytes - CUT_MARK_BYTES) + CUT_MARK
 }
 
-/** The first, because it tells how it began, and the latest; what is left out lies between them. */
+/** Keeps the first entry, because it shows how the failure began, and the latest ones. It drops entries between them. */
 export function keepFirstAndLatest<T>(items: readonly T[], max: number): readonly T[] {
   if (items.length <= max) return items
   return [items[0]!, ...items.slice(items.length - max + 1)]

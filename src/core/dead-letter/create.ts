@@ -26,7 +26,7 @@ export interface LetterInput {
   readonly replay?: number | undefined
   readonly replayId?: string | undefined
   readonly replayedBy?: string | undefined
-  /** Nobody could check that the event is this replay. */
+  /** The claim of the event to be this replay could not be verified. */
   readonly isUnverified?: boolean | undefined
   readonly expiresAt?: number | undefined
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined

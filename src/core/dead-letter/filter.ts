@@ -42,7 +42,7 @@ interface SaveDecision {
   readonly rule: 'never' | 'always' | 'saveIf' | 'default' | 'broken'
 }
 
-/** Told when a function of the filter is broken; what it throws itself is ignored. */
+/** Receives the errors of filter functions. Its own errors are ignored. */
 type FilterReport = (rule: 'never' | 'always' | 'saveIf', error: unknown) => void
 
 export type SaveFilter = (subject: FilterSubject) => SaveDecision
@@ -89,7 +89,7 @@ export function createSaveFilter(options: SaveFilterOptions = {}, report?: Filte
   }
 }
 
-/** Undefined: nobody knows, because the function is broken. */
+/** Returns undefined if the function throws or returns an unusable value. */
 type Answer = boolean | undefined
 
 /** One match decides for its list, even beside a broken function. */

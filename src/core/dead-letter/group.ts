@@ -29,7 +29,7 @@ export function groupingOf(letter: DeadLetter): Grouping {
 
 /**
  * What people decided about a group.
- * - `open`: nobody has looked, or it came back.
+ * - `open`: not triaged yet, or regressed.
  * - `acknowledged`: a person works on it.
  * - `muted`: known and not worth an alert until `mutedUntil`; then it is open again.
  * - `resolved`: the cause is fixed; a letter that fails later reopens the group as a regression.

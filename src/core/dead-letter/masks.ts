@@ -55,7 +55,7 @@ export interface Masks {
   readonly paths: readonly MaskPath[]
   isMaskedName(name: string): boolean
   maskText(text: string): string
-  /** True: nothing is ever masked, so that nobody has to look what is. */
+  /** True if nothing is masked, so that callers can skip the search for masked values. */
   readonly hidesNothing?: boolean | undefined
 }
 

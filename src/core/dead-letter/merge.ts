@@ -12,7 +12,7 @@ import { detailWith, notReplayable } from './storable-event.ts'
  * fills gaps.
  *
  * - A higher cycle becomes the current one; the old one joins the ended cycles.
- * - The same cycle is told again: attempts are united, the later failure is believed.
+ * - The same cycle again: the attempts are merged, and the later failure prevails.
  * - While the letter is replaying, only what its replay sent takes it back. Any other failure of its event, such as that of
  *   a late copy or of a forged replay, joins the history, and the letter stays replaying.
  * - A lower cycle is a late duplicate: it fills its place in the history if that is empty. Only when it tells of a

@@ -16,7 +16,7 @@ export const REASONS = {
   elapsed: facts('The time limit for all attempts has passed.', 'transient'),
   poison: quarantine('The event failed repeatedly with the same failure.', 'unknown'),
   crash_loop: quarantine('The process crashed repeatedly while handling the event.', 'unknown'),
-  rate_limited: facts('The entry rate limit refused a new event.', 'transient'),
+  rate_limited: facts('The rate limit refused the event.', 'transient'),
   retry_limited: facts('The retry limit refused another attempt.', 'transient'),
   retry_budget: facts('The retry budget was used up.', 'transient'),
   still_running: facts(

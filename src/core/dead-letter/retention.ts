@@ -3,14 +3,14 @@ import type { DeadLetter } from './letter.ts'
 import type { LetterState } from './state.ts'
 
 const DAY_MS = 86_400_000
-/** How long a decided letter is kept, where nobody says otherwise. */
+/** The default time for which a decided letter is kept. */
 export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS
 
 /** How long letters are kept after their last change. */
 export interface Retention {
   /** Of decided letters: resolved or discarded. */
   readonly retentionMs: number | 'never'
-  /** Of undecided letters: dead, quarantined or parked. Anything but 'never' deletes events that nobody dealt with. */
+  /** Of undecided letters: dead, quarantined or parked. Every value but 'never' deletes events that no person has decided on. */
   readonly expireUndecidedAfterMs: number | 'never'
 }
 

@@ -64,7 +64,7 @@ export function toCloudEvent(event: LazaretEvent): CloudEvent {
 
 type Attributes = ReadonlyMap<string, unknown>
 
-/** The event a CloudEvent tells of, or one CloudEventError with everything that is wrong with it. */
+/** Converts a CloudEvent to an event. It throws one CloudEventError with all faults. */
 export function fromCloudEvent(value: unknown, defaults: CloudEventDefaults): LazaretEvent {
   const faults = new Faults()
   const attributes = readAttributes(value, faults)
@@ -149,7 +149,7 @@ const ATTRIBUTE_OF_FIELD: Readonly<Record<string, string>> = {
   payload: 'data',
 }
 
-/** The same fault, told in the words of the CloudEvent its author knows. */
+/** The same fault with the attribute names of CloudEvents, which its author knows. */
 function renamed(fault: Fault): Fault {
   const [field = ''] = /^\w+/.exec(fault.path) ?? []
   const attribute = Object.hasOwn(ATTRIBUTE_OF_FIELD, field) ? ATTRIBUTE_OF_FIELD[field] : undefined

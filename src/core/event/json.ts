@@ -22,7 +22,7 @@ export function eventToJson(event: LazaretEvent): EventJson {
   const { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers, payload } = event
   // Literals, because spreading an envelope costs as much as writing its text.
   if (!isBytes(payload)) {
-    // JSON would leave it out, and nobody could read the event back.
+    // JSON would omit the payload, and the event could not be decoded.
     if (payload === undefined || typeof payload === 'function' || typeof payload === 'symbol')
       throw new TypeError(`JSON has no ${typeof payload}`)
     return { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers, payload }

@@ -9,7 +9,7 @@ const ESCAPE_BYTES = 6
 const SHORT_TEXT = 64
 
 /**
- * Whether JSON can carry a payload unchanged, within so many bytes, as far as a glance tells: yes, or perhaps not.
+ * A quick test whether JSON can represent a payload unchanged within the given number of bytes. False means "perhaps not".
  * Nearly every payload is right and far from the limit, so bounds of its parts do, and seeing that costs a fraction of
  * the walk that can say how large a payload is, or where and why it is not right.
  */

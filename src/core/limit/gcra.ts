@@ -20,7 +20,7 @@ export interface Rate {
 
 export const IDLE = 0
 
-/** Times are told on a grid of about a microsecond, so that a whole millisecond comes back as itself. */
+/** Times are rounded to about a microsecond, so that a whole millisecond converts back to itself. */
 const STEPS_PER_MS = 1_024
 /** A millionth of a slot: what sums of fractions may be off by, and nothing that a clock could show. */
 const ROUNDING_SLOTS = 1e-6

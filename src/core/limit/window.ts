@@ -33,7 +33,7 @@ function shiftSlices(counts: readonly number[], passed: number): number[] {
   return counts.map((_, index) => counts[index + passed] ?? 0)
 }
 
-/** What was counted in the slices that have not expired yet. */
+/** The total of the slices that have not expired. */
 export function windowTotal(window: Window, now: number): number {
   const { sliceMs, slice, counts } = window
   const passed = Math.max(0, Math.floor(now / sliceMs) - slice)

@@ -112,7 +112,7 @@ export function listener<T extends (...args: any[]) => void>(): Rule<T> {
         const answer: unknown = tell(...args)
         if (answer instanceof Promise) answer.catch(() => {})
       } catch {
-        // Nobody is left who could be told.
+        // There is no receiver for this error.
       }
     }
     return quiet as T
@@ -152,13 +152,13 @@ export function withDefault<T>(rule: Rule<T>, fallback: T): Rule<T> {
   }
 }
 
-/** What the option becomes is made of what was given; only asked when that has no fault. */
+/** Maps a valid option to another value. The function runs only if the option has no fault. */
 export function derived<A, B>(rule: Rule<A>, derive: (given: A) => B): Rule<B> {
   return {
     read(value, path, faults) {
       const before = faults.list.length
       const given = rule.read(value, path, faults)
-      // With a fault nobody gets to see the value: the reading ends in an error.
+      // The value is not used, because reading options with a fault ends in an error.
       return faults.list.length === before ? derive(given) : (undefined as B)
     },
   }

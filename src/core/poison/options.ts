@@ -5,7 +5,7 @@ import { integer, milliseconds, type Rule, withDefault } from '../options/rules.
 export interface PoisonOptions {
   /** Failures with the same fingerprint that make an event poison, at least 2 [3]. */
   readonly repeats?: number | undefined
-  /** Only failures of the last so many ms count [60 000]. */
+  /** The time window in which failures count, in ms [60 000]. */
   readonly windowMs?: number | undefined
   /** Attempts that started and never ended, because the process died, that make an event poison [3]. */
   readonly crashes?: number | undefined

@@ -14,7 +14,7 @@ const DEFAULT_FIXED_DELAY_MS = 1_000
 
 const rules = {
   delayMs: withDefault(delayRule, DEFAULT_FIXED_DELAY_MS),
-  // Who asks for a fixed delay means that delay, so jitter is only added when it is asked for.
+  // A fixed delay has no jitter by default, because its name promises exactly that delay.
   jitter: withDefault(jitterRule, 'none'),
 }
 

@@ -5,21 +5,21 @@ const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
 export const DEFAULT_AGE_MS = 30 * MINUTE_MS
 
-/** What is watched of a channel, and from where on someone should know (K7). */
+/** The alert limits of a channel (K7). */
 export interface WatchOptions {
   /** How often a snapshot is taken [60 000]. */
   readonly everyMs?: number | undefined
-  /** More than so many that wait are told [100]. */
+  /** The alert limit on the number of waiting letters [100]. */
   readonly depth?: number | undefined
-  /** Waiting for longer than this is told [1 800 000]. */
+  /** The alert limit on the age of the oldest waiting letter, in ms [1 800 000]. */
   readonly ageMs?: number | undefined
-  /** One error being more than this share of those looked at is told [0.5] … */
+  /** The alert limit on the share of one error among the sampled letters, from 0 to 1 [0.5]. */
   readonly dominance?: number | undefined
-  /** … where more than so many were looked at [10]. */
+  /** The smallest number of sampled letters for that limit [10]. */
   readonly dominanceOver?: number | undefined
   /** An alert ends after this number of successive snapshots within the limit [3]. */
   readonly calmAfter?: number | undefined
-  /** The trend is that of so many snapshots [10]. */
+  /** The number of snapshots in a trend [10]. */
   readonly trendOver?: number | undefined
   /** A change of up to this share is not a trend [0.2]. */
   readonly stableWithin?: number | undefined

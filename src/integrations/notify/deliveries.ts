@@ -119,12 +119,12 @@ function isAboutAlerts({ event }: DeadLetter): boolean {
 }
 
 function isFor(name: string, route: RouteOptions = {}, { kind, severity, facts }: AlertMessage): boolean {
-  // Nobody is told of their own deafness.
+  // A target does not receive alerts about its own failures.
   if (facts.target === name) return false
   return kind === 'digest' || isRouted(route, kind, severity)
 }
 
-/** Whether a target with this route is told of alerts of this kind. */
+/** Whether a target with this route receives alerts of this kind. */
 export function isRouted(route: RouteOptions, kind: AlertKind, severity = SEVERITY_OF[kind]): boolean {
   const { atLeast = 'info', kinds } = route
   const isGrave = ALERT_SEVERITIES.indexOf(severity) >= ALERT_SEVERITIES.indexOf(atLeast)

@@ -1,7 +1,7 @@
 import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Groups } from '../../ports/groups.ts'
 
-/** What a group is asked about once is believed for so long. */
+/** The time for which the state of a group is cached. */
 const CACHE_MS = 10_000
 const ANSWER_WITHIN_MS = 2_000
 const MAX_KNOWN = 1_000
@@ -11,7 +11,7 @@ interface CachedGroup {
   readonly isMuted: Promise<boolean>
 }
 
-/** Whether people have muted a group of letters. Who cannot be asked has muted nothing: an alert too many does less harm. */
+/** Whether a group is muted. If the store is unavailable the group counts as not muted, because a missed alert does more harm. */
 export class Mutes {
   readonly #groups: Pick<Groups, 'get'>
   readonly #clock: Clock

@@ -4,7 +4,7 @@ import type { Observer } from '../../ports/observer.ts'
 
 /** Turns observations that the runtime does not send to its notifier into notices: a failing dependency or store. */
 export function noticingObserver(notify: (notice: Notice) => void, clock: Clock): Observer {
-  // Told just before a letter is spilled, and the only one who knows why.
+  // This observation comes right before `letterSpilled`, and only it has the error.
   let error = 'no reason given'
   return {
     breakerChanged({ name, to, at }) {

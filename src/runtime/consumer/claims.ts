@@ -78,7 +78,7 @@ export class Claims {
     const token = this.#take(work)
     if (token === undefined || this.#isOver) return
     const { idempotencyKey: key } = work.event
-    // Nobody waits for a closed consumer: it asks once.
+    // A closed consumer makes one attempt only, because `close` must end.
     const completed = this.#isClosed
       ? this.#ask('complete', () => this.#ledger.complete(this.#name, key, token))
       : this.#complete(key, token)
@@ -125,7 +125,7 @@ export class Claims {
     const token = this.#tokens.get(work)!
     try {
       if (await this.#ask('renew', () => this.#ledger.renew(this.#name, key, token, leaseMs))) return true
-      // It ran out and nobody has it, the handler's own transaction has recorded it as done, or somebody else has it.
+      // The lease expired without another claim, the handler's own transaction completed it, or another process has it.
       const claim = await this.#claim(key)
       if (claim.kind === 'claimed') {
         this.#tokens.set(work, claim.token)
@@ -154,7 +154,7 @@ export class Claims {
     try {
       return await this.#ask('claim', async () => {
         const claim = await this.#ledger.claim(this.#name, key, leaseMs)
-        // Nobody waits for it any more, and nobody else could have it before its lease runs out.
+        // The run has ended, and no other process can claim the event before the lease expires.
         if (isTooLate && claim.kind === 'claimed') void this.#release(key, claim.token)
         return claim
       })

@@ -48,7 +48,7 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
   readonly broker: Broker
   /** The channel to take events from. */
   readonly channel: string
-  /** Throwing is a failure. What it returns is of no interest. */
+  /** Handles one event. An error is a failed attempt; the returned value is ignored. */
   readonly handle: (event: LazaretEvent<P>, context: HandlerContext) => unknown
   /** Names the handler; every name gets every event of the channel once [the channel's name]. */
   readonly name?: string | undefined
@@ -170,7 +170,7 @@ type Settings = Resolved<typeof rules>
 export interface ConsumerPolicy
   extends AttemptPolicy,
     Omit<Settings, keyof AttemptPolicy | 'filter' | 'lateMs' | 'leaseMs' | 'prefetch' | 'retryLimit'> {
-  /** Of any category: with so many begun, none is left whatever the next failure is. */
+  /** The greatest number of attempts over all categories. After so many starts no attempt is left. */
   readonly mostAttempts: number
   readonly retryLimit: RetryLimiter | undefined
   /** The consumer was given the live limiter, and did not make it. */

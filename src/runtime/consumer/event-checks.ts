@@ -67,7 +67,7 @@ function judged(
   work: Work,
 ): Refusal | undefined {
   if (result.issues !== undefined) return { reason: 'schema', thrown: new SchemaMismatch(result.issues) }
-  // A schema that fails in its own way must not hand the handler a payload that nobody has checked.
+  // The handler must not receive an unchecked payload when the schema itself fails.
   if (!('value' in result)) throw new TypeError('the schema returned neither value nor issues')
   work.input = { ...work.event, payload: (result as { readonly value: unknown }).value }
   return undefined
@@ -93,7 +93,7 @@ function refuse(reason: Reason, message: string): Refusal {
   return { reason, thrown: new Refused(message, { category: REASONS[reason].category }) }
 }
 
-/** Says its category itself: nobody else could tell it from a message of ours. */
+/** Names its category itself, because classification could not derive it from the message. */
 class Refused extends PermanentError {
   override readonly name = 'Refused'
 }

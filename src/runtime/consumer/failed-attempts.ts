@@ -86,7 +86,7 @@ export class FailedAttempts {
     this.#interrupted.clear()
   }
 
-  /** Classifies the failure, and tells the trace, the breaker and the observer of it. */
+  /** Classifies the failure, and reports it to the trace, the breaker and the observer. */
   observe(work: Work, startedAt: number, thrown: unknown, step: TraceSpan | undefined): FailedAttempt {
     const at = this.#policy.clock.now()
     const attempt = work.started
@@ -209,7 +209,7 @@ export class FailedAttempts {
       }
     }).finally(() => this.#left.delete(left))
     this.#left.add(left)
-    // It ended while nobody listened.
+    // The run ended before this listener was added.
     if (attempt.late !== undefined) attempt.whenOver?.(attempt.late)
   }
 
@@ -221,7 +221,7 @@ export class FailedAttempts {
     run.hasSucceeded = ok
     if (ok) await this.#claims?.complete(work)
     else await this.#claims?.release(work)
-    // Of a handler that ends as soon as its consumer closes, nobody needs to hear.
+    // A handler that ends as soon as its consumer closes is not observed as late.
     if (run.isTold) this.#tellRun(run, ok ? 'succeeded' : 'failed')
     if (ok) {
       if (run.resolveLetter !== undefined) await run.resolveLetter()

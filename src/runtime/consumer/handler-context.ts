@@ -4,7 +4,7 @@ import { AttemptContext } from '../attempt/attempt.ts'
 /** Does the work where what it begins belongs to the attempt. */
 export let inTrace: <T>(context: HandlerContext, work: () => T) => T
 
-/** What a handler can know of the attempt it is. */
+/** The context of an attempt for a handler. */
 export class HandlerContext extends AttemptContext {
   /** Which replay of the event this is; 0 for its first cycle. */
   readonly replay: number

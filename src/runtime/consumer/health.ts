@@ -7,9 +7,9 @@ import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Stall } from './pauses.ts'
 
-/** The failure rate is told over this long. */
+/** The time window of the failure rate. */
 const RATE_WINDOW_MS = 60_000
-/** From so many dead letters on, health is degraded. */
+/** The number of dead letters from which health is DEGRADED. */
 export const DEFAULT_DEGRADED_AT = 100
 
 /** The health of a consumer. */
@@ -32,7 +32,7 @@ export interface ConsumerHealth {
   readonly userFunctions: UserFunctionHealth
   /** Since the start: settlements that threw or that the broker did not take. Their events come again. */
   readonly settlementFailures: number
-  /** What the broker cannot do for it at the moment. Present only when there is something. */
+  /** The parts of the subscription that stall now. Absent if there are none. */
   readonly stalls?: readonly Stall[]
 }
 

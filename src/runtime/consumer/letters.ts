@@ -53,7 +53,7 @@ export class ConsumerLetters {
   }
 
   /**
-   * The letter is durable before anything is acknowledged. With a run that still goes on: the run is told of the letter, so
+   * The letter is durable before anything is acknowledged. If the handler is still running, its run gets the letter, so
    * that a late success can resolve it; if the run has succeeded before the letter was saved, there is none.
    */
   async giveUp(work: Work, giveUp: GiveUp, startedAt: number, run?: LateRun): Promise<Next> {
@@ -79,7 +79,7 @@ export class ConsumerLetters {
         return this.#settling.done(work, 'done', startedAt)
       }
     }
-    // There is no letter that anybody could be told of.
+    // No letter was saved, so there is no notification.
     if (isFiltered) return this.#settling.done(work, 'dead', startedAt)
     const settlement: Settlement = { outcome: 'dead', letter, saved: saver !== undefined }
     return this.#settling.settle(work, settlement, 'dead', startedAt, () => {
@@ -109,7 +109,7 @@ export class ConsumerLetters {
         letter = await change(id, resolved)
       })
       if (!isWritten) return false
-      // Forged, stale or told before: the event was handled, and nobody waits to hear of it.
+      // The claim is forged, stale or already recorded. The event is handled, and no letter waits for it.
       if (letter === undefined) return true
     }
     if (observer.replayOutcome) observe(observer, 'replayOutcome', { channel, letterId: id, outcome })
@@ -145,7 +145,7 @@ export class ConsumerLetters {
     return resource !== undefined && (!this.#host.closing.aborted || isInUse(resource))
   }
 
-  /** An event that was redirected here left its letter under another name: it is told that the replay failed. */
+  /** Records the failure on the letter of a redirected event, which has another channel or handler. */
   async #bringBack({ event, replayed }: Work, letter: DeadLetter): Promise<boolean> {
     const origin = replayed?.letterId
     const change = this.#change

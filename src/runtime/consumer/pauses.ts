@@ -49,13 +49,13 @@ export class Pauses {
   remove(why: PauseReason): void {
     if (!this.#reasons.delete(why) || this.#reasons.size > 0) return
     const { channel, name, observer } = this.#policy
-    // Told first: resuming may hand over at once what is refused at once, and then the last word is that it paused.
+    // Observed first. Resuming may deliver an event that pauses the consumer again, and that observation must come last.
     if (observer.consumerResumed) observe(observer, 'consumerResumed', { channel, name })
     this.#subscription?.resume()
   }
 }
 
-/** What the broker cannot do for a consumer at the moment. */
+/** A part of the subscription that stalls now. */
 export interface Stall {
   readonly place: StallPlace
   /** In the words of the broker, with the remedy where it knows one. */
@@ -102,7 +102,7 @@ export class Stalls {
   }
 }
 
-/** A ledger that did not answer is asked again after so long, doubling up to the longest. */
+/** The first wait before an unavailable ledger is probed again. It doubles up to the maximum. */
 const FIRST_DELAY_MS = 1_000
 const MAX_DELAY_MS = 30_000
 
@@ -128,7 +128,7 @@ export class LedgerProbe {
     this.#delayMs = Math.min(MAX_DELAY_MS, this.#delayMs * 2)
   }
 
-  /** It answered, or nobody asks any more. */
+  /** The ledger responded, or the consumer closed. */
   stop(): void {
     this.#cancel?.()
     this.#cancel = undefined

@@ -22,7 +22,7 @@ export class LateRun {
   resolveLetter: (() => Promise<boolean>) | undefined = undefined
   /** That letter was resolved, because the run succeeded. */
   isResolved = false
-  /** The observer has been told that it goes on. */
+  /** The observer has received `lateRun` with the state `running`. */
   isTold = false
 
   constructor(work: Work, failed: FailedAttempt) {
@@ -43,7 +43,7 @@ export class Runs {
   /** Late runs whose consumers have closed. */
   orphans = 0
 
-  /** What the event has to wait for, or what became of it. */
+  /** The run that the event has to wait for, or its late success. */
   get(id: string): Work | LateRun | undefined {
     return this.#runs.get(id) ?? (this.#succeeded.size === 0 ? undefined : this.#succeeded.get(id))
   }

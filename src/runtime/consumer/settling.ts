@@ -7,7 +7,7 @@ import { observe } from '../observe.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Work } from './work.ts'
 
-/** What the consumer does with a delivery next. */
+/** The next step of the consumer with a delivery. */
 export type Next =
   /** Nothing: it is settled, or lost and will be handed over again. */
   | { readonly do: 'forget' }
@@ -41,7 +41,7 @@ export interface Host {
   settlementFailed(error: unknown): void
 }
 
-/** Hands settlements to the broker, and tells how it went. */
+/** Passes settlements to the broker, and observes the results. */
 export class Settling {
   readonly #policy: ConsumerPolicy
   readonly #host: Host

@@ -38,14 +38,14 @@ export class Work {
   readonly delivery: Delivery
   /** As it was sent: this is what a dead letter keeps. */
   readonly event: LazaretEvent
-  /** What the handler gets: the same, or what the schema made of it. */
+  /** The event for the handler: the same one, or with the payload that the schema returned. */
   input: LazaretEvent
   /** Undefined for an event that is not a replay. */
   readonly replayed: EventReplay | undefined
   started: number
   ended: number
   readonly history: AttemptRecord[]
-  /** Attempts that ended in process and that the broker has not been told of yet. */
+  /** Attempts that ended in this process and that the broker has not recorded yet. */
   unrecorded: AttemptRecord[] = []
   /** Decoded, in time and of the right shape: found out once, not before every attempt. */
   isChecked = false
@@ -56,7 +56,7 @@ export class Work {
   /** Where it is followed, from the first time that is asked on. */
   trail: AttemptTrace | 'none' | undefined = undefined
 
-  /** The breaker has admitted an attempt, and has not been told yet how that went. */
+  /** The epoch of an admitted attempt that is not settled with the breaker yet. */
   epoch: number | undefined = undefined
 
   /** The attempt under way, and the consumer that makes it. */
@@ -103,14 +103,14 @@ export class Work {
     return unrecorded
   }
 
-  /** The breaker is told how an attempt went at most once: it counts the probes that are under way. */
+  /** Settles an attempt with the breaker at most once, because the breaker counts probes in flight. */
   takeEpoch(): number | undefined {
     const { epoch } = this
     this.epoch = undefined
     return epoch
   }
 
-  /** What the poison decision looks at, with the failure that has just happened if there is one. */
+  /** The history for the poison decision, with the latest failure if there is one. */
   cycleHistory(latest?: { readonly failure: Failure; readonly at: number }): CycleHistory {
     const attempts = this.history.flatMap(({ failure, endedAt, startedAt }) =>
       failure === undefined ? [] : [failed(failure.fingerprint, failure.category, endedAt ?? startedAt)],
@@ -138,7 +138,7 @@ export class Trails {
     const trail = this.#trailOf(work)
     if (trail === undefined) return undefined
     const latest = work.history.at(-1)
-    // One that died under its process, or that a bounded history left out, tells no end to wait from.
+    // A crashed attempt, or one that the bounded history dropped, has no known end.
     const previous = latest?.number === work.started - 1 ? latest : undefined
     return ignoreErrors(() => trail.attempt(work.started, startedAt, previous))
   }
@@ -170,7 +170,7 @@ export function isUndecodable(content: LazaretEvent | Undecodable): content is U
 }
 
 /**
- * What cannot be read still needs an identity to be kept under: one that is the same each time it is handed over. So it
+ * An undecodable message needs an identity that is the same at every delivery. So it
  * is made from what is known, and says nothing about when.
  */
 function placeholderEvent({ channel, origin }: Delivery, { raw }: Undecodable): LazaretEvent {

@@ -15,13 +15,13 @@ export interface LimitOwner {
   readonly part?: string | undefined
   readonly clock: Clock
   readonly observer: Observer
-  /** It lets go of retries in batches of its own, and tells of those itself. */
+  /** The limit releases retries in its own batches, and observes them itself. */
   readonly tellsBatches?: boolean | undefined
   /** Its last user does not close what keeps the limit for all. */
   readonly leaveOpen?: boolean | undefined
 }
 
-/** A limit of a fleet. Carries out what its member decides: sends what it asks, tells it the answers, wakes it in time. */
+/** The I/O of a shared limit. It sends the requests of its member, passes the answers to it, and wakes it in time. */
 export abstract class FleetLimit {
   protected readonly member: FleetMember
   protected readonly clock: Clock
@@ -113,7 +113,7 @@ export abstract class FleetLimit {
     )
   }
 
-  /** Nobody can be asked any more, and nobody waits. Those who wait get what the member gives itself. */
+  /** The limit closes. Waiting retries get the turns that the member grants itself. */
   get #isOver(): boolean {
     return this.#shared.closing.aborted && this.waiting === 0
   }

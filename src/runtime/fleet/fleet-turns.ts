@@ -12,7 +12,7 @@ export type RetryTurn = WithoutState<RetryLimitDecision>
 /** The retry waits, or is given up on. */
 export type LimitedTurn = Exclude<RetryTurn, { readonly action: 'go' }>
 
-/** A retry of which nobody knows yet when its turn comes. */
+/** A retry whose turn is not known yet. */
 export interface PendingTurn {
   readonly action: 'pending'
   /** Called once, perhaps before this has returned. */
@@ -41,7 +41,7 @@ interface Waiter {
    * shared limit.
    */
   isLimited: boolean
-  /** Told the time of its turn, or that there is none in time. */
+  /** Receives the time of the turn, or that there is none in time. */
   tell: (at: number | undefined, now: number) => void
 }
 
@@ -69,7 +69,7 @@ class TurnQueue extends FleetLimit {
     return this.#waiters.size
   }
 
-  /** Those who wait hear that there is no turn for them. */
+  /** Waiting retries learn that there is no turn for them. */
   override async close(): Promise<void> {
     await super.close()
     this.#refuseAll(this.clock.now())
@@ -78,7 +78,7 @@ class TurnQueue extends FleetLimit {
   ask(now: number, random: Random): RetryTurn | PendingTurn {
     const at = this.#waiters.size > 0 ? undefined : this.member.take(now)
     if (at !== undefined) return this.#turn(at, now, false, random)
-    // Even if nobody else in the fleet had a retry, this one would wait too long.
+    // The retry would wait too long even without other retries in the fleet.
     const isHopeless =
       this.#maxWaitMs !== undefined && this.#waiters.size * this.#intervalMs > this.#maxWaitMs
     return isHopeless ? { action: 'dead-letter' } : this.#pending(now, random)

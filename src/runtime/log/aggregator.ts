@@ -9,7 +9,7 @@ export interface GatheredLine extends LogLine {
   readonly ended?: LogLine | undefined
 }
 
-/** By these it is told apart, so a log has a bounded number of them at a time. */
+/** The fields by which lines are aggregated. The number of their combinations is bounded. */
 type GatheredBy = Readonly<Record<string, string | undefined>>
 
 interface LogAggregatorSetup {
@@ -39,7 +39,7 @@ interface RepeatedLine {
 export class LogAggregator {
   readonly #setup: LogAggregatorSetup
   readonly #byKind = new Map<string, Map<string, RepeatedLine>>()
-  /** The lines of an interval are nobody's request, so they are not written in the context of the first one's. */
+  /** Lines of an interval belong to no request, so they are not written in the async context of the first occurrence. */
   readonly #outside = AsyncLocalStorage.snapshot()
 
   constructor(setup: LogAggregatorSetup) {
@@ -67,7 +67,7 @@ export class LogAggregator {
     this.#wait(gathered, first)
   }
 
-  /** Writes what has been counted and not told yet. */
+  /** Writes the counts that are not written yet. */
   flush(): void {
     const all = [...this.#byKind.values()].flatMap(gathered => [...gathered.values()])
     this.#byKind.clear()
@@ -97,7 +97,7 @@ export class LogAggregator {
     this.#writeApart(gathering, line, { ...by, ...latest, count, total })
   }
 
-  /** What a dispatcher said of its own doings stays marked as that, or its line would be tracked as an event. */
+  /** Lines about a dispatcher stay marked as its own; otherwise they would be tracked as events again. */
   #writeApart({ isOwn }: RepeatedLine, line: LogLine, fields: LogFields): void {
     const write = () => writeLine(this.#setup.logger, line, fields)
     this.#outside(isOwn ? () => inOwnContext(write) : write)
@@ -119,12 +119,12 @@ export interface LogLine {
   readonly message: string
 }
 
-/** A logger that fails has nobody to tell it to. */
+/** Errors of the logger are ignored, because there is no other place to report them. */
 export function writeLine(logger: Logger, { what, level, message }: LogLine, fields: LogFields): void {
   try {
     const written: unknown = logger[level]({ what, ...fields }, message)
     if (written instanceof Promise) written.catch(() => {})
   } catch {
-    // What the line is about goes on without it.
+    // The work that the line is about must not fail.
   }
 }

@@ -19,11 +19,11 @@ const DEFAULT_MAX_AGGREGATED = 50
 
 /** Options of `logObserver()`. */
 export interface LogObserverOptions {
-  /** What of the texts of errors is not written [the built-in masks]. */
+  /** The masks for error texts [the built-in masks]. */
   readonly masks?: Masks | undefined
-  /** What happens again and again is one line in so long, with its count [1 min]. */
+  /** The interval of aggregated lines, in ms [60 000]. */
   readonly repeatMs?: number | undefined
-  /** How many types or names such lines tell apart at a time; those beyond are counted together [50]. */
+  /** The greatest number of combinations of fields that lines of one kind are aggregated by; others share a line [50]. */
   readonly maxAggregated?: number | undefined
   /** [the system's; a timer of it does not keep the process alive] */
   readonly clock?: Clock | undefined

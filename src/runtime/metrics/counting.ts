@@ -9,7 +9,7 @@ import type { MetricRegistry } from './registry.ts'
 
 const SECOND_MS = 1_000
 
-/** What is counted into beside the registry. */
+/** The other counters besides the registry. */
 interface Tallies {
   readonly registry: MetricRegistry
   /** By name, the mode that was last heard of. */
@@ -61,7 +61,7 @@ function consuming({ registry }: Tallies): Observer {
   }
 }
 
-/** Once for each letter: not when it is told again, and not when the spill moves it on. */
+/** Counts each letter once: not its later versions, and not its move from the spill to the store. */
 function countingLetters(registry: MetricRegistry): (kept: LetterObservation) => void {
   const saved = counter(registry, 'dlq_saved_total')
   const attempts = registry.histogram('attempts_before_dlq')

@@ -18,7 +18,7 @@ import { gaugeSamples, MetricRegistry } from './registry.ts'
 import { Watched, type WatchSource } from './watched.ts'
 
 const DEFAULT_MAX_LABEL_VALUES = 100
-/** The share of what was delivered is told over this long. */
+/** The time window of the delivery ratio. */
 const DISPATCH_WINDOW_MS = 300_000
 
 /** Options of `createMetrics()`. */

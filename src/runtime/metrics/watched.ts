@@ -9,14 +9,14 @@ import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 /** Gauges of the user's own, among those that there are; read when somebody asks where things stand. */
 export type GaugeSource = () => readonly GaugeReading[] | Promise<readonly GaugeReading[]>
 
-/** What can be watched: known by its shape. */
+/** The sources of gauges, recognised by their methods. */
 export type WatchSource =
   | Pick<Consumer, 'health'>
   | Pick<Dispatcher, 'health'>
   | Pick<Breaker, 'snapshot'>
   | GaugeSource
 
-/** Who does not answer for so long has no series this time. Prometheus itself waits for 10 s. */
+/** The timeout of a source. After it the source has no series in this scrape. Prometheus itself waits for 10 s. */
 const PATIENCE_MS = 8_000
 
 /**

@@ -8,7 +8,7 @@ import { systemRandom } from '../../ports/clock.ts'
 import type { UserFunction } from '../../ports/observer.ts'
 import type { UserFaults } from './user-faults.ts'
 
-/** The middle of every range, for a delay that nobody can draw. */
+/** The middle of every range, used when the random function fails. */
 const FALLBACK_CHANCE = 0.5
 
 /** Fallback: the middle of the range. Ids need real chance instead: two processes must not draw the same one. */

@@ -42,7 +42,7 @@ export interface TurnGrant {
   readonly firstInMs: number
   /** How far ahead the bucket is now. */
   readonly aheadMs: number
-  /** For one that is alone: so long it is to go on with its share, because others come back too. */
+  /** The time for which a member that was alone keeps to its share, because other members return too. */
   readonly settlesInMs: number
 }
 
@@ -58,7 +58,7 @@ export const IDLE_BUCKET: FleetBucket = Object.freeze({
  * some would have the whole rate while others still use their shares. It is longer than a lost connection takes to come back.
  */
 export const SETTLE_MS = 700
-/** Who comes back later than this has been away by itself. */
+/** A member that returns later than this was the only one without a connection. */
 export const SETTLED_MS = 2 * SETTLE_MS
 /** Somebody has asked within this time: then the others are together, and who comes back was away by itself. */
 export const BUSY_MS = 300

@@ -119,7 +119,7 @@ export class FleetMember {
     }
   }
 
-  /** What the fleet is to be asked now. */
+  /** The request to send to the fleet now. */
   toAsk(now: number, waiting: number): TurnRequest | undefined {
     if (this.isAlone) return now >= this.#probeAt ? this.#ask(now, 0) : undefined
     if (this.#flight !== undefined) return undefined
@@ -149,7 +149,7 @@ export class FleetMember {
     this.#notice(now)
     const flight = this.#flight?.asked === asked ? this.#flight : undefined
     const mustSettle = this.isAlone && answer.settlesInMs > 0
-    // Others are on their way back, and nobody has counted those yet.
+    // Other members are returning too, and the keeper has not counted them yet.
     if (!mustSettle || answer.members > this.#members.count) this.#hear(answer.members, now)
     if (mustSettle) {
       if (flight !== undefined) this.#flight = undefined
@@ -160,7 +160,7 @@ export class FleetMember {
     const known = flight === undefined ? this.#usedUntil : flight.sentAt + answer.aheadMs
     this.#usedUntil = Math.max(known, this.#usedUntilAlone())
     this.#mode = { kind: 'together' }
-    // One that nobody waited for any more says that the fleet can be asked again; its turns are lost.
+    // A late answer shows that the fleet is reachable again. Its turns are lost.
     if (flight !== undefined) this.#receive(flight, answer, now)
   }
 

@@ -12,21 +12,21 @@ export interface FleetPolicy {
 
 /** With no answer from the start, a fleet of more than these would go beyond its limit. */
 export const DEFAULT_ASSUMED_MEMBERS = 10
-/** Turns are taken for so long ahead: a member asks about ten times a second, whatever the rate. */
+/** The time for which a member takes turns in advance. It asks about ten times a second, whatever the rate. */
 export const SLICE_MS = 200
 /**
- * Who waits for an answer longer than this goes on alone, with its share. More turns are asked for when those there are
- * last so long, so that it neither stops nor has to catch up.
+ * A member that waits longer than this for an answer continues alone, with its share. It requests more turns when the
+ * remaining ones last this long, so that it neither stops nor has to catch up.
  */
 export const PATIENCE_MS = 100
-/** A member on its own looks so often whether the fleet can be asked again. */
+/** The interval at which a member that is alone tries to reach the fleet. */
 export const PROBE_EVERY_MS = 200
-/** A member says so often that it is there, whether it wants turns or not. */
+/** The interval at which a member announces itself, even without a need for turns. */
 export const HEARTBEAT_MS = 5_000
 /** A member that was silent for this time has left the fleet. */
 export const MEMBER_TTL_MS = 3 * HEARTBEAT_MS
 
-/** A turn that came up and was not used is kept for so long. Retries wait for their turns, so theirs are not kept. */
+/** The time for which an unused turn is kept. Retries wait for their turns, so their turns are not kept. */
 export function keepMs({ kind }: FleetPolicy): number {
   return kind === 'door' ? 1_000 : SLICE_MS
 }

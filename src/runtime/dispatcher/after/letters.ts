@@ -24,7 +24,7 @@ const MAX_UNBUFFERED = 10_000
 const RETRY_MS = 500
 const RETRY_MAX_MS = 30_000
 
-/** What a dispatcher's events come from: no broker, but the dispatcher itself. */
+/** The origin of tracked events: the dispatcher itself and not a broker. */
 const OWN_SYSTEM = 'lazaret'
 
 /** What became of the letter. */
@@ -60,7 +60,7 @@ export class DispatcherLetters {
   readonly #waiting = new Fifo<Save>()
   readonly #underWay = new Set<Save>()
   readonly #unbuffered = new Set<Promise<Kept>>()
-  /** By id: a letter that is told again replaces itself. */
+  /** Waiting letters by id. A newer version of a letter replaces the older one. */
   readonly #held = new Map<string, Save>()
   #retryMs = RETRY_MS
   #cancelRetry: Cancel | undefined
@@ -94,7 +94,7 @@ export class DispatcherLetters {
     const { attempts = [], attemptCount = attempts.length, thrown: error, failure } = giveUp
     const reason = reasonOf(giveUp, inVain)
     const about = { event, channel: event.channel, handler, replay, reason, attemptCount, error, failure }
-    // Asked before the letter is made, which costs more than all else on the way of an event that nobody keeps.
+    // The filter runs before the letter is created, because creating a letter is the most expensive step.
     if (!isKept(this.#filter, about, observer, observeAsOwn)) return Promise.resolve('dropped')
     const letter = this.#letter(subject, handler, giveUp, inVain)
     const kept = this.#send(letter, giveUp)
@@ -132,7 +132,7 @@ export class DispatcherLetters {
     await Promise.all(this.#rescues)
   }
 
-  /** A store that hangs may take them yet. But nobody waits for it any more, and the journal is about to close. */
+  /** A hanging store may still save them. But the dispatcher closes, and the journal is about to close too. */
   #unfinished(): Save[] {
     if (this.#journal === undefined) return []
     const saves = [...this.#underWay]
@@ -222,7 +222,7 @@ export class DispatcherLetters {
       await this.#saver.save(save.letter, save.again)
       return 'dead_lettered'
     } catch {
-      // The letter saver has told its observer why.
+      // The letter saver has observed the error.
       this.#hold(save)
       return 'unsaved'
     }
@@ -267,7 +267,7 @@ export class DispatcherLetters {
     return true
   }
 
-  /** Of a letter that is told again only what it says more is lost: it is kept since it was told first. */
+  /** A second version of a letter loses only its additions, because the first version is saved. */
   #lose({ letter, again }: Pick<Save, 'letter' | 'again'>): void {
     if (again) return
     if (!this.#isClosed || this.#journal === undefined) {

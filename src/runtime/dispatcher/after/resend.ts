@@ -58,12 +58,12 @@ function lanesFor({ handler, id }: DeadLetter, lanes: ReadonlyMap<string, Lane>)
   throw new OptionsError('resend', [{ path: 'letter.handler', received: handler, remedy }])
 }
 
-/** There is nothing left to do for it, whether or not the letter can be told so. */
+/** The event is delivered, whether or not the letter can be resolved. */
 async function resolve(letter: DeadLetter, policy: DispatcherPolicy): Promise<void> {
   const { id, channel, handler: name, state } = letter
   const { deadLetters, clock, observer } = policy
   try {
-    // A letter that nobody marked was sent by a person, who decides by that.
+    // A letter that is not replaying was sent by a person, and the send counts as the decision.
     const under = state === 'replaying' ? lastSendingOf(letter) : undefined
     if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now(), under })
   } catch (error) {

@@ -10,7 +10,7 @@ import type { LanePolicy } from '../lane/lane-options.ts'
 import type { GiveUp } from '../track/track-result.ts'
 import { type Starts, StartWindow } from './retry-window.ts'
 
-/** Turns are reserved for so many ahead at most: those reserved when the breaker opens are lost. */
+/** The greatest number of turns to reserve in advance. Reserved turns are lost when the breaker opens. */
 const TURNS_AHEAD = 100
 
 /**

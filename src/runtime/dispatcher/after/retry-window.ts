@@ -27,7 +27,7 @@ export class Starts {
 export class StartWindow {
   readonly most: number
   readonly #windowMs: number
-  /** In the order in which they ended: a write that hangs keeps its own place, and nobody else's. */
+  /** Writes in the order of their ends. A hanging write keeps only its own place. */
   readonly #past = new Fifo<Starts>()
   #count = 0
 
@@ -57,7 +57,7 @@ export class StartWindow {
     return new Starts(count, this.#past)
   }
 
-  /** When there is room again, if there is none. While all writes are under way nobody can tell. */
+  /** The time from which there is room again; undefined while all writes are in flight. */
   get roomAt(): number | undefined {
     const { first } = this.#past
     return this.#count < this.most || first === undefined ? undefined : this.#freeAt(first)

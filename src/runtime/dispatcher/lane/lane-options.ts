@@ -193,7 +193,7 @@ export function lanePolicy(
     name,
     sink,
     faults,
-    // What a sink refuses is in no broker that would hand it over again.
+    // No broker delivers a refused event again.
     poison: 'off',
     budget: budget && made(budget, policy => new RetryBudget(policy)),
     retry: guardRetry(settings.retry, RETRY_PRESETS.producer.backoff, faults),

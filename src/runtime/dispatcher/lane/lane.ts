@@ -55,7 +55,7 @@ export class Lane {
   readonly #look: () => void
   readonly #unwatch: (() => void) | undefined
   #isLookAsked = false
-  /** The breaker said no: until it changes, or this time has come, there is no use in asking again. */
+  /** The breaker refused. The lane does not ask again before this time, unless the breaker changes. */
   #refusedUntil: number | undefined
   #seenAt: number
   #wakeAt: number | undefined
@@ -86,7 +86,7 @@ export class Lane {
     return this.policy.breaker
   }
 
-  /** Takes an event, or refuses it for good; the event is told which. Never waits and never throws. */
+  /** Accepts or refuses an event, and reports the result to it. It never waits and never throws. */
   offer(tracked: Tracked, now: number): void {
     const item = new Item(tracked, now)
     if (this.#blocked.size === 0 && this.#buffer.hasRoom(tracked.bytes)) this.#enter(item)
@@ -245,7 +245,7 @@ export class Lane {
     const batch = new Batch(limits)
     const room = this.#retries.ready(now)
     for (let first = this.#retries.first; first && batch.items.length < room && batch.fits(first); ) {
-      // One whose time is over takes nobody's room.
+      // An item whose time is over does not take the room of another.
       if (this.#isInTime(this.#retries.take(), now)) batch.add(first)
       first = this.#retries.first
     }
@@ -314,7 +314,7 @@ export class Lane {
     this.#lookSoon()
   }
 
-  /** What a late write has taken is delivered; the rest of its items may be retried. */
+  /** The items that a late write accepted are delivered; the others may be retried. */
   async #awaitLateEnd(write: Write, held: readonly HeldRetry[]): Promise<void> {
     const end = await write.lateEnd()
     // Not there any more: the lane has stopped and given up on its items.

@@ -26,7 +26,7 @@ const named = group({
   when: optional(callable<Ask>()),
 })
 
-/** Read once, and asked for every event. A fault of the user's function is told to `report`. */
+/** Compiled once and called for every event. Errors of the user's function go to `report`. */
 type CriticalTest = (event: LazaretEvent, report: (error: unknown) => void) => boolean
 
 export const criticalRule: Rule<CriticalTest> = {

@@ -21,7 +21,7 @@ interface Left {
   last: Promise<unknown>
 }
 
-/** Keeps critical events in the journal for as long as they are on their way. A journal that fails delays nobody. */
+/** Keeps critical events in the journal until every sink has its outcome. A failing journal does not delay `track`. */
 export class TrackJournal {
   readonly #journal: Journal
   readonly #clock: Clock

@@ -21,7 +21,7 @@ export interface TrackOptions {
   readonly onFailure?: OnTrackingFailure | undefined
 }
 
-/** What is the same for all events of a dispatcher. */
+/** The defaults for all events of a dispatcher. */
 export interface EventDefaults {
   readonly channel: string
   readonly source: string | undefined

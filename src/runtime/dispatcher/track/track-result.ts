@@ -8,7 +8,7 @@ import type { Failure } from '../../../core/failure/failure.ts'
  * What became of an event in one sink's lane.
  *
  * - `delivered`: the sink has taken it.
- * - `accepted`: it is in the buffer; told only to those who asked not to wait longer.
+ * - `accepted`: it is in the buffer; returned only with `wait: 'accepted'`.
  * - `dead_lettered`: given up on, and a dead letter holds it.
  * - `dropped`: given up on, and not kept, because the filter or an option says so.
  * - `journaled`: the dispatcher closed before the sink took it. The journal has it, and the next process sends it.
@@ -28,7 +28,7 @@ export interface SinkOutcome {
 
 export type SinkOutcomes<N extends string = string> = { readonly [name in N]: SinkOutcome }
 
-/** What the sinks did with an event. */
+/** The outcomes of an event by sink. */
 export interface TrackResult<N extends string = string> {
   /** Undefined only when the input is not a valid event and the failure was swallowed. */
   readonly event: LazaretEvent | undefined

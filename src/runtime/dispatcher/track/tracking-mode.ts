@@ -2,10 +2,10 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { oneOf, text, withDefault } from '../../../core/options/rules.ts'
 
-/** What becomes of a failure to track: the caller is told by a rejection, or it goes on and the failure is counted. */
+/** The effect of a tracking failure: `track` rejects, or the caller continues and the failure is counted. */
 export type OnTrackingFailure = 'throw' | 'swallow'
 
-/** On whose behalf events are tracked. It follows the async context, so there is no switch to forget to set back. */
+/** The job or request for which events are tracked. It follows the async context, so it cannot leak to other work. */
 export interface TrackingScope {
   /** The background job, if it is one. */
   readonly job: string | undefined

@@ -15,7 +15,7 @@ export type WriteEnd =
 /** One write under way. It ends when the sink has answered, when its time is over, or when the lane is closed. */
 export class Write {
   readonly items: readonly Item[]
-  /** The retries among the items, if there are any, to be told of its end. */
+  /** Receives the end of the write for the retries among its items. */
   readonly retries: Starts | undefined
   /** The breaker's, to settle it with. */
   readonly epoch: number
@@ -55,7 +55,7 @@ export class Write {
     return end.ok ? this.#answered() : end
   }
 
-  /** The sink has been told to stop and goes on, or has ended only after that. */
+  /** The signal of the write aborted and the sink continued, or ended after that. */
   get isLate(): boolean {
     return this.#attempt.isRunning || this.#attempt.late !== undefined
   }
