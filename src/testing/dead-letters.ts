@@ -1,14 +1,14 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { type DeadLetterQueue, DeadLettersClosedError } from '../ports/dead-letters.ts'
 
-/** Takes every letter and keeps none: for tests that are about something else. */
+/** A dead-letter queue that accepts every letter and stores none, for tests of other parts. */
 export function noopDeadLetters(): DeadLetterQueue {
   return { send: async () => {}, close: async () => {} }
 }
 
 /** A dead-letter queue for tests that keeps every letter it gets. */
 export interface RecordingDeadLetters extends DeadLetterQueue {
-  /** Every letter as it was sent, oldest first: one that is sent twice is here twice. */
+  /** Every sent letter, oldest first. A letter that is sent twice is here twice. */
   readonly all: readonly DeadLetter[]
   readonly count: number
   readonly last: DeadLetter | undefined
@@ -16,7 +16,7 @@ export interface RecordingDeadLetters extends DeadLetterQueue {
   clear(): void
 }
 
-/** Remembers what was sent, for tests that look at letters. After `close` it refuses, as a real one does. */
+/** A queue that records every letter. After `close` it rejects letters, as a real one does. */
 export function recordingDeadLetters(): RecordingDeadLetters {
   let all: DeadLetter[] = []
   let isClosed = false

@@ -20,22 +20,22 @@ export interface FactoryOptions {
 
 /** The fields of a letter that a test sets. */
 export interface TestLetterInput extends Partial<LetterInput> {
-  /** What its attempts failed with [a refused connection]. */
+  /** The error of its attempts [a refused connection]. */
   readonly error?: unknown
 }
 
 /** Makes events, letters and attempts for tests. */
 export interface Factory {
-  /** An event of channel `orders` and type `order.placed`, unless told otherwise. */
+  /** An event of channel `orders` and type `order.placed`, unless the input says otherwise. */
   event(input?: Partial<EventInput>): LazaretEvent
   events(count: number, input?: Partial<EventInput>): LazaretEvent[]
-  /** A letter of an event of its own and handler `bill`, given up on after one failed attempt. */
+  /** A letter of its own event and of handler `bill`, after one failed attempt. */
   letter(input?: TestLetterInput): DeadLetter
   /** An attempt that failed. */
   attempt(number: number, input?: Partial<AttemptRecord>): AttemptRecord
 }
 
-/** Makes events and letters for tests, of which only what a test is about needs to be said. */
+/** Makes events and letters with defaults, so that a test sets only the fields that matter to it. */
 export function createFactory(options: FactoryOptions = {}): Factory {
   const { clock = new FakeClock(), random = seededRandom(1) } = options
   const newId = createIdSource(random)

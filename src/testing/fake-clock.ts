@@ -4,19 +4,19 @@ import { type Cancel, type Clock, yieldToEventLoop } from '../ports/clock.ts'
 interface Timer {
   readonly at: number
   readonly order: number
-  /** Undefined once it ran or was cancelled. A cancelled one stays in the heap until its time comes. */
+  /** Undefined after it ran or was cancelled. A cancelled timer stays in the heap until its time. */
   task: (() => void) | undefined
 }
 
-/** 2026-01-01T00:00:00Z: far enough from the epoch that a forgotten offset shows. */
+/** 2026-01-01T00:00:00Z: far enough from the epoch to reveal a missing offset. */
 const DEFAULT_START = 1_767_225_600_000
 
 /**
- * A clock that a test drives. Time passes only in `advance`; before and after every task that falls due, whatever was
- * waiting on promises runs to its end, so a test sees the same order on every machine.
+ * A clock that a test drives. Time passes only in `advance` and `step`. Before and after every due task all promise
+ * callbacks run, so a test sees the same order on every machine.
  */
 export class FakeClock implements Clock {
-  /** Time that has passed; timers go by it, as they do on a real machine when its clock is set. */
+  /** The elapsed time. Timers use it, as on a real machine whose wall clock is set. */
   #elapsed = 0
   #wall: number
   #order = 0
@@ -31,7 +31,7 @@ export class FakeClock implements Clock {
     return this.#wall + this.#elapsed
   }
 
-  /** Time that has passed, which `jump` does not touch. */
+  /** The elapsed time, which `jump` does not change. */
   monotonic(): number {
     return this.#elapsed
   }
@@ -47,7 +47,7 @@ export class FakeClock implements Clock {
     }
   }
 
-  /** Lets so much time pass, running what falls due on the way. */
+  /** Advances the time and runs the tasks that fall due. */
   async advance(ms: number): Promise<void> {
     const until = this.#elapsed + ms
     await settle()
@@ -55,7 +55,7 @@ export class FakeClock implements Clock {
     this.#elapsed = until
   }
 
-  /** Advances to the next timer and runs it. False when nothing is scheduled. */
+  /** Advances to the next timer and runs it. Returns false if nothing is scheduled. */
   async step(): Promise<boolean> {
     await settle()
     if (!this.#runFirst(Number.POSITIVE_INFINITY)) return false
@@ -63,12 +63,12 @@ export class FakeClock implements Clock {
     return true
   }
 
-  /** Sets the wall clock forward or back, as NTP does, without letting time pass. */
+  /** Sets the wall clock forward or back, as NTP does. No time passes. */
   jump(ms: number): void {
     this.#wall += ms
   }
 
-  /** How many tasks are scheduled. */
+  /** The number of scheduled tasks. */
   get pending(): number {
     return this.#pending
   }
@@ -96,7 +96,7 @@ function isBefore(a: Timer, b: Timer): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
 
-/** Lets everything that waits on promises alone run to its end. */
+/** Waits until all promise callbacks have run. */
 export function settle(): Promise<void> {
   return yieldToEventLoop()
 }

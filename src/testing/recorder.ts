@@ -1,14 +1,17 @@
 import type { Observations, Observer } from '../ports/observer.ts'
 
-/** One observation that a recorder kept. */
+/** One recorded observation. */
 export type Recorded = {
   [K in keyof Observations]: { readonly what: K; readonly event: Observations[K] }
 }[keyof Observations]
 
-/** An observer that remembers everything in order, for tests that look at what happened. */
+/** An observer that records every observation in order. */
 export class Recorder {
   readonly all: Recorded[] = []
-  /** Hand this to what is to be observed. It answers to every name of the map, so a new observation is seen too. */
+  /**
+   * The observer to pass to the code under test. It accepts every name, so it also records observations that are added
+   * later.
+   */
   readonly observer: Observer = new Proxy({} as Observer, {
     get: (_, what) => (event: unknown) => {
       this.all.push({ what, event } as Recorded)

@@ -1,6 +1,6 @@
 import type { Random } from '../core/random.ts'
 
-/** Chance that repeats: the same seed gives the same numbers on every machine (mulberry32). */
+/** A random source that repeats: a seed gives the same numbers on every machine (mulberry32). */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0
   return () => {

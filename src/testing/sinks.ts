@@ -1,9 +1,9 @@
 import type { Sink } from '../ports/sink.ts'
 
-/** What to do with a write, by its number from 1 on: an error is thrown, anything else lets it through. */
+/** Chooses the error of a write by its number, from 1 on. Without an error the write succeeds. */
 export type ErrorForWrite = (write: number) => Error | undefined
 
-/** A sink in front of another that fails as it is told, before anything is written. Its probe fails likewise. */
+/** Wraps a sink so that chosen writes fail before anything is written. Its probe fails in the same way. */
 export function flakySink(inner: Sink, errorFor: ErrorForWrite): Sink & { readonly writes: number } {
   let writes = 0
   return {
@@ -28,7 +28,7 @@ export function flakySink(inner: Sink, errorFor: ErrorForWrite): Sink & { readon
 
 /** Options of a sink whose writes never end. */
 export interface HangingSinkOptions {
-  /** Rejects when the signal aborts, as a well-behaved sink does [true]; a deaf one never ends. */
+  /** Whether a write rejects when its signal aborts [true]. Otherwise the write never ends. */
   readonly abortable?: boolean | undefined
 }
 

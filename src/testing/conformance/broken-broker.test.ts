@@ -16,27 +16,27 @@ interface Break {
 const BREAKS: readonly Break[] = [
   {
     what: 'publishes only the first event of a call',
-    caughtBy: 'E9: an event arrives whole',
+    caughtBy: 'E9: an event arrives complete, with a payload of JSON or bytes',
     broken: broker => ({ publish: events => broker.publish(events.slice(0, 1)) }),
   },
   {
     what: 'publishes in the wrong order',
-    caughtBy: 'publish: events arrive in the order given',
+    caughtBy: 'publish: events arrive in order, within a call and across calls',
     broken: broker => ({ publish: events => broker.publish([...events].reverse()) }),
   },
   {
     what: 'hands over more than the prefetch',
-    caughtBy: 'prefetch: so many deliveries',
+    caughtBy: 'prefetch: at most this many deliveries are open, and each settlement admits one more',
     broken: broker => subscribing(broker, { options: { prefetch: 100 } }),
   },
   {
     what: 'has one queue for all handlers',
-    caughtBy: 'subscribe: every handler name gets every event once',
+    caughtBy: 'subscribe: every handler gets every event once',
     broken: broker => subscribing(broker, { options: { handler: 'everybody' } }),
   },
   {
     what: 'delivers everything twice',
-    caughtBy: 'subscribe: every handler name gets every event once',
+    caughtBy: 'subscribe: every handler gets every event once',
     broken: broker => ({
       subscribe: (options, deliver) =>
         broker.subscribe(options, delivery => {
@@ -47,7 +47,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'delivers before subscribe resolves',
-    caughtBy: 'subscribe: no delivery arrives before',
+    caughtBy: 'subscribe: no delivery arrives before the subscription resolves',
     broken: broker => ({
       subscribe: async (options, deliver) => {
         const subscription = await broker.subscribe(options, deliver)
@@ -58,22 +58,23 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'does not pause',
-    caughtBy: 'B6: pause stops new deliveries',
+    caughtBy:
+      'B6: pause stops new deliveries and keeps open ones, resume continues, and both can be repeated',
     broken: broker => subscribing(broker, { broken: () => ({ pause: () => {} }) }),
   },
   {
     what: 'retries at once',
-    caughtBy: 'B3: retry: it is not handed over before its time',
+    caughtBy: 'B3: retry: the event is not delivered before its time',
     broken: broker => settling(broker, (_, settlement) => ({ ...settlement, notBefore: 0 })),
   },
   {
     what: 'forgets what is to be retried',
-    caughtBy: 'B3: retry: it comes again',
+    caughtBy: 'B3: retry: the event is delivered again at its time, and at once if the time has passed',
     broken: broker => settling(broker, (_, each) => (each.outcome === 'retry' ? { outcome: 'done' } : each)),
   },
   {
     what: 'forgets what happened in the attempts',
-    caughtBy: 'B8: retry: started, ended and what happened',
+    caughtBy: 'B8: retry: the next delivery has the started and ended attempts and their history',
     broken: broker => settling(broker, (_, settlement) => ({ ...settlement, ended: [] })),
   },
   {
@@ -83,12 +84,12 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'counts as finished what is open or waits for a retry',
-    caughtBy: 'K7: depth: where a broker counts',
+    caughtBy: 'K7: depth counts the events that a handler has not settled',
     broken: broker => ({ depth: (...of) => Math.max(0, broker.depth(...of) - 2) }),
   },
   {
     what: 'counts a release as an attempt',
-    caughtBy: 'release: nothing was tried',
+    caughtBy: 'release: the event is delivered again without an attempt',
     broken: broker =>
       settling(broker, (delivery, settlement, subscription) => {
         if (settlement.outcome !== 'release') return settlement
@@ -98,7 +99,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'takes a second settlement without a word',
-    caughtBy: 'settle: a delivery is settled once',
+    caughtBy: 'settle: a second settlement rejects and changes nothing',
     broken: broker => subscribing(broker, { broken: swallowing }),
   },
   {
@@ -108,12 +109,12 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'drops letters that nobody else keeps',
-    caughtBy: 'K10: dead, its letter saved nowhere else',
+    caughtBy: 'K10: dead with an unsaved letter: the broker keeps the complete letter',
     broken: broker => settling(broker, (_, settlement) => ({ ...settlement, saved: true })),
   },
   {
     what: 'hands replays to every handler',
-    caughtBy: 'B14: a replay for one handler reaches that handler alone',
+    caughtBy: 'B14: a replay for one handler reaches only that handler',
     broken: broker => ({
       publish: events =>
         broker.publish(
@@ -126,7 +127,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'keeps no order',
-    caughtBy: 'B9: the events of a key come one at a time',
+    caughtBy: 'B9: events of a key arrive one at a time, in the order of publishing',
     broken: broker => subscribing(broker, { options: { ordering: 'none' } }),
   },
   {
@@ -146,7 +147,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'puts a replay behind those that have waited',
-    caughtBy: 'B9: dead: published again, it goes first',
+    caughtBy: 'B9: dead: a dead-lettered event that is published again goes first, then the later ones',
     broken: broker => ({
       publish: async events => {
         for (const event of events) await broker.unblockKey(event.channel, event.id)
@@ -156,7 +157,7 @@ const BREAKS: readonly Break[] = [
   },
   {
     what: 'publishes into nothing after close',
-    caughtBy: 'close: a broker closes its subscriptions',
+    caughtBy: 'close: a broker closes its subscriptions, and later calls reject',
     broken: broker => ({ publish: events => broker.publish(events).catch(() => {}) }),
   },
 ]

@@ -25,12 +25,12 @@ const JOURNALS: readonly Break[] = [
   ['removes nothing', 'removed events are not', () => ({ remove: async () => {} })],
   [
     'forgets the job',
-    'says which',
+    'replaces the sinks',
     whole => ({ append: ({ event, sinks }) => whole.append({ event, sinks }) }),
   ],
   [
     'forgets the sinks',
-    'says which',
+    'replaces the sinks',
     whole => ({ append: ({ event, job }) => whole.append({ event, job }) }),
   ],
   [
@@ -45,7 +45,7 @@ const JOURNALS: readonly Break[] = [
   ],
   [
     'makes room by forgetting',
-    'full, it refuses',
+    'a full journal refuses',
     whole => ({
       append: async entry => {
         const [oldest] = (await whole.pending()).entries
@@ -71,7 +71,7 @@ function define(broken: (whole: MemoryJournal) => Partial<MemoryJournal>) {
 }
 
 describe('the journal suite', () => {
-  it.each(JOURNALS)('a journal that %s', async (_, caughtBy, broken) => {
+  it.each(JOURNALS)('catches a journal that %s', async (_, caughtBy, broken) => {
     expect(await failing(define(broken), caughtBy)).not.toEqual([])
   })
 

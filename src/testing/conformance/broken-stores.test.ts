@@ -18,7 +18,7 @@ type Break<T> = readonly [what: string, caughtBy: string, broken: (whole: T) => 
 const STORES: readonly Break<DeadLetterStore>[] = [
   [
     'overwrites instead of merging',
-    'E10: a replay that fails comes back',
+    'E10: a failed replay becomes the next cycle of the same letter',
     store => ({
       send: async letter => {
         await store.delete(letter.id)
@@ -28,12 +28,12 @@ const STORES: readonly Break<DeadLetterStore>[] = [
   ],
   [
     'lets every replay resolve a letter',
-    'B14: a replaying letter becomes resolved by its own event',
+    'B14: a replaying letter becomes resolved only through its own event',
     store => ({ change: (id, { under: _, ...change }) => store.change(id, change) }),
   ],
   [
     'does not look at the letter and its replay together',
-    'B14: a replaying letter becomes resolved by its own event',
+    'B14: a replaying letter becomes resolved only through its own event',
     store => ({
       change: (id, { under, ...change }) =>
         store.change(id, { ...change, from: under === undefined ? change.from : 'replaying' }),
@@ -41,7 +41,7 @@ const STORES: readonly Break<DeadLetterStore>[] = [
   ],
   [
     'pages by offset',
-    'E9: while letters come and go',
+    'E9: letters that stay are listed once, while others come and go between pages',
     store => ({
       list: async ({ cursor = '0', limit = 100 } = {}) => {
         const { letters } = await store.list({ limit: 1_000 })
@@ -55,7 +55,7 @@ const STORES: readonly Break<DeadLetterStore>[] = [
   ],
   [
     'lists oldest first',
-    'E10: letters are listed newest failure first',
+    'E10: letters are listed by newest failure, then by greatest id',
     store => ({
       list: async query => {
         const page = await store.list(query)
@@ -65,33 +65,37 @@ const STORES: readonly Break<DeadLetterStore>[] = [
   ],
   [
     'knows no category',
-    'E9: every filter',
+    'E9: every filter selects its letters, alone and in combination',
     store => ({ list: query => store.list({ ...query, category: undefined }) }),
   ],
-  ['counts all in stats', 'E9: every filter', store => ({ stats: () => store.stats() })],
+  [
+    'counts all in stats',
+    'E9: every filter selects its letters, alone and in combination',
+    store => ({ stats: () => store.stats() }),
+  ],
   [
     'counts all in timelines',
-    'E10: a timeline counts',
+    'E10: a timeline counts by the time of the last failure, for every filter and bucket size',
     store => ({ timeline: (_, span) => store.timeline({}, span) }),
   ],
   [
     'searches with wildcards',
-    'E9: a search takes every character as itself',
+    'E9: a search matches every character literally and ignores case',
     store => ({ list: query => store.list({ ...query, search: query?.search?.replace(/[%_]/g, '') }) }),
   ],
   [
     'changes whatever state a letter is in',
-    'E9: a change that names the state it expects',
+    'E9: a change with another expected state does nothing',
     store => ({ change: (id, { from: _, ...change }) => store.change(id, change) }),
   ],
   [
     'answers an illegal change with undefined',
-    'E9: every legal change of state',
+    'E9: legal transitions change the state, and others reject and change nothing',
     store => ({ change: (id, change) => store.change(id, change).catch(() => undefined) }),
   ],
   [
     'checks first and changes later',
-    'K8: of many who want to replay',
+    'K8: of many concurrent replays of a letter exactly one succeeds',
     store => ({
       change: async (id, { from, ...change }) => {
         const letter = await store.get(id)
@@ -105,7 +109,7 @@ const STORES: readonly Break<DeadLetterStore>[] = [
   ],
   [
     'drops the oldest when it is full',
-    'P1: without room it rejects',
+    'P1: a full store rejects new letters, drops none, and accepts letters again after a delete',
     store => ({
       send: async letter => {
         await store.send(letter).catch(async () => {
@@ -118,7 +122,7 @@ const STORES: readonly Break<DeadLetterStore>[] = [
   ],
   [
     'takes letters after close',
-    'P1: after close',
+    'P1: after close, sending rejects as closed, and closing twice is safe',
     store => ({ send: letter => store.send(letter).catch(() => {}) }),
   ],
 ]
@@ -126,7 +130,7 @@ const STORES: readonly Break<DeadLetterStore>[] = [
 const LEDGERS: readonly Break<Ledger>[] = [
   [
     'marks as done before the handler has run',
-    'S8: a pair that is new is claimed',
+    'S8: a new pair is claimed; other claims get busy and the end of the lease',
     ledger => ({
       claim: async (handler, key, leaseMs) => {
         const claim = await ledger.claim(handler, key, leaseMs)
@@ -137,12 +141,12 @@ const LEDGERS: readonly Break<Ledger>[] = [
   ],
   [
     'gives a pair to everyone',
-    'S8: of many claims at once',
+    'S8: of many concurrent claims exactly one gets the pair',
     () => ({ claim: async () => ({ kind: 'claimed', token: 'everyone' }) }),
   ],
   [
     'runs handler and key together',
-    'S8: handler and key are a pair',
+    'S8: handler and key form a pair, and pairs with the same concatenation differ',
     ledger => ({ claim: (handler, key, leaseMs) => ledger.claim('all', `${handler}:${key}`, leaseMs) }),
   ],
   [
@@ -151,10 +155,14 @@ const LEDGERS: readonly Break<Ledger>[] = [
     ledger => ({ claim: (handler, key) => ledger.claim(handler, key, 1e12) }),
   ],
   ['does not renew', 'S8: a renewed lease lasts longer', () => ({ renew: async () => true })],
-  ['does not forget', 'S8: forget makes a done pair claimable', () => ({ forget: async () => {} })],
+  [
+    'does not forget',
+    'S8: forget makes a done pair claimable, keeps a lease, and accepts an unknown pair',
+    () => ({ forget: async () => {} }),
+  ],
   [
     'says yes to any token',
-    'S8: another token has no power',
+    'S8: another token cannot change a lease',
     ledger => ({
       complete: async (handler, key, token) => (await ledger.complete(handler, key, token)) || true,
     }),
@@ -164,7 +172,7 @@ const LEDGERS: readonly Break<Ledger>[] = [
 const SPILLS: readonly Break<Spill>[] = [
   [
     'removes before the target has it',
-    'B7: it stops at the first letter',
+    'B7: a drain stops at the first refused letter, and the next drain continues there',
     spill => ({
       drain: async target => {
         const taken = await takeAll(spill)
@@ -175,7 +183,7 @@ const SPILLS: readonly Break<Spill>[] = [
   ],
   [
     'drains newest first',
-    'B7: letters go whole, oldest first',
+    'B7: a drain sends complete letters, oldest first, and removes them',
     spill => ({
       drain: async target => {
         const taken = await takeAll(spill)
@@ -186,7 +194,7 @@ const SPILLS: readonly Break<Spill>[] = [
   ],
   [
     'takes letters after close',
-    'P1: after close',
+    'P1: after close, sending rejects as closed, and closing twice is safe',
     spill => ({ send: letter => spill.send(letter).catch(() => {}) }),
   ],
 ]
@@ -195,7 +203,7 @@ const SINKS: readonly Break<Sink>[] = [
   ['writes nothing', 'E17: when a write resolves', () => ({ write: async () => undefined })],
   [
     'is deaf to its signal',
-    'E17: with a signal that is aborted already',
+    'E17: an aborted signal prevents the write',
     sink => ({ write: batch => sink.write(batch, { signal: new AbortController().signal }) }),
   ],
   [

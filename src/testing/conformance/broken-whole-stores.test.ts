@@ -17,7 +17,7 @@ type Break<T> = readonly [what: string, caughtBy: string, broken: (whole: T) => 
 const WHOLE_STORES: readonly Break<Store>[] = [
   [
     'shows each page of groups the other way round',
-    'F8: pages show every group once',
+    'F8: pages list every group once, last seen first, and filters select',
     ({ groups }) => ({
       groups: changed<Groups>(groups, whole => ({
         list: async query => {
@@ -38,7 +38,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'takes any revision for the latest',
-    'B11: of all who update',
+    'B11: of concurrent updates of one revision exactly one succeeds',
     ({ replays }) => ({
       replays: changed<Replays>(replays, whole => ({
         update: async replay => whole.update((await whole.get(replay.id)) ?? replay),
@@ -47,12 +47,12 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'gives a replay to everybody',
-    'B11: one runner at a time',
+    'B11: one runner at a time has the lease, until the lease expires or is released',
     ({ replays }) => ({ replays: changed<Replays>(replays, () => ({ lease: async () => true })) }),
   ],
   [
     'puts a replay in the place of another',
-    'K8: a replay and all its items',
+    'K8: a replay is created with all its items or not at all',
     ({ replays }) => ({
       replays: changed<Replays>(replays, whole => ({
         create: (replay, items) => whole.create(replay, items).catch(() => {}),
@@ -73,7 +73,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'lets every letter expire',
-    'E13, K9: retention deletes decided letters alone',
+    'E13, K9: retention deletes only decided letters, and the audit log has one entry for it',
     ({ deadLetters, audit }) => ({
       deadLetters: changed<DeadLetterStore>(deadLetters, whole => ({
         expire: async now => {
@@ -88,7 +88,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'deletes by retention and tells nobody',
-    'E13, K9: retention deletes decided letters alone',
+    'E13, K9: retention deletes only decided letters, and the audit log has one entry for it',
     ({ deadLetters }) => ({
       deadLetters: changed<DeadLetterStore>(deadLetters, whole => ({
         expire: async now => {
@@ -102,7 +102,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'takes any number for a place in the audit log',
-    'E9: a forged cursor is refused',
+    'E9: every listing refuses a forged cursor with a remedy',
     ({ audit }) => ({
       audit: changed<AuditLog>(audit, whole => ({
         list: async query => {
@@ -115,7 +115,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'keeps the first snapshot of a moment',
-    'K7: a channel has one snapshot of one moment',
+    'K7: a channel has one snapshot for a time, the last one written',
     ({ snapshots }) => ({
       snapshots: changed<Snapshots>(snapshots, whole => ({
         append: async taken => {
@@ -127,7 +127,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'shows the newest snapshots of all channels together',
-    'K7: a list is of a channel',
+    'K7: a list can be limited by channel, time and number per channel',
     ({ snapshots }) => ({
       snapshots: changed<Snapshots>(snapshots, whole => ({
         list: async query => (await whole.list(query)).slice(0, query?.perChannel ?? 10),
@@ -136,7 +136,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'purges a portion of the snapshots',
-    'K7: a thousand channels',
+    'K7: a thousand channels, and thousands of snapshots of one, are listed and purged completely',
     ({ snapshots }) => ({
       snapshots: changed<Snapshots>(snapshots, whole => ({
         purge: async before => {
@@ -150,7 +150,7 @@ const WHOLE_STORES: readonly Break<Store>[] = [
   ],
   [
     'keeps names of channels as UTF-8',
-    'K7: any name is a channel',
+    'K7: any text is a channel name and is found exactly',
     ({ snapshots }) => ({
       snapshots: changed<Snapshots>(snapshots, whole => ({
         append: taken => whole.append(taken.map(each => ({ ...each, channel: each.channel.toWellFormed() }))),

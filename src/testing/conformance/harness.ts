@@ -3,34 +3,34 @@ import { createIdSource } from '../../core/event/uuid.ts'
 import { type Clock, systemClock, systemRandom, yieldToEventLoop } from '../../ports/clock.ts'
 import { createFactory, type Factory, type TestLetterInput } from '../factories.ts'
 
-/** How a suite defines its tests: `it` of vitest and `test` of node:test both fit. */
+/** The function with which a suite defines its tests: `it` of vitest and `test` of node:test both fit. */
 export interface TestFunction {
   (name: string, run: () => Promise<void>): unknown
   skip(name: string, run: () => Promise<void>): unknown
 }
 
-/** A clock that the suite may drive; FakeClock is one. */
+/** A clock that the suite can drive, such as FakeClock. */
 export interface DrivenClock extends Clock {
   advance(ms: number): Promise<void>
 }
 
 /** How a conformance suite measures time. */
 export interface Timing {
-  /** Given to the adapter as its clock. Without it the adapter runs on real time, and so does the suite. */
+  /** The clock of the adapter. Without it the adapter and the suite run on real time. */
   readonly clock?: DrivenClock | undefined
-  /** Real time that something which must happen may take [10 s]. */
+  /** The real time within which an expected event must happen [10 s]. */
   readonly timeoutMs?: number | undefined
-  /** Real time in which something that must not happen would [0 with a driven clock, 100 ms without]. */
+  /** The real time that the suite waits for a forbidden event [0 with a driven clock, 100 ms without]. */
   readonly quietMs?: number | undefined
 }
 
 const DEFAULT_TIMEOUT_MS = 10_000
 const DEFAULT_QUIET_MS = 100
-/** Turns of the event loop in which an adapter without real I/O has done what it was asked. */
+/** The turns of the event loop within which an adapter without real I/O finishes its work. */
 const TURNS = 5
 const POLL_MS = 2
 
-/** Waiting for an adapter, whether its time is driven or real. Nothing here waits longer than it has to. */
+/** Waits for an adapter on driven or real time, and never longer than necessary. */
 export class TestTiming {
   readonly #driven: DrivenClock | undefined
   readonly #timeoutMs: number
@@ -42,12 +42,12 @@ export class TestTiming {
     this.#quietMs = quietMs ?? (clock === undefined ? DEFAULT_QUIET_MS : 0)
   }
 
-  /** The adapter's time. */
+  /** The time of the adapter. */
   now(): number {
     return (this.#driven ?? systemClock).now()
   }
 
-  /** A time that is long for the adapter and bearable for a person who waits for the tests. */
+  /** A delay that is long for the adapter and short enough for a test run. */
   get delayMs(): number {
     return this.#driven === undefined ? 300 : 60_000
   }
@@ -58,15 +58,15 @@ export class TestTiming {
     else await this.#driven.advance(ms)
   }
 
-  /** Gives what must not happen the chance to happen, without letting driven time pass. */
+  /** Gives a forbidden event the chance to happen. Driven time does not pass. */
   async quiet(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await this.#turn()
     if (this.#quietMs > 0) await pause(this.#quietMs)
   }
 
   /**
-   * Waits until it is so, or rejects. Driven time stands still at first and then passes in growing steps, because an
-   * adapter may poll by its clock.
+   * Waits until the condition holds, or rejects. Driven time stands still at first and then passes in growing steps,
+   * because an adapter may poll by its clock.
    */
   async eventually(isSo: () => boolean | Promise<boolean>, what: string): Promise<void> {
     const startedAt = systemClock.now()
@@ -96,12 +96,12 @@ function pause(ms: number): Promise<void> {
 
 const newName = createIdSource(systemRandom)
 
-/** Never used before, so that tests on one server do not meet. */
+/** A new name, so that tests on one server do not share data. */
 export function uniqueName(prefix: string): string {
   return `${prefix}-${newName(systemClock.now())}`
 }
 
-/** What every fixture may have besides the adapter itself. */
+/** The optional parts of every fixture. */
 export interface Fixture<P> extends Timing {
   /** Opens another adapter on the same data, after the first was closed. Durable adapters need it. */
   reopen?(): Promise<P>

@@ -11,12 +11,12 @@ export interface JournalFixture extends Fixture<Journal> {
 /** What `journalConformance()` needs to test a journal. */
 export interface JournalConformance {
   readonly test: TestFunction
-  /** `capacity` is how many events it may hold, when the test is about that. */
+  /** `capacity` is the number of events that the journal can hold, in tests of that limit. */
   readonly setup: (wanted: { readonly capacity?: number | undefined }) => Promise<JournalFixture>
   readonly declares: {
     /** Entries survive the end of the process; the fixture has `reopen`. */
     readonly durable: boolean
-    /** It can be told how many events it may hold. */
+    /** The journal has a configurable capacity. */
     readonly bounded: boolean
   }
 }
@@ -44,7 +44,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
   const itDurable = inWorld(unlessDeclared(declares, 'durable'))
   const itBounded = inWorld(unlessDeclared(declares, 'bounded'), CAPACITY)
 
-  it('E21: a new journal has nothing', async ({ journal }) => {
+  it('E21: a new journal is empty', async ({ journal }) => {
     assert.deepEqual(await journal.pending(), { entries: [], unreadable: [] })
   })
 
@@ -59,7 +59,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     )
   })
 
-  it('E21: of appends and removals at once each does its own', async ({ journal, make }) => {
+  it('E21: concurrent appends and removals all take effect', async ({ journal, make }) => {
     const events = make.events(200)
     await Promise.all(events.map(event => journal.append({ event })))
     const isGone = (_: LazaretEvent, index: number) => index % 2 === 0
@@ -68,7 +68,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     assert.deepEqual(sortedIds(await eventsOf(journal)), sortedIds(left))
   })
 
-  it('E21: an event that is appended again is there once', async ({ journal, make }) => {
+  it('E21: an event that is appended twice is there once', async ({ journal, make }) => {
     const event = make.event()
     await journal.append({ event, sinks: ['loki'] })
     await journal.append({ event })
@@ -77,7 +77,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     assert.deepEqual(await entriesOf(journal), [])
   })
 
-  it('E21: an event that lacks fewer sinks than before says which', async ({ journal, make }) => {
+  it('E21: a later append replaces the sinks that the event still lacks', async ({ journal, make }) => {
     const event = make.event()
     await journal.append({ event, job: 'SendEmailJob' })
     await journal.append({ event, sinks: ['loki', 'audit'], job: 'SendEmailJob' })
@@ -90,7 +90,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     await journal.close?.()
   })
 
-  itBounded('E21: full, it refuses one more and keeps what it has', async ({ journal, make }) => {
+  itBounded('E21: a full journal refuses another event and keeps its events', async ({ journal, make }) => {
     const [first, ...others] = make.events(CAPACITY)
     for (const event of [first!, ...others]) await journal.append({ event })
     const late = make.event()
@@ -102,7 +102,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
     assert.deepEqual(sortedIds(await eventsOf(journal)), sortedIds([first!, ...others.slice(1), late]))
   })
 
-  itBounded('E21: of many that come at once it takes as many as it has room for', async world => {
+  itBounded('E21: of concurrent appends it accepts as many as its capacity allows', async world => {
     const { journal, make } = world
     const ends = await Promise.allSettled(make.events(10).map(event => journal.append({ event })))
     assert.equal(ends.filter(({ status }) => status === 'fulfilled').length, CAPACITY)
@@ -126,7 +126,7 @@ export function journalConformance({ test, setup, declares }: JournalConformance
   })
 }
 
-/** With all fields, so that one that is missing and one that is undefined are the same. */
+/** Sets all fields, so that a missing field and an undefined field are equal. */
 async function entriesOf(journal: Journal): Promise<JournalEntry[]> {
   const { entries, unreadable } = await journal.pending()
   assert.deepEqual(unreadable, [])

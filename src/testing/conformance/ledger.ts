@@ -12,14 +12,14 @@ export interface LedgerConformance {
   readonly test: TestFunction
   readonly setup: () => Promise<LedgerFixture>
   readonly declares: {
-    /** What is done survives the end of the process; the fixture has `reopen`. */
+    /** Completed pairs survive the end of the process; the fixture has `reopen`. */
     readonly durable: boolean
   }
 }
 
 const LONG_MS = 3_600_000
 
-/** One test's view of a ledger: pairs that nobody else uses. */
+/** One test's view of a ledger: pairs that no other test uses. */
 class LedgerWorld extends World<Ledger, LedgerFixture> {
   readonly handler = uniqueName('bill')
 
@@ -37,14 +37,14 @@ class LedgerWorld extends World<Ledger, LedgerFixture> {
     return claim.token
   }
 
-  /** Claims with a lease that then runs out. */
+  /** Claims with a lease that then expires. */
   async claimedTooShort(key: string): Promise<string> {
     const token = await this.claimed(key, this.timing.delayMs)
     await this.timing.pass(this.timing.delayMs + 1)
     return token
   }
 
-  /** What the three that need the lease answer for this token. */
+  /** The answers of renew, release and complete for this token. */
   async powersOf(key: string, token: string): Promise<boolean[]> {
     const { ledger, handler } = this
     return [
@@ -64,7 +64,7 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
   const it = testsIn(test, open)
   const itDurable = testsIn(test, open, unlessDeclared(declares, 'durable'))
 
-  it('S8: a pair that is new is claimed; while it is, others are told busy and until when', async world => {
+  it('S8: a new pair is claimed; other claims get busy and the end of the lease', async world => {
     const before = world.timing.now()
     await world.claimed('charge-1', LONG_MS)
     const second = await world.claim('charge-1')
@@ -72,7 +72,7 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
     assert(second.until >= before + LONG_MS && second.until <= world.timing.now() + LONG_MS)
   })
 
-  it('S8: handler and key are a pair: neither alone, nor the two run together, is the same', async ({
+  it('S8: handler and key form a pair, and pairs with the same concatenation differ', async ({
     ledger,
     handler,
   }) => {
@@ -85,13 +85,13 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
     for (const [name, key] of pairs) assert.equal((await ledger.claim(name, key, LONG_MS)).kind, 'claimed')
   })
 
-  it('S8: of many claims at once exactly one gets the pair', async world => {
+  it('S8: of many concurrent claims exactly one gets the pair', async world => {
     const claims = await Promise.all(Array.from({ length: 50 }, () => world.claim('charge-1')))
     assert.equal(claims.filter(claim => claim.kind === 'claimed').length, 1)
     assert.equal(claims.filter(claim => claim.kind === 'busy').length, 49)
   })
 
-  it('S8: completed, it is done for everyone, since when is told, and its token has no power left', async world => {
+  it('S8: a completed pair is done for every claim, with its time, and its token is invalid', async world => {
     const token = await world.claimed('charge-1')
     const before = world.timing.now()
     assert.equal(await world.ledger.complete(world.handler, 'charge-1', token), true)
@@ -102,13 +102,13 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
     assert.equal((await world.claim('charge-1')).kind, 'done')
   })
 
-  it('S8: released after a failed run, it can be claimed at once', async world => {
+  it('S8: a released pair can be claimed at once', async world => {
     const token = await world.claimed('charge-1')
     assert.equal(await world.ledger.release(world.handler, 'charge-1', token), true)
     assert.notEqual(await world.claimed('charge-1'), token)
   })
 
-  it('S8: another token has no power over a lease', async world => {
+  it('S8: another token cannot change a lease', async world => {
     const token = await world.claimed('charge-1')
     const other = await world.claimed('charge-2')
     assert.deepEqual(await world.powersOf('charge-1', other), [false, false, false])
@@ -116,7 +116,7 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
     assert.equal(await world.ledger.complete(world.handler, 'charge-1', token), true)
   })
 
-  it('S8: nobody has power over a pair that was never claimed', async world => {
+  it('S8: no token can change an unclaimed pair', async world => {
     assert.deepEqual(await world.powersOf('charge-1', 'no-such-token'), [false, false, false])
     await world.claimed('charge-1')
   })
@@ -130,7 +130,7 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
     assert.equal(await world.ledger.complete(world.handler, 'charge-1', token), true)
   })
 
-  it('S8: of many who claim an expired lease at once exactly one gets it', async world => {
+  it('S8: of many concurrent claims of an expired lease exactly one gets it', async world => {
     await world.claimedTooShort('charge-1')
     const claims = await Promise.all(Array.from({ length: 20 }, () => world.claim('charge-1')))
     assert.equal(claims.filter(claim => claim.kind === 'claimed').length, 1)
@@ -145,7 +145,7 @@ export function ledgerConformance({ test, setup, declares }: LedgerConformance):
     assert.equal(await ledger.complete(handler, 'charge-1', token), true)
   })
 
-  it('S8: forget makes a done pair claimable; a lease stays, and an unknown pair is fine', async world => {
+  it('S8: forget makes a done pair claimable, keeps a lease, and accepts an unknown pair', async world => {
     const { ledger, handler } = world
     await ledger.complete(handler, 'charge-1', await world.claimed('charge-1'))
     await ledger.forget(handler, 'charge-1')

@@ -44,7 +44,11 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert.equal(target.count, 0)
   })
 
-  it('B7: letters go whole, oldest first, and are gone then', async ({ spill, make, target }) => {
+  it('B7: a drain sends complete letters, oldest first, and removes them', async ({
+    spill,
+    make,
+    target,
+  }) => {
     const letters = await fill(spill, make, 5)
     assert.equal(await spill.size(), 5)
     assert.equal(await spill.drain(target), 5)
@@ -62,7 +66,11 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert.deepEqual(target.all, [letter])
   })
 
-  it('B7: cycles of one letter that are told one by one all arrive', async ({ spill, make, target }) => {
+  it('B7: all cycles of a letter arrive, although each was sent separately', async ({
+    spill,
+    make,
+    target,
+  }) => {
     const event = make.event()
     for (const replay of [0, 1, 2]) await spill.send(make.letter({ event, replay }))
     await spill.drain(target)
@@ -70,7 +78,7 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert.deepEqual([...new Set(numbers)].sort(), [0, 1, 2])
   })
 
-  it('B14: what nobody could check of a letter is still marked so', async ({ spill, make, target }) => {
+  it('B14: an unverified letter stays marked as unverified', async ({ spill, make, target }) => {
     const letter = make.letter({ replay: 1, replayId: 'replay-1', isUnverified: true })
     await spill.send(letter)
     await spill.send(letter)
@@ -79,7 +87,7 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert.equal(target.all[0]?.cycle.isUnverified, true)
   })
 
-  it('B7: it stops at the first letter that is refused, and goes on from there the next time', async ({
+  it('B7: a drain stops at the first refused letter, and the next drain continues there', async ({
     spill,
     make,
     target,
@@ -93,7 +101,7 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert.deepEqual(target.all, letters)
   })
 
-  it('B7: a letter is held until the target has it', async ({ spill, make }) => {
+  it('B7: a letter stays until the target has it', async ({ spill, make }) => {
     const [letter] = await fill(spill, make, 1)
     let sizeWhileSending = 0
     await drainInto(spill, async () => {
@@ -114,7 +122,7 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert.deepEqual(idsOf(target.all), idsOf([...letters, late]))
   })
 
-  it('B7: what is told of a letter while it is being sent is not lost', async ({ spill, make, target }) => {
+  it('B7: a new cycle that arrives while its letter is sent is not lost', async ({ spill, make, target }) => {
     const event = make.event()
     await spill.send(make.letter({ event }))
     await drainInto(spill, async letter => {
@@ -125,14 +133,14 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert(target.all.some(letter => letter.cycle.number === 1))
   })
 
-  it('B7: two drains at once lose nothing', async ({ spill, make, target }) => {
+  it('B7: two concurrent drains lose no letter', async ({ spill, make, target }) => {
     const letters = await fill(spill, make, 5)
     await Promise.all([spill.drain(target), spill.drain(target)])
     assert.deepEqual([...new Set(idsOf(target.all))], idsOf(letters))
     assert.equal(await spill.size(), 0)
   })
 
-  it('P1: after close, sending rejects as closed; closing twice is safe', async ({ spill, make }) => {
+  it('P1: after close, sending rejects as closed, and closing twice is safe', async ({ spill, make }) => {
     await spill.close()
     await spill.close()
     await assert.rejects(async () => spill.send(make.letter()), { code: 'LAZARET_DEAD_LETTERS_CLOSED' })
@@ -161,7 +169,7 @@ async function fill(spill: Spill, make: Factory, count: number): Promise<DeadLet
   return letters
 }
 
-/** Takes so many letters and then refuses. */
+/** Accepts a number of letters and then rejects. */
 function refusingAfter(target: DeadLetterQueue, count: number): DeadLetterQueue & { readonly asked: number } {
   let asked = 0
   return {

@@ -4,7 +4,7 @@ import { sortedIds } from '../harness.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
 import { counts, idOf, idsOf } from './world.ts'
 
-/** Nothing is lost by closing, and nothing happens after it. */
+/** Closing loses no event, and nothing is delivered after it. */
 export function closingTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
 
@@ -26,7 +26,7 @@ export function closingTests(suite: BrokerConformance): void {
     assert.equal(idOf(await second.next()), event?.id)
   })
 
-  it('close: nothing arrives after it has resolved; closing twice is safe', async world => {
+  it('close: nothing arrives after a close, and closing twice is safe', async world => {
     const inbox = await world.subscribe()
     await inbox.subscription.close()
     await inbox.subscription.close()
@@ -35,7 +35,7 @@ export function closingTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('a closed subscription got a delivery')
   })
 
-  it('close: waits for settlements under way', async world => {
+  it('close: waits for running settlements', async world => {
     const { inbox, delivery } = await world.deliverOne()
     const settled = inbox.subscription.settle(delivery, { outcome: 'done' })
     await inbox.subscription.close()
@@ -43,7 +43,7 @@ export function closingTests(suite: BrokerConformance): void {
     await (await world.subscribe()).assertEmpty('a settlement under way was lost')
   })
 
-  it('close: a broker closes its subscriptions; twice is safe; using it afterwards rejects', async world => {
+  it('close: a broker closes its subscriptions, and later calls reject', async world => {
     const { broker, channel } = world
     const { inbox, delivery } = await world.deliverOne()
     await broker.close()
@@ -55,7 +55,7 @@ export function closingTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('a closed broker delivered')
   })
 
-  it('E21: at least once: with subscriptions coming and going, every event is done, and none after that', async world => {
+  it('E21: with changing subscriptions every event is delivered until it is done, and not again', async world => {
     await world.registerHandler()
     const events = await world.publish(60)
     const random = seededRandom(3)
@@ -66,7 +66,7 @@ export function closingTests(suite: BrokerConformance): void {
         const delivery = await inbox.next()
         assert(!done.has(idOf(delivery)), 'an event that is done came again')
         const chance = random()
-        // It stays open, and goes back when the subscription closes.
+        // The delivery stays open and returns to the queue when the subscription closes.
         if (chance < 0.1) break
         if (chance < 0.4) {
           await inbox.retry(delivery)
@@ -81,12 +81,12 @@ export function closingTests(suite: BrokerConformance): void {
   })
 }
 
-/** What survives the end of the process. */
+/** The data that survives a restart. */
 export function durabilityTests(suite: BrokerConformance): void {
   const { delay } = suite.declares
   const it = inWorldWith(suite, 'durable')
 
-  it('E21: what is published, and what is open, survives', async world => {
+  it('E21: published events and open deliveries survive a restart', async world => {
     const inbox = await world.subscribe({ prefetch: 2 })
     const events = await world.publish(4)
     const [first, second] = await inbox.take(2)
@@ -99,7 +99,7 @@ export function durabilityTests(suite: BrokerConformance): void {
     assert.deepEqual(counts(open!), [1, 0, []])
   })
 
-  it('B3: a retry is not forgotten, with its attempts', async world => {
+  it('B3: a retry and its attempts survive a restart', async world => {
     const { timing } = world
     const { inbox, delivery } = await world.deliverOne()
     const notBefore = timing.now() + (delay ? timing.delayMs : 0)

@@ -4,7 +4,7 @@ import { counts } from './world.ts'
 
 const MANY_ATTEMPTS = 40
 
-/** Attempts are counted when they start and when they end, so that one which kills its process shows. */
+/** Attempts are counted when they start and when they end, so that an attempt that kills its process is visible. */
 export function countingTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
 
@@ -21,14 +21,14 @@ export function countingTests(suite: BrokerConformance): void {
     assert.deepEqual(counts(await (await world.subscribe()).next()), [1, 0, []])
   })
 
-  it('B8: what a delivery says does not change while it is open', async world => {
+  it('B8: the counts of a delivery do not change while it is open', async world => {
     const { inbox, delivery } = await world.deliverOne()
     await inbox.begin(delivery)
     await inbox.begin(delivery, [world.make.attempt(1)])
     assert.deepEqual(counts(delivery), [0, 0, []])
   })
 
-  it('B8: retry: started, ended and what happened are told by the next delivery', async world => {
+  it('B8: retry: the next delivery has the started and ended attempts and their history', async world => {
     const { inbox, delivery } = await world.deliverOne()
     const ended = [world.make.attempt(1, { delayMs: 250 })]
     await inbox.begin(delivery)
@@ -36,7 +36,7 @@ export function countingTests(suite: BrokerConformance): void {
     assert.deepEqual(counts(await inbox.next()), [1, 1, ended])
   })
 
-  it('B8: attempts that ended in process are recorded by the next begin', async world => {
+  it('B8: the next begin records attempts that ended in the process', async world => {
     const { inbox, delivery } = await world.deliverOne()
     const [first, second] = [world.make.attempt(1), world.make.attempt(2)]
     await inbox.begin(delivery)
@@ -46,7 +46,7 @@ export function countingTests(suite: BrokerConformance): void {
     assert.deepEqual(counts(await (await world.subscribe()).next()), [3, 2, [first, second]])
   })
 
-  it('B8: counts go on over crashes, retries and releases', async world => {
+  it('B8: counts continue after crashes, retries and releases', async world => {
     await world.registerHandler()
     await world.publish(1)
     let inbox = await world.subscribe()
@@ -61,7 +61,7 @@ export function countingTests(suite: BrokerConformance): void {
     assert.deepEqual(counts(await inbox.next()), [2, 1, [record]])
   })
 
-  it('B8: release: a start that has not ended is taken back, what ended stays', async world => {
+  it('B8: release: an unfinished attempt is taken back, and ended attempts stay', async world => {
     const { inbox, delivery } = await world.deliverOne()
     const record = world.make.attempt(1)
     await inbox.begin(delivery)
@@ -73,7 +73,7 @@ export function countingTests(suite: BrokerConformance): void {
     assert.deepEqual(counts(await inbox.next()), [1, 1, [record]], 'only its own start is taken back')
   })
 
-  it('B8: the history is bounded, oldest first, and counts are right beyond it', async world => {
+  it('B8: the history is bounded and oldest first, and the counts include dropped entries', async world => {
     const inbox = await world.subscribe()
     await world.publish(1)
     for (let number = 1; number <= MANY_ATTEMPTS; number++) {
@@ -92,7 +92,7 @@ export function countingTests(suite: BrokerConformance): void {
     assert.equal(numbers.at(-1), MANY_ATTEMPTS, 'the latest is kept')
   })
 
-  it('K5: an event that is published again after its death starts from nothing', async world => {
+  it('K5: a dead-lettered event that is published again has no attempts', async world => {
     const { inbox, event, delivery } = await world.deliverOne()
     await inbox.begin(delivery)
     await world.settleAsDead(inbox, delivery)
@@ -106,7 +106,7 @@ export function depthTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
   const itKeeps = inWorldWith(suite, 'deadLetters')
 
-  it('K7: depth: where a broker counts, it counts what a handler has not finished with', async world => {
+  it('K7: depth counts the events that a handler has not settled', async world => {
     const { broker, channel, timing } = world
     const depthIs = (depth: number) =>
       timing.eventually(async () => (await broker.depth?.(channel, 'bill')) === depth, `a depth of ${depth}`)
@@ -124,7 +124,7 @@ export function depthTests(suite: BrokerConformance): void {
     await depthIs(3)
   })
 
-  itKeeps('K7: deadLetterDepths: where a broker counts its letters, one more is counted', async world => {
+  itKeeps('K7: deadLetterDepths counts a new letter', async world => {
     const { broker, channel, timing } = world
     const depthIs = (depth: number) =>
       timing.eventually(async () => {

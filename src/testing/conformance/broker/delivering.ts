@@ -4,18 +4,18 @@ import { unwritablePayloads } from '../unwritable.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
 import { counts, eventOf, idOf, idsOf } from './world.ts'
 
-/** What is published arrives: whole, in order, at everyone it is for, and never more at once than asked for. */
+/** Published events arrive complete, in order, at every handler, and within the prefetch. */
 export function deliveringTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
-  // Without a wire or a disk, events are kept as they are and nothing has to be written.
+  // A broker in memory keeps events as objects and serialises nothing.
   const itDurable = inWorldWith(suite, 'durable')
 
-  it('says of itself what it declares', async ({ broker }) => {
+  it('E21: the broker has the declared capabilities', async ({ broker }) => {
     assert.deepEqual({ ...broker.capabilities }, { ...suite.declares })
     assert.notEqual(broker.name, '')
   })
 
-  it('E9: an event arrives whole, with a payload of JSON or of bytes', async world => {
+  it('E9: an event arrives complete, with a payload of JSON or bytes', async world => {
     const events = [
       world.make.event({
         channel: world.channel,
@@ -40,7 +40,7 @@ export function deliveringTests(suite: BrokerConformance): void {
   })
 
   itDurable(
-    'publish: an event that JSON cannot write is refused for good, and the next one arrives',
+    'publish: an event that JSON cannot write is refused permanently, and the next one arrives',
     async world => {
       const inbox = await world.subscribe()
       for (const [what, payload] of Object.entries(unwritablePayloads())) {
@@ -53,12 +53,12 @@ export function deliveringTests(suite: BrokerConformance): void {
     },
   )
 
-  it('B8: on its first delivery an event has no attempts behind it', async world => {
+  it('B8: the first delivery of an event has no attempts', async world => {
     const { delivery } = await world.deliverOne()
     assert.deepEqual(counts(delivery), [0, 0, []])
   })
 
-  it('publish: events arrive in the order given, of one call and of calls after each other', async world => {
+  it('publish: events arrive in order, within a call and across calls', async world => {
     const inbox = await world.subscribe({ prefetch: 200 })
     const events = [...(await world.publish(50)), ...(await world.publish(1)), ...(await world.publish(50))]
     const deliveries = await inbox.take(101)
@@ -68,18 +68,18 @@ export function deliveringTests(suite: BrokerConformance): void {
     )
   })
 
-  it('publish: nothing to publish is fine', async ({ broker }) => {
+  it('publish: an empty list is accepted', async ({ broker }) => {
     await broker.publish([])
   })
 
-  it('publish: what no subscription is there for waits for the next one', async world => {
+  it('publish: an event without a subscription waits for the next one', async world => {
     await world.registerHandler()
     const [event] = await world.publish(1)
     const inbox = await world.subscribe()
     assert.equal(idOf(await inbox.next()), event?.id)
   })
 
-  it('publish: a channel gets its own events and no others', async world => {
+  it('publish: a channel gets only its own events', async world => {
     const inbox = await world.subscribe()
     await world.broker.publish([world.make.event({ channel: `${world.channel}-other` })])
     const [event] = await world.publish(1)
@@ -87,7 +87,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('an event of another channel arrived')
   })
 
-  it('subscribe: no delivery arrives before it has resolved', async world => {
+  it('subscribe: no delivery arrives before the subscription resolves', async world => {
     await world.registerHandler()
     await world.publish(3)
     const inbox = await world.subscribe()
@@ -95,7 +95,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     assert.equal(inbox.wasEarly, false)
   })
 
-  it('subscribe: every handler name gets every event once', async world => {
+  it('subscribe: every handler gets every event once', async world => {
     const bill = await world.subscribe({ handler: 'bill' })
     const ship = await world.subscribe({ handler: 'ship' })
     const events = await world.publish(5)
@@ -116,7 +116,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     await second.assertEmpty('more than the prefetch is open')
   })
 
-  it('prefetch: so many deliveries are open at once, and one more comes for each that is settled', async world => {
+  it('prefetch: at most this many deliveries are open, and each settlement admits one more', async world => {
     const inbox = await world.subscribe({ prefetch: 3 })
     await world.publish(5)
     const [first, second, third] = await inbox.take(3)
@@ -128,7 +128,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     await inbox.done(third!, fourth, await inbox.next())
   })
 
-  it('B6: pause stops new deliveries and keeps the open ones; resume goes on; both may be repeated', async world => {
+  it('B6: pause stops new deliveries and keeps open ones, resume continues, and both can be repeated', async world => {
     const inbox = await world.subscribe({ prefetch: 1 })
     await world.publish(2)
     const first = await inbox.next()
@@ -142,7 +142,7 @@ export function deliveringTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('resuming twice delivered twice')
   })
 
-  it('B6: what is published while paused arrives after resume', async world => {
+  it('B6: events that are published during a pause arrive after resume', async world => {
     const inbox = await world.subscribe()
     inbox.subscription.pause()
     await world.timing.quiet()
@@ -157,7 +157,7 @@ export function deliveringTests(suite: BrokerConformance): void {
 export function undecodableTests(suite: BrokerConformance): void {
   const it = inWorld(suite, suite.canPublishRaw ? undefined : 'the fixture has no publishRaw')
 
-  it('P2: what cannot be read as an event arrives whole, and can be settled like everything else', async world => {
+  it('P2: an undecodable message arrives complete and can be settled', async world => {
     const raw = new TextEncoder().encode('{"this is": no event')
     const inbox = await world.subscribe({ prefetch: 1 })
     await world.fixture.publishRaw!(world.channel, raw)

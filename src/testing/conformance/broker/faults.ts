@@ -7,10 +7,10 @@ import { type BrokerWorld, idOf } from './world.ts'
 const HANDLER = 'bill'
 const BEFORE = 20
 const AFTER = 30
-/** Of each four events one is retried once and one dies; the others are done. */
+/** Of four events, one is retried once, one becomes a letter, and two are done. */
 const KINDS = 4
 
-/** What is deleted, filled or forbidden on the server while events flow is noticed, told and repaired. */
+/** A broker detects, reports and repairs damage on its server while events flow. */
 export function faultTests(suite: BrokerConformance): void {
   const { faults = [] } = suite
   const it = inWorld(suite, faults.length === 0 ? 'the suite names no faults' : undefined)
@@ -37,11 +37,11 @@ function sentence({ recovery, reports, refusesPublishing }: BrokerFault): string
   return `${told}${refused}${recovery === 'automatic' ? 'it recovers automatically' : 'it continues when that is undone'}`
 }
 
-/** Events that are published, and a subscriber that settles them in every way. */
+/** Publishes events, and settles them in every way. */
 class Flow {
   readonly #world: BrokerWorld
   readonly #keepsLetters: boolean
-  /** Of those that the broker took. */
+  /** The events that the broker accepted. */
   readonly accepted: LazaretEvent[] = []
   readonly stalled = new Map<string, Error>()
   readonly #told = new Set<string>()
@@ -82,7 +82,7 @@ class Flow {
     )
   }
 
-  /** Events go on being published while something is done to the server; some are refused. */
+  /** Keeps publishing during a change on the server. The broker may refuse some events. */
   async during(work: Promise<void>): Promise<void> {
     let isOver = false
     const ended = work.finally(() => {
@@ -137,7 +137,7 @@ class Flow {
       if (settlement.outcome === 'retry') this.#retried.add(id)
       else this.#ended.add(id)
     } catch {
-      // The broker hands it over again.
+      // The broker delivers the event again.
     }
   }
 

@@ -7,11 +7,11 @@ import { type BrokerWorld, eventOf, type Inbox, idOf } from './world.ts'
 
 const BY_KEY = { ordering: 'by-key' } as const
 
-/** Strict order per key: what is unresolved, and only that, holds back the later events of its key. */
+/** Strict order by key: only unresolved events block the later events of their key. */
 export function orderingTests(suite: BrokerConformance): void {
   const it = inWorldWith(suite, 'keyOrder')
 
-  it('B9: the events of a key come one at a time, in the order of publishing', async world => {
+  it('B9: events of a key arrive one at a time, in the order of publishing', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const events = await world.publish(4, { key: 'a' })
     for (const event of events) {
@@ -32,7 +32,7 @@ export function orderingTests(suite: BrokerConformance): void {
     assert.equal(inboxes[0]!.waiting + inboxes[1]!.waiting, 1)
   })
 
-  it('B9: other keys, and events without one, do not wait', async world => {
+  it('B9: other keys and events without a key do not wait', async world => {
     const inbox = await world.subscribe(BY_KEY)
     await world.publish(2, { key: 'a' })
     const others = [...(await world.publish(1, { key: 'b' })), ...(await world.publish(2))]
@@ -41,7 +41,7 @@ export function orderingTests(suite: BrokerConformance): void {
   })
 
   for (const outcome of ['retry', 'release'] as const) {
-    it(`B9: ${outcome}: while one waits, the later ones of its key wait behind it`, async world => {
+    it(`B9: ${outcome}: later events of the key wait behind a waiting one`, async world => {
       const { timing } = world
       const inbox = await world.subscribe(BY_KEY)
       const [first, second] = await world.publish(2, { key: 'a' })
@@ -54,7 +54,7 @@ export function orderingTests(suite: BrokerConformance): void {
     })
   }
 
-  it('B9: what a closing subscription gives back comes before the later ones of its key', async world => {
+  it('B9: returned deliveries of a closed subscription come before later events of the key', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [first] = await world.publish(3, { key: 'a' })
     await inbox.next()
@@ -79,7 +79,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await inbox.done(await inbox.next())
   })
 
-  it('B9: dead: published again, it goes first, and the later ones go on when it is done', async world => {
+  it('B9: dead: a dead-lettered event that is published again goes first, then the later ones', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [dead, second] = await world.publish(2, { key: 'a' })
     await world.settleAsDead(inbox, await inbox.next())
@@ -94,7 +94,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('the replay left something behind')
   })
 
-  it('B9: dead: once it was published again, nothing of its death is left', async world => {
+  it('B9: dead: publishing again clears the dead state', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [dead, second] = await world.publish(2, { key: 'a' })
     await world.settleAsDead(inbox, await inbox.next())
@@ -108,7 +108,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('published once more, it did not wait for its turn')
   })
 
-  it('B9: dead: the others of a handler go on, and so do other handlers', async world => {
+  it('B9: dead: other keys and other handlers continue', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const other = await world.subscribe({ ...BY_KEY, handler: 'ship' })
     const events = await world.publish(2, { key: 'a' })
@@ -122,7 +122,7 @@ export function orderingTests(suite: BrokerConformance): void {
     }
   })
 
-  it('B9: unblockKey for one handler: where it is dead for another as well, that one still waits', async world => {
+  it('B9: unblockKey for one handler leaves the key blocked for another', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const other = await world.subscribe({ ...BY_KEY, handler: 'ship' })
     const [dead, second] = await world.publish(2, { key: 'a' })
@@ -134,7 +134,7 @@ export function orderingTests(suite: BrokerConformance): void {
     assert.equal(idOf(await other.next()), second?.id)
   })
 
-  it('B9: unblockKey: ids that are unknown, not dead or of another channel are ignored', async world => {
+  it('B9: unblockKey ignores ids that are unknown, not dead or of another channel', async world => {
     const inbox = await world.subscribe(BY_KEY)
     const [first] = await world.publish(2, { key: 'a' })
     const delivery = await inbox.next()
@@ -147,7 +147,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('another channel let it go')
   })
 
-  it('B9: whatever happens to its events, a key is done in order', async world => {
+  it('B9: events of a key are done in order after any mix of outcomes', async world => {
     const inbox = await world.subscribe({ ...BY_KEY, prefetch: 4 })
     const events = mixedKeys(world, 60)
     await world.broker.publish(events)
@@ -167,7 +167,7 @@ function mixedKeys(world: BrokerWorld, count: number): LazaretEvent[] {
   return Array.from({ length: count }, (_, index) => world.events(1, { key: `key-${index % 5}` })[0]!)
 }
 
-/** Handles everything, with every outcome there is, and looks at each delivery: is it the first open one of its key? */
+/** Settles all events with random outcomes, and checks that each delivery is the first unresolved event of its key. */
 async function assertOrder(world: BrokerWorld, inbox: Inbox, events: readonly LazaretEvent[]): Promise<void> {
   const random = seededRandom(7)
   const left = new Map<string | undefined, string[]>()

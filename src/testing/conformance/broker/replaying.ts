@@ -7,11 +7,11 @@ import { type BrokerWorld, eventOf, type Inbox, idOf } from './world.ts'
 
 const BY_KEY = { ordering: 'by-key' } as const
 
-/** A replay reaches the handler it is for, and nobody else; headers that were copied from one mean nothing. */
+/** A replay reaches only its handler. Replay headers that were copied to another event have no effect. */
 export function replayingTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
 
-  it('B14: a replay for one handler reaches that handler alone', async world => {
+  it('B14: a replay for one handler reaches only that handler', async world => {
     const { bill, mail } = await twoHandlers(world)
     const [event] = await world.publish(1)
     for (const inbox of [bill, mail]) await world.settleAsDead(inbox, await inbox.next())

@@ -4,11 +4,11 @@ import { unlessDeclared } from '../harness.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
 import { eventOf, idOf, idsOf } from './world.ts'
 
-/** What a settlement promises. */
+/** The effects of each settlement. */
 export function settlingTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
 
-  it('done: it never comes again, to nobody', async world => {
+  it('done: a settled event is not delivered again', async world => {
     const inbox = await world.subscribe()
     await world.publish(3)
     await inbox.done(...(await inbox.take(3)))
@@ -17,7 +17,7 @@ export function settlingTests(suite: BrokerConformance): void {
     await next.assertEmpty('a settled event came again')
   })
 
-  it('B3: retry: it comes again with its time come, and at once when that is over', async world => {
+  it('B3: retry: the event is delivered again at its time, and at once if the time has passed', async world => {
     const { inbox, event, delivery } = await world.deliverOne()
     await inbox.retry(delivery)
     const again = await inbox.next()
@@ -26,7 +26,7 @@ export function settlingTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('one retry, one delivery')
   })
 
-  it('release: nothing was tried, so it comes again and counts as no attempt', async world => {
+  it('release: the event is delivered again without an attempt', async world => {
     const { inbox, event, delivery } = await world.deliverOne()
     await inbox.release(delivery)
     const again = await inbox.next()
@@ -34,7 +34,7 @@ export function settlingTests(suite: BrokerConformance): void {
     assert.deepEqual([again.started, again.ended], [0, 0])
   })
 
-  it('K10: dead, its letter saved elsewhere: it is not handed over again', async world => {
+  it('K10: dead with a saved letter: the event is not delivered again', async world => {
     const { inbox, delivery } = await world.deliverOne()
     await world.settleAsDead(inbox, delivery)
     await inbox.subscription.close()
@@ -43,14 +43,14 @@ export function settlingTests(suite: BrokerConformance): void {
     if (suite.canReadLetters) assert.deepEqual(await world.fixture.keptLetters!(world.channel), [])
   })
 
-  it('settle: a delivery is settled once; the second time rejects and changes nothing', async world => {
+  it('settle: a second settlement rejects and changes nothing', async world => {
     const { inbox, delivery } = await world.deliverOne()
     await inbox.done(delivery)
     await assert.rejects(async () => inbox.retry(delivery))
     await inbox.assertEmpty('the second settlement brought it back')
   })
 
-  it('settle: after its subscription closed it rejects, and the event comes again', async world => {
+  it('settle: a settlement after the close of its subscription rejects, and the event is delivered again', async world => {
     const { inbox, event, delivery } = await world.deliverOne()
     await inbox.subscription.close()
     await assert.rejects(async () => inbox.subscription.settle(delivery, { outcome: 'done' }))
@@ -58,7 +58,7 @@ export function settlingTests(suite: BrokerConformance): void {
     assert.equal(idOf(await next.next()), event?.id)
   })
 
-  it('settle: an old delivery of an event that is open again settles nothing', async world => {
+  it('settle: an old delivery cannot settle an event that is open again', async world => {
     const { inbox, delivery: old } = await world.deliverOne()
     await inbox.retry(old)
     const current = await inbox.next()
@@ -66,13 +66,13 @@ export function settlingTests(suite: BrokerConformance): void {
     await inbox.done(current)
   })
 
-  it('begin: for a delivery that was settled it rejects', async world => {
+  it('begin: rejects for a settled delivery', async world => {
     const { inbox, delivery } = await world.deliverOne()
     await inbox.done(delivery)
     await assert.rejects(async () => inbox.begin(delivery))
   })
 
-  it('settle: many at once, in any order', async world => {
+  it('settle: accepts many concurrent settlements in any order', async world => {
     const inbox = await world.subscribe({ prefetch: 50 })
     await world.publish(120)
     for (let left = 120; left > 0; ) {
@@ -86,12 +86,12 @@ export function settlingTests(suite: BrokerConformance): void {
   })
 }
 
-/** Waiting for a time inside the broker. */
+/** Delays inside the broker. */
 export function delayTests(suite: BrokerConformance): void {
   const it = inWorldWith(suite, 'delay')
 
   for (const outcome of ['retry', 'release'] as const) {
-    it(`B3: ${outcome}: it is not handed over before its time, and holds nobody up meanwhile`, async world => {
+    it(`B3: ${outcome}: the event is not delivered before its time, and does not delay others`, async world => {
       const { timing } = world
       const inbox = await world.subscribe({ prefetch: 1 })
       const [late, other] = await world.publish(2)
@@ -107,7 +107,7 @@ export function delayTests(suite: BrokerConformance): void {
     })
   }
 
-  it('B3: retry: the one with the earlier time comes first, whichever was settled first', async world => {
+  it('B3: retry: the event with the earlier time comes first', async world => {
     const { timing } = world
     const inbox = await world.subscribe()
     const [slow, quick] = await world.publish(2)
@@ -118,7 +118,7 @@ export function delayTests(suite: BrokerConformance): void {
     assert.deepEqual(idsOf(await inbox.take(2)), [quick?.id, slow?.id])
   })
 
-  it('B3: retry: its time comes while nobody subscribes, and it waits for the next who does', async world => {
+  it('B3: retry: an event that is due without a subscription waits for the next one', async world => {
     const { timing } = world
     const inbox = await world.subscribe()
     const [event] = await world.publish(1)
@@ -131,19 +131,19 @@ export function delayTests(suite: BrokerConformance): void {
   })
 }
 
-/** The broker's own place for dead letters. */
+/** The broker's own dead-letter queue. */
 export function keptLetterTests(suite: BrokerConformance): void {
   const unreadable = suite.canReadLetters ? undefined : 'the fixture has no keptLetters'
   const it = inWorld(suite, unlessDeclared(suite.declares, 'deadLetters') ?? unreadable)
 
-  it('K10: dead, its letter saved nowhere else: the broker keeps it whole', async world => {
+  it('K10: dead with an unsaved letter: the broker keeps the complete letter', async world => {
     const { inbox, delivery } = await world.deliverOne()
     const letter = await world.settleAsDead(inbox, delivery, false)
     assert.deepEqual(await world.fixture.keptLetters!(world.channel), [letter])
     await inbox.assertEmpty('a dead-lettered event was delivered again')
   })
 
-  it('E10: an event that dies again after a replay comes back to the same letter', async world => {
+  it('E10: a replayed event that fails again gets the same letter', async world => {
     const inbox = await world.subscribe()
     const [event] = await world.publish(1)
     for (const replay of [0, 1]) {

@@ -7,36 +7,38 @@ export interface BrokerConformance {
   readonly test: TestFunction
   /** A fresh broker for every test. */
   readonly setup: () => Promise<BrokerFixture>
-  /** What the broker says of itself. What it cannot do is skipped, with the reason in the test's name. */
+  /** The declared capabilities. Tests of missing capabilities are skipped, with the reason in their names. */
   readonly declares: BrokerCapabilities
-  /** The fixture has `publishRaw`: messages of other programs can be sent. */
+  /** The fixture has `publishRaw`, which sends messages of other programs. */
   readonly canPublishRaw?: boolean | undefined
-  /** The fixture has `keptLetters`: the broker's own dead letters can be looked at. */
+  /** The fixture has `keptLetters`, which reads the broker's own dead letters. */
   readonly canReadLetters?: boolean | undefined
-  /** What can go wrong behind this broker. */
+  /** The faults that the server of this broker can have. */
   readonly faults?: readonly BrokerFault[] | undefined
 }
 
 /**
- * Something that goes wrong behind a broker: what it uses is deleted, filled or forbidden on the server, while events flow.
- * Each adapter names those that it can have.
+ * Damage on the server of a broker while events flow: a deleted, full or forbidden object. Each adapter lists the
+ * faults that its server can have.
  */
 export interface BrokerFault {
   readonly name: string
-  /** Makes it so, without the adapter. The channel and handler are those that events flow through. */
+  /** Causes the fault without the adapter, for the channel and handler of the test. */
   inject(target: FaultTarget): Promise<void>
   /** `automatic`: the broker repairs it without help. `after-undo`: the broker works again after `undo`. */
   readonly recovery: 'automatic' | 'after-undo'
   undo?(target: FaultTarget): Promise<void>
-  /** What the subscriber is told of while it lasts; undefined when it may be repaired before anybody need be told. */
+  /**
+   * The place that the broker reports to the subscriber; undefined if the broker may repair the fault before a report.
+   */
   readonly reports?: StallPlace | undefined
-  /** Events that were published before it are lost with what was deleted, and nobody can bring them back. */
+  /** Events that were published before the fault are lost with the deleted object. */
   readonly losesEvents?: boolean | undefined
-  /** Publishing is refused while it lasts, with an error that says what to do. */
+  /** The broker refuses to publish during the fault, with an error that names a remedy. */
   readonly refusesPublishing?: boolean | undefined
 }
 
-/** The subscription that a test makes fail. */
+/** The channel and handler of the test. */
 export interface FaultTarget {
   readonly channel: string
   readonly handler: string

@@ -4,7 +4,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Broker, Delivery, SubscribeOptions, Subscription } from '../../../ports/broker.ts'
 import { type Fixture, sortedIds, type TestTiming, World } from '../harness.ts'
 
-/** What an adapter gives the suite for each test: a broker of its own, and ways to look behind it. */
+/** The fixture of each test: a broker of its own, and access to its server. */
 export interface BrokerFixture extends Fixture<Broker> {
   readonly broker: Broker
   /** Sends bytes to a channel that are not an event. */
@@ -13,7 +13,7 @@ export interface BrokerFixture extends Fixture<Broker> {
   keptLetters?(channel: string): Promise<readonly DeadLetter[]>
 }
 
-/** One test's view of a broker: a channel and a handler nobody else uses, and everything that arrives. */
+/** One test's view of a broker: a channel that no other test uses, and all deliveries. */
 export class BrokerWorld extends World<Broker, BrokerFixture> {
   constructor(fixture: BrokerFixture) {
     super(fixture, fixture.broker)
@@ -54,7 +54,7 @@ export class BrokerWorld extends World<Broker, BrokerFixture> {
     return { inbox, event: event!, delivery: await inbox.next() }
   }
 
-  /** Lets a handler be known to the channel, so that it gets what is published from now on. */
+  /** Registers a handler with the channel, so that it gets all later events. */
   async registerHandler(options: Partial<SubscribeOptions> = {}): Promise<void> {
     await (await this.subscribe(options)).subscription.close()
   }
@@ -77,12 +77,12 @@ interface Delivered {
   readonly delivery: Delivery
 }
 
-/** What a subscription has received. Deliveries are taken out in the order of arrival. */
+/** The deliveries of a subscription, in the order of arrival. */
 export class Inbox {
   readonly all: Delivery[] = []
-  /** When each arrived, by the adapter's clock. */
+  /** The arrival times, by the clock of the adapter. */
   readonly times: number[] = []
-  /** Whether something arrived before its subscription was there to settle it. */
+  /** Whether a delivery arrived before the subscription resolved. */
   wasEarly = false
   readonly #timing: TestTiming
   #subscription: Subscription | undefined
@@ -123,13 +123,13 @@ export class Inbox {
     return taken
   }
 
-  /** Nothing has arrived beyond what was taken, and nothing does. */
+  /** Asserts that no more deliveries arrive. */
   async assertEmpty(why: string): Promise<void> {
     await this.#timing.quiet()
     assert.deepEqual(this.all.slice(this.#taken).map(idOf), [], why)
   }
 
-  /** The next deliveries carry these events, in any order. */
+  /** Asserts that the next deliveries carry these events, in any order. */
   async assertNext(events: readonly LazaretEvent[], why?: string): Promise<Delivery[]> {
     const deliveries = await this.take(events.length)
     assert.deepEqual(idsOf(deliveries).sort(), sortedIds(events), why)

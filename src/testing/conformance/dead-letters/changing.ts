@@ -3,17 +3,17 @@ import { canTransition, LETTER_STATES } from '../../../core/dead-letter/state.ts
 import { transition } from '../../../core/dead-letter/transition.ts'
 import { type DeadLetterStoreConformance, inLetterWorld } from './suite.ts'
 
-/** What people and replays do with letters. */
+/** The changes that people and replays make to letters. */
 export function changingTests(suite: DeadLetterStoreConformance): void {
   const it = inLetterWorld(suite)
 
-  it('E9: an id that is not there is answered with undefined or false', async ({ store, timing }) => {
+  it('E9: an unknown id gives undefined or false', async ({ store, timing }) => {
     assert.equal(await store.get('no-such-id'), undefined)
     assert.equal(await store.change('no-such-id', { to: 'discarded', at: timing.now() }), undefined)
     assert.equal(await store.delete('no-such-id'), false)
   })
 
-  it('E9: every legal change of state happens, every other rejects and changes nothing', async world => {
+  it('E9: legal transitions change the state, and others reject and change nothing', async world => {
     for (const from of LETTER_STATES) {
       for (const to of LETTER_STATES) {
         const letter = { ...world.make.letter(), state: from }
@@ -35,7 +35,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     }
   })
 
-  it('K8: going to replaying counts the replay and remembers which one it is', async world => {
+  it('K8: the transition to replaying counts the replay and stores its id', async world => {
     const letter = await world.sendNew()
     const at = world.timing.now()
     const replaying = { to: 'replaying', at, replayId: 'replay-1', by: 'ada' } as const
@@ -43,7 +43,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual([changed?.state, changed?.replays, changed?.replayId], ['replaying', 1, 'replay-1'])
   })
 
-  it('K8: of many who want to replay a letter at once, one does', async world => {
+  it('K8: of many concurrent replays of a letter exactly one succeeds', async world => {
     const letter = await world.sendNew()
     const at = world.timing.now()
     const tries = await Promise.allSettled(
@@ -54,7 +54,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     assert.equal((await world.store.get(letter.id))?.replays, 1)
   })
 
-  it('E9: a change that names the state it expects does nothing when the letter has another', async world => {
+  it('E9: a change with another expected state does nothing', async world => {
     const letter = await world.sendNew()
     const at = world.timing.now() + 1_000
     assert.equal(await world.store.change(letter.id, { to: 'discarded', from: 'parked', at }), undefined)
@@ -64,7 +64,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
   })
 
   for (const to of ['resolved', 'dead'] as const) {
-    it(`B14: a replaying letter becomes ${to} by its own event under its replay, and by nothing else`, async world => {
+    it(`B14: a replaying letter becomes ${to} only through its own event under its replay`, async world => {
       const letter = await world.sendNew()
       const at = world.timing.now() + 1_000
       const sent = { eventId: letter.event.id, replayId: 'replay-1', attempt: 1 }
@@ -85,7 +85,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     })
   }
 
-  it('B14: a letter that SQL replays has no replay id; one that names an id is another', async world => {
+  it('B14: a letter that SQL replays has no replay id, and an event with an id does not match it', async world => {
     const letter = await world.sendNew()
     const at = world.timing.now() + 1_000
     await world.store.change(letter.id, { to: 'replaying', at })
@@ -104,7 +104,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual((await world.store.stats()).byState, { parked: 1 })
   })
 
-  it('E9: what has changed since it was seen is not deleted', async world => {
+  it('E9: a letter that has changed since it was read is not deleted', async world => {
     const { store, make } = world
     const letter = make.letter()
     await store.send(letter)
@@ -117,7 +117,7 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     assert.equal(await store.get(letter.id), undefined)
   })
 
-  it('E9: a deleted letter is gone everywhere, and sent again it is a new one', async world => {
+  it('E9: a deleted letter is in no listing, and becomes a new letter when it is sent again', async world => {
     const [letter, other] = [world.make.letter(), world.make.letter()]
     await world.send(letter, other)
     assert.equal(await world.store.delete(letter.id), true)

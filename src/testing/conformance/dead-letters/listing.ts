@@ -9,11 +9,11 @@ import { type DeadLetterStoreConformance, inLetterWorld } from './suite.ts'
 
 const MANY = 80
 
-/** Looking at letters: order, pages, filters, figures. */
+/** Listing letters: order, pages, filters and statistics. */
 export function listingTests(suite: DeadLetterStoreConformance): void {
   const it = inLetterWorld(suite)
 
-  it('E9: an empty store has one empty page and no figures', async ({ store }) => {
+  it('E9: an empty store has one empty page and empty statistics', async ({ store }) => {
     assert.deepEqual(await store.list(), { letters: [], cursor: undefined })
     assert.deepEqual(await store.stats(), {
       count: 0,
@@ -25,7 +25,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     })
   })
 
-  it('E10: letters are listed newest failure first, of the same time the greater id first', async world => {
+  it('E10: letters are listed by newest failure, then by greatest id', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(1))
     await world.send(...letters)
     const { letters: listed } = await world.store.list({ limit: MANY })
@@ -43,7 +43,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     })
   }
 
-  it('E9: while letters come and go between pages, those that stay are shown once', async world => {
+  it('E9: letters that stay are listed once, while others come and go between pages', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(5))
     await world.send(...letters)
     const deleted = new Set<string>()
@@ -59,7 +59,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual(missed.map(letterPosition), [])
   })
 
-  it('E9: every filter selects what it says, alone and together with others', async world => {
+  it('E9: every filter selects its letters, alone and in combination', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(9))
     await world.send(...letters)
     for (const filter of filtersFor(letters)) {
@@ -71,7 +71,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     }
   })
 
-  it('E9: a search takes every character as itself and no notice of case', async world => {
+  it('E9: a search matches every character literally and ignores case', async world => {
     const named = (type: string) => world.make.letter({ event: world.make.event({ type }) })
     const [percent, underscore, backslash] = [named('100%'), named('a_b'), named('c\\d')]
     await world.send(percent, underscore, backslash, named('100x'), named('axb'), named('cd'))
@@ -83,7 +83,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual(await find(percent.event.id.toUpperCase()), [percent.id])
   })
 
-  it('E10: stats count by state, reason and channel, and know the oldest and the newest', async world => {
+  it('E10: stats count by state, reason and channel, with the oldest and newest time', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(2))
     await world.send(...letters)
     const times = letters.map(letter => letter.cycle.lastFailedAt)
@@ -97,7 +97,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     })
   })
 
-  it('E10: a timeline counts by the time of the last failure, whatever the filter and the stretches', async world => {
+  it('E10: a timeline counts by the time of the last failure, for every filter and bucket size', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(3))
     await world.send(...letters)
     const latest = Math.max(...letters.map(letter => letter.cycle.lastFailedAt))
@@ -119,7 +119,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
       }
   })
 
-  it('E9: a letter that was told again stands where its last failure puts it', async world => {
+  it('E9: a letter that is sent again is listed by its last failure', async world => {
     const [older, newer] = [world.make.letter(), world.make.letter()]
     const at = world.timing.now() + 5_000
     await world.send(older, newer)
@@ -129,7 +129,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
   })
 }
 
-/** Each field alone, with a value that some letters have, and then every two neighbours together. */
+/** Each filter field alone, with a value that some letters have, and then each field with the next one. */
 function filtersFor(letters: readonly DeadLetter[]): LetterFilter[] {
   const [sample] = letters
   const { channel, handler, event, state, cycle } = sample!

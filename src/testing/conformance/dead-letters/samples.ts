@@ -13,7 +13,7 @@ const ERRORS = [
   Object.assign(new Error('žluťoučký "kůň" \\ zpráva'), { code: 'E_KŮŇ' }),
 ]
 
-/** Letters of every kind that a filter can ask for, many of them of the same time. */
+/** Letters of every kind that a filter can select, many with the same time. */
 export function assortedLetters(world: LetterWorld, count: number, random: Random): DeadLetter[] {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
   const start = world.timing.now()
@@ -31,7 +31,7 @@ export function assortedLetters(world: LetterWorld, count: number, random: Rando
   })
 }
 
-/** A letter with everything a letter can have. */
+/** A letter with every optional field. */
 export function fullLetter(world: LetterWorld): DeadLetter {
   const event = world.make.event({
     channel: world.channel,

@@ -8,11 +8,11 @@ import { unwritablePayloads } from '../unwritable.ts'
 import { fullLetter } from './samples.ts'
 import { type DeadLetterStoreConformance, inLetterWorld, type LetterWorld } from './suite.ts'
 
-/** The writing side. */
+/** Writing letters. */
 export function sendingTests(suite: DeadLetterStoreConformance): void {
   const it = inLetterWorld(suite)
 
-  it('P2: a letter is kept whole', async world => {
+  it('P2: a letter is stored completely', async world => {
     const letter = fullLetter(world)
     await world.send(letter)
     assert.deepEqual(await world.store.get(letter.id), letter)
@@ -26,7 +26,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual((await world.store.get(letter.id))?.event.payload, payload)
   })
 
-  it('P2 B16: of a payload that JSON cannot write, what can be kept is kept and marked', async world => {
+  it('P2 B16: a payload that JSON cannot write is kept as far as possible and marked', async world => {
     for (const [what, payload] of Object.entries(unwritablePayloads())) {
       const letter = world.make.letter({ event: { ...world.make.event(), payload } })
       await world.send(letter)
@@ -36,7 +36,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     }
   })
 
-  it('P1: a letter that nobody made storable is refused for good, and the store goes on', async world => {
+  it('P1: an unstorable letter is refused permanently, and the store continues', async world => {
     for (const [what, payload] of Object.entries(unwritablePayloads())) {
       const letter = world.make.letter()
       const unwritable = { ...letter, event: { ...letter.event, payload } }
@@ -53,7 +53,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual((await world.store.list()).letters, [letter])
   })
 
-  it('P1: many at once, of the same letter too: one letter, nothing lost', async world => {
+  it('P1: concurrent sends, also of the same letter, lose nothing and duplicate nothing', async world => {
     const letters = tellings(world, 4)
     const others = Array.from({ length: 10 }, () => world.make.letter())
     await Promise.all([...letters, ...others, ...letters].map(letter => world.store.send(letter)))
@@ -67,7 +67,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     )
   })
 
-  it('E10: a replay that fails comes back to the same letter, as its next cycle', async world => {
+  it('E10: a failed replay becomes the next cycle of the same letter', async world => {
     const [first, second] = tellings(world, 2)
     await world.send(first!, second!)
     const stored = await world.store.get(first!.id)
@@ -75,7 +75,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     assert.equal((await world.store.stats()).count, 1)
   })
 
-  it('B14: a failure that is not of its replay leaves a letter replaying, and is kept', async world => {
+  it('B14: a failure outside its replay is stored and leaves the letter replaying', async world => {
     const event = world.make.event()
     const start = world.timing.now()
     const told = (replay: number, replayId: string | undefined, at: number) =>
@@ -95,7 +95,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual([back?.state, back?.replays, back?.cycle.number], ['dead', 1, 1])
   })
 
-  it('B7: told late, twice and out of order, a letter is what merging makes of it', async world => {
+  it('B7: a letter that is sent late, twice or out of order is merged', async world => {
     const random = seededRandom(11)
     for (let round = 0; round < 5; round++) {
       const letters = tellings(world, 5)
@@ -109,7 +109,7 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     }
   })
 
-  it('P1: after close, sending rejects as closed; closing twice is safe', async world => {
+  it('P1: after close, sending rejects as closed, and closing twice is safe', async world => {
     await world.store.close()
     await world.store.close()
     const closed = { code: 'LAZARET_DEAD_LETTERS_CLOSED' }
@@ -121,14 +121,14 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
   })
 }
 
-/** What happens when there is no room. */
+/** The behaviour of a full store. */
 export function capacityTests(suite: DeadLetterStoreConformance): void {
   const it = inLetterWorld(suite, {
     capacity: 3,
     skipBecause: unlessDeclared(suite.declares, 'bounded'),
   })
 
-  it('P1: without room it rejects as full, drops nothing, and takes letters again when there is some', async world => {
+  it('P1: a full store rejects new letters, drops none, and accepts letters again after a delete', async world => {
     const letters = Array.from({ length: 4 }, () => world.make.letter())
     await world.send(...letters.slice(0, 3))
     await assert.rejects(async () => world.store.send(letters[3]!), { code: 'LAZARET_DEAD_LETTERS_FULL' })
@@ -138,7 +138,7 @@ export function capacityTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual(sortedIds((await world.store.list()).letters), sortedIds(letters.slice(1)))
   })
 
-  it('P1: without room, a letter that is there already can still be told again', async world => {
+  it('P1: a full store still accepts a new cycle of a stored letter', async world => {
     const [first, second] = tellings(world, 2)
     await world.send(first!, world.make.letter(), world.make.letter())
     await world.send(second!)
@@ -151,7 +151,7 @@ export function letterDurabilityTests(suite: DeadLetterStoreConformance): void {
     skipBecause: unlessDeclared(suite.declares, 'durable'),
   })
 
-  it('K10: what was sent, changed and deleted is so after a restart', async world => {
+  it('K10: sent, changed and deleted letters survive a restart', async world => {
     const [kept, changed, deleted] = [world.make.letter(), world.make.letter(), world.make.letter()]
     await world.send(kept, changed, deleted)
     const discarded = await world.store.change(changed.id, { to: 'discarded', at: world.timing.now() })
@@ -163,7 +163,7 @@ export function letterDurabilityTests(suite: DeadLetterStoreConformance): void {
   })
 }
 
-/** One letter as its cycles tell it, each later than the one before. */
+/** A letter for each cycle of one event, each later than the one before. */
 function tellings(world: LetterWorld, cycles: number): DeadLetter[] {
   const event = world.make.event()
   const start = world.timing.now()

@@ -10,12 +10,12 @@ export interface DeadLetterStoreFixture extends Fixture<DeadLetterStore> {
 /** What `deadLetterStoreConformance()` needs to test a store. */
 export interface DeadLetterStoreConformance {
   readonly test: TestFunction
-  /** A fresh, empty store for every test; with `capacity`, one that takes so many letters. */
+  /** A new, empty store for every test; with `capacity`, a store that accepts that many letters. */
   readonly setup: (options: { readonly capacity?: number }) => Promise<DeadLetterStoreFixture>
   readonly declares: {
     /** Letters survive the end of the process; the fixture has `reopen`. */
     readonly durable: boolean
-    /** The store can be given a capacity. */
+    /** The store has a configurable capacity. */
     readonly bounded: boolean
   }
 }
@@ -41,7 +41,7 @@ export class LetterWorld extends World<DeadLetterStore, DeadLetterStoreFixture> 
     return letter
   }
 
-  /** Every page, one after the other, and what happens between them. */
+  /** Reads every page, and calls `between` between two pages. */
   async pages(query: LetterQuery, between?: (page: number) => Promise<void>): Promise<DeadLetter[][]> {
     const pages = await readPages(cursor => this.store.list({ ...query, cursor }), between)
     return pages.map(({ letters }) => [...letters])

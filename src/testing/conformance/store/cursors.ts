@@ -5,7 +5,7 @@ import { OptionsError } from '../../../core/options/faults.ts'
 import type { Store } from '../../../ports/store.ts'
 import { inStoreWorld, type StoreConformance, type StoreWorld } from './suite.ts'
 
-/** Every listing that hands out cursors, by its name. */
+/** Every listing with cursors, by name. */
 const LISTINGS: Readonly<
   Record<string, (store: Store, cursor?: string) => Promise<{ readonly cursor: string | undefined }>>
 > = {
@@ -16,7 +16,7 @@ const LISTINGS: Readonly<
   audit: ({ audit }, cursor) => audit.list({ limit: 1, cursor }),
 }
 
-/** What someone may put where a cursor belongs. None of it is one that a listing has handed out. */
+/** Invalid cursors. No listing returned any of them. */
 const FORGED: readonly string[] = [
   'x',
   ' ',
@@ -41,7 +41,7 @@ const FORGED: readonly string[] = [
   "'; drop table dead_letters; --",
 ]
 
-/** What each listing marks its cursors with; who knows that can forge one that has the right mark. */
+/** The mark that each listing puts on its cursors. A caller who knows it can forge a cursor with a valid mark. */
 const MARKS: Readonly<Record<string, Listing>> = {
   letters: { name: 'letters', filter: resolveLetterFilter({}) },
   groups: { name: 'groups', filter: [undefined, undefined, undefined] },
@@ -78,11 +78,11 @@ async function requireRefused(store: Store, listing: string, cursor: string): Pr
   })
 }
 
-/** What adapter-kit/query/cursor promises: a cursor that no listing handed out is refused with a remedy, whatever the store. */
+/** Every store refuses a cursor that no listing returned, with a remedy. */
 export function cursorTests(suite: StoreConformance): void {
   const it = inStoreWorld(suite)
 
-  it('E9: a forged cursor is refused with its remedy, by every listing', async world => {
+  it('E9: every listing refuses a forged cursor with a remedy', async world => {
     await fill(world)
     for (const listing of Object.keys(LISTINGS))
       for (const cursor of FORGED) await requireRefused(world.store, listing, cursor)
@@ -111,7 +111,7 @@ export function cursorTests(suite: StoreConformance): void {
     }
   })
 
-  it('E9: a forged place under the right mark is refused or answered, and never fails otherwise', async world => {
+  it('E9: a forged position with a valid mark is refused or answered, without any other error', async world => {
     await fill(world)
     for (const [listing, mark] of Object.entries(MARKS))
       for (const place of FORGED_PLACES) {

@@ -24,7 +24,7 @@ export function groupTests(suite: StoreConformance): void {
   const it = inStoreWorld(suite)
   const itDurable = inDurableStoreWorld(suite)
 
-  it('F8: pages show every group once, last seen first, and filters select', async world => {
+  it('F8: pages list every group once, last seen first, and filters select', async world => {
     const { groups } = world.store
     const now = world.timing.now()
     for (let index = 0; index < 7; index++) {
@@ -44,7 +44,7 @@ export function groupTests(suite: StoreConformance): void {
     await assert.rejects(groups.list({ limit: 0 }), /query\.limit/)
   })
 
-  it('F8: letters are counted by what became of them', async world => {
+  it('F8: a group counts its letters by state', async world => {
     const { deadLetters, groups } = world.store
     const now = world.timing.now()
     const error = new TypeError('no id')
@@ -93,7 +93,7 @@ export function groupTests(suite: StoreConformance): void {
     assert.deepEqual([group?.state, group?.regressed, group?.triage.owner], ['open', true, undefined])
   })
 
-  itDurable('B4: what people say about a group survives a restart', async world => {
+  itDurable('B4: the triage of a group survives a restart', async world => {
     const { at, id } = await sendOne(world)
     const change = { state: 'acknowledged', owner: 'ada', note: 'mine', at, by: 'bo' } as const
     const before = await world.store.groups.change(id, change)

@@ -43,7 +43,7 @@ export function replayTests(suite: StoreConformance): void {
   const it = onStore(suite)
   const itDurable = inDurableStoreWorld(suite)
 
-  it('K8: a replay and all its items are there, or nothing of it', async ({ replays }) => {
+  it('K8: a replay is created with all its items or not at all', async ({ replays }) => {
     await replays.create(replayOf('one'), itemsOf(1_200))
     assert.deepEqual(await replays.get('one'), replayOf('one'))
     assert.deepEqual(await replays.items('one'), itemsOf(1_200))
@@ -53,7 +53,7 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual(await replays.items('two'), [])
   })
 
-  it('K8: items are found by status, behind a position, and recorded together', async ({ replays }) => {
+  it('K8: items are selected by status and position, and recorded together', async ({ replays }) => {
     await replays.create(replayOf('one'), itemsOf(5))
     const [, second, , fourth] = itemsOf(5)
     const sent = [second!, fourth!].map(item => ({ ...item, status: 'sent', cycle: 1, sentAt: 7 }) as const)
@@ -67,7 +67,7 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual([waiting, under, recovered], [3, 2, 0])
   })
 
-  it('B11: of all who update the same revision one does', async ({ replays }) => {
+  it('B11: of concurrent updates of one revision exactly one succeeds', async ({ replays }) => {
     await replays.create(replayOf('one'), [])
     const running = replayOf('one', { state: 'running' })
     const answers = await Promise.all([replays.update(running), replays.update(running)])
@@ -93,7 +93,7 @@ export function replayTests(suite: StoreConformance): void {
   })
 
   inStoreWorld(suite)(
-    'B11: one runner at a time has it, until its lease runs out or it lets go',
+    'B11: one runner at a time has the lease, until the lease expires or is released',
     async world => {
       const { timing, store } = world
       const { replays } = store

@@ -5,7 +5,7 @@ import { LETTER_STATES, type LetterState } from '../../../core/dead-letter/state
 import { applyRetention } from '../../../operations/retention.ts'
 import { type StoreConformance, StoreWorld } from './suite.ts'
 
-/** How a letter that is new comes to each state. */
+/** The transitions that bring a new letter into each state. */
 const WAYS: Readonly<Record<LetterState, readonly LetterState[]>> = {
   dead: [],
   quarantined: ['quarantined'],
@@ -35,13 +35,16 @@ async function expiries({ store }: StoreWorld) {
   return (await store.audit.list({ action: EXPIRE_ACTION })).entries.map(({ by, detail }) => ({ by, detail }))
 }
 
-/** A letter's time to live in a test by real time. Where the machine is too slow for one, the test runs again with the next. */
+/**
+ * The time to live of a letter on real time. If the machine is too slow for the first, the test runs again with the
+ * next.
+ */
 const REAL_MS = [300, 5_000]
 const DRIVEN_MS = 60_000
 
 class TooSlow extends Error {}
 
-/** One test's view of a store that deletes letters `lifeMs` after something. */
+/** One test's view of a store with a retention of `lifeMs`. */
 class RetentionWorld {
   readonly world: StoreWorld
   readonly lifeMs: number
@@ -62,7 +65,7 @@ class RetentionWorld {
     await this.apply()
   }
 
-  /** Does what has to be done before a letter's time is over. Rejects with TooSlow where it was not done in time. */
+  /** Does work that must end within the time to live. Rejects with TooSlow if it took longer. */
   async inTime(work: () => Promise<void>): Promise<void> {
     const { timing } = this.world
     const startedAt = timing.now()
@@ -75,7 +78,7 @@ class RetentionWorld {
   }
 }
 
-/** What core/dead-letter/retention promises, of every store and by whatever means it deletes. */
+/** Every store applies the retention rules, in its own way of deleting. */
 export function retentionTests(suite: StoreConformance): void {
   const inWorldWith =
     (make: (lifeMs: number) => Retention) =>
@@ -109,7 +112,7 @@ export function retentionTests(suite: StoreConformance): void {
   const UNDECIDED = ['dead', 'parked', 'quarantined', 'replaying']
 
   itKeeps(
-    'E13, K9: retention deletes decided letters alone, and the audit has one entry for it',
+    'E13, K9: retention deletes only decided letters, and the audit log has one entry for it',
     async of => {
       const { world } = of
       await of.inTime(async () => {
@@ -127,7 +130,7 @@ export function retentionTests(suite: StoreConformance): void {
     },
   )
 
-  itKeeps('E13: a letter whose decision is taken back is undecided again, and stays', async of => {
+  itKeeps('E13: a restored letter is undecided again and is not deleted', async of => {
     const { world } = of
     const letters = world.store.deadLetters
     let id = ''
@@ -146,7 +149,7 @@ export function retentionTests(suite: StoreConformance): void {
     assert.equal(await letters.get(id), undefined)
   })
 
-  itAsks('K9: undecided letters expire where that was asked for, and a replaying one never', async of => {
+  itAsks('K9: undecided letters expire only if configured, and replaying ones never', async of => {
     await of.inTime(() => bringAll(of.world))
     await of.outlive()
     assert.deepEqual(await left(of.world), ['discarded', 'replaying', 'resolved'])
@@ -154,7 +157,7 @@ export function retentionTests(suite: StoreConformance): void {
     assert.deepEqual(await expiries(of.world), [{ by: 'retention', detail: { letters: 3, byState } }])
   })
 
-  itNever('R2: a time to live of its own ends a letter, but not while it is replaying', async of => {
+  itNever('R2: a letter expires after its own time to live, but not while it is replaying', async of => {
     const { world } = of
     await of.inTime(() => bringAll(world, world.timing.now() + of.lifeMs))
     await bring(world, 'dead')

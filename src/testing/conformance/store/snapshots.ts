@@ -4,7 +4,7 @@ import { inDurableStoreWorld, inStoreWorld, onStore, type StoreConformance } fro
 
 const NOON = 1_700_000_000_000
 
-/** How a channel stood so many milliseconds after noon. */
+/** A snapshot of a channel at a number of milliseconds after noon. */
 export function snapshotOf(
   channel: string,
   ms: number,
@@ -24,7 +24,7 @@ export function snapshotOf(
   }
 }
 
-/** Channel and milliseconds after noon of each, in the order of the list. */
+/** The channel and the milliseconds after noon of each listed snapshot. */
 async function shown(snapshots: Snapshots, query?: SnapshotQuery): Promise<string[]> {
   return (await snapshots.list(query)).map(({ channel, at }) => `${channel} ${at - NOON}`)
 }
@@ -47,7 +47,7 @@ const BAD_SNAPSHOTS = [
   [{ errors: [{ fingerprint: 'a', name: 'E', count: Number.POSITIVE_INFINITY }] }, /errors\[0\]\.count/],
 ] as const
 
-/** Names that a store could take for something else. */
+/** Channel names that a store could misread. */
 const STRANGE = [
   '__proto__',
   'constructor',
@@ -72,7 +72,7 @@ export function snapshotTests(suite: StoreConformance): void {
   const it = onStore(suite)
   const itDurable = inDurableStoreWorld(suite)
 
-  it('K7: snapshots are listed by channel, newest first, whole', async ({ snapshots }) => {
+  it('K7: snapshots are listed completely, by channel, newest first', async ({ snapshots }) => {
     assert.deepEqual(await snapshots.list(), [])
     const bare = snapshotOf('mails', 5, { depth: 0, oldestAt: undefined, errors: [] })
     await snapshots.append([snapshotOf('orders', 5), bare])
@@ -83,7 +83,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.deepEqual(await snapshots.list({ perChannel: 1 }), [kept, snapshotOf('orders', 7)])
   })
 
-  it('K7: a channel has one snapshot of one moment, the one that came last', async ({ snapshots }) => {
+  it('K7: a channel has one snapshot for a time, the last one written', async ({ snapshots }) => {
     await snapshots.append([snapshotOf('orders', 1), snapshotOf('orders', 2), snapshotOf('mails', 1)])
     const [later, last] = [1, 2].map(depth => snapshotOf('orders', 1, { depth }))
     await snapshots.append([later!])
@@ -92,7 +92,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.deepEqual(await snapshots.list({ channel: 'mails' }), [snapshotOf('mails', 1)])
   })
 
-  it('K7: a list is of a channel, of a time, and of so many for each channel', async ({ snapshots }) => {
+  it('K7: a list can be limited by channel, time and number per channel', async ({ snapshots }) => {
     const all = ['mails', 'orders'].flatMap(channel =>
       Array.from({ length: 15 }, (_, ms) => snapshotOf(channel, ms)),
     )
@@ -110,7 +110,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.deepEqual(await snapshots.list({ channel: 'order' }), [])
   })
 
-  it('K7: a purge deletes what was taken before a time, and answers how many', async ({ snapshots }) => {
+  it('K7: a purge deletes older snapshots and returns their number', async ({ snapshots }) => {
     await snapshots.append([1, 2, 3].flatMap(ms => [snapshotOf('orders', ms), snapshotOf('mails', ms)]))
     await snapshots.append([snapshotOf('old', 1)])
     assert.equal(await snapshots.purge(NOON), 0)
@@ -124,7 +124,7 @@ export function snapshotTests(suite: StoreConformance): void {
     await assert.rejects(snapshots.purge(Number.NaN), { code: 'LAZARET_OPTIONS_INVALID' })
   })
 
-  it('K7: any name is a channel, found by exactly that name', async ({ snapshots }) => {
+  it('K7: any text is a channel name and is found exactly', async ({ snapshots }) => {
     await snapshots.append(STRANGE.map((channel, depth) => snapshotOf(channel, 0, { depth })))
     for (const [depth, channel] of STRANGE.entries())
       assert.deepEqual(await snapshots.list({ channel }), [snapshotOf(channel, 0, { depth })])
@@ -139,7 +139,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.equal(await snapshots.purge(NOON + 1), STRANGE.length + 1)
   })
 
-  it('K7: a thousand channels, and thousands of one, are all there: more than are read or deleted at once', async ({
+  it('K7: a thousand channels, and thousands of snapshots of one, are listed and purged completely', async ({
     snapshots,
   }) => {
     const channels = Array.from({ length: 1_000 }, (_, index) => `channel-${index}`)
@@ -160,7 +160,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.equal((await snapshots.list({ perChannel: 10_000 })).length, 2_497)
   })
 
-  inStoreWorld(suite)('K7: what several append at the same moment is all there, once', async world => {
+  inStoreWorld(suite)('K7: concurrent appends are all stored once', async world => {
     const parts = [world.store, await world.openSecond()].map(({ snapshots }) => snapshots)
     const channels = Array.from({ length: 50 }, (_, index) => `channel-${index}`)
     const rounds = [0, 1, 2, 3, 4].flatMap(ms =>
@@ -194,7 +194,7 @@ export function snapshotTests(suite: StoreConformance): void {
     assert.deepEqual(await snapshots.list(), [])
   })
 
-  it('K7: after close it says so', async store => {
+  it('K7: calls after close reject as closed', async store => {
     const { snapshots } = store
     await store.close()
     const closed = { code: 'LAZARET_STORE_CLOSED' }
@@ -205,7 +205,7 @@ export function snapshotTests(suite: StoreConformance): void {
     await assert.rejects(snapshots.purge(NOON), closed)
   })
 
-  itDurable('K7: snapshots survive a restart, and what was purged stays purged', async world => {
+  itDurable('K7: snapshots survive a restart, and purged ones stay deleted', async world => {
     const { snapshots: before } = world.store
     await before.append([1, 2, 3].map(ms => snapshotOf('orders', ms)))
     await before.append([snapshotOf('orders', 3, { depth: 0 }), snapshotOf('__proto__', 3)])

@@ -13,10 +13,13 @@ export interface StoreFixture extends Fixture<Store> {
 /** What `storeConformance()` needs to test a store. */
 export interface StoreConformance {
   readonly test: TestFunction
-  /** With `retention`, a store that keeps letters so long, if it has a retention of its own: one for each kind of time. */
+  /**
+   * With `retention`, a store that applies this retention, if it has retention of its own. There is one value for
+   * driven and one for real time.
+   */
   readonly setup: (options: StoreSetup) => Promise<StoreFixture>
   readonly declares: {
-    /** What is in it survives the end of the process; the fixture has `reopen`. */
+    /** Data survives the end of the process; the fixture has `reopen`. */
     readonly durable: boolean
   }
 }
@@ -25,7 +28,7 @@ interface StoreSetup {
   readonly retention?: RetentionOfTest | undefined
 }
 
-/** Real time is short for a test, driven time is not. */
+/** Retention times on real time are short, so that a test does not take long. */
 interface RetentionOfTest {
   readonly driven: Retention
   readonly real: Retention
@@ -43,7 +46,7 @@ export class StoreWorld extends World<Store, StoreFixture> {
     return this.port
   }
 
-  /** Of the two, the one for the time that this world has. */
+  /** The retention for the time of this world. */
   retention({ driven, real }: RetentionOfTest): Retention {
     return this.fixture.clock === undefined ? real : driven
   }
@@ -57,7 +60,7 @@ export class StoreWorld extends World<Store, StoreFixture> {
     for (const letter of letters) await this.store.deadLetters.send(letter)
   }
 
-  /** Another process's store; the only one there is, where nobody else can get at the data. */
+  /** The store of another process, or this store if only one process can open the data. */
   async openSecond(): Promise<Store> {
     if (this.fixture.openSecond === undefined) return this.store
     this.#other ??= await this.fixture.openSecond()
