@@ -62,7 +62,7 @@ describe('a replay is planned', () => {
     const replay = await it.plan({ needsApproval: true })
     await expect(it.start(replay)).rejects.toThrow('is planned; start needs the state approved')
     const ann = { by: 'ann', clock: it.clock }
-    await expect(approveReplay(it.store, replay.id, ann)).rejects.toThrow('second person')
+    await expect(approveReplay(it.store, replay.id, ann)).rejects.toThrow('another person must approve it')
     await approveReplay(it.store, replay.id, { ...ann, by: 'bob' })
     await expect(it.start(replay)).resolves.toMatchObject({ state: 'running', approvedBy: 'bob' })
   })

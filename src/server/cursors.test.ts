@@ -40,7 +40,7 @@ describe('cursors that nobody handed out', () => {
       const cursor = encodeCursor(listing, base64(places))
       const { status, body } = await ask(`/api/v1/audit?limit=1&cursor=${encodeURIComponent(cursor)}`)
       expect([places, status]).toEqual([places, 400])
-      expect(body.faults[0].remedy).toContain('give the cursor of the page before')
+      expect(body.faults[0].remedy).toContain('give the cursor of the previous page')
     }
   })
 })

@@ -110,7 +110,7 @@ describe('dlq import', () => {
     const { code, out, err } = await lazaretWith({ env, input }, 'dlq', 'import', '-')
     expect({ code, out }).toEqual({ code: 3, out: 'imported 2 dead letters, refused 3 lines\n' })
     expect(err.split('\n')).toEqual([
-      'line 2: text: got no JSON; give the complete JSON text that was stored',
+      'line 2: text: got text that is not JSON; give the complete JSON text that was stored',
       expect.stringMatching(/^line 4: letter\./),
       'line 5: the ID does not match the channel, handler and event; the line was edited after the export',
       '',

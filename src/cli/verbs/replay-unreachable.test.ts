@@ -23,7 +23,7 @@ describe('letters that nothing here can send', () => {
     const planned = await lazaret('replay', 'plan', '--reason', 'mended')
     expect(planned.out).toContain('2 letters will be sent')
     expect(planned.out).toContain('3 letters skipped: no replay target here')
-    expect(planned.out).toContain('it came from no broker')
+    expect(planned.out).toContain('it did not come from a broker')
     expect(planned.out).toContain("it came from broker 'rabbitmq'")
     const [replay] = await store.replays.list()
     expect(replay!.findings).toEqual({ replay: 2, skip_unreachable: 3 })

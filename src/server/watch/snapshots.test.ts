@@ -141,7 +141,7 @@ describe('snapshots', () => {
     }
     await world.minute(5)
     expect(errors.map(error => (error as Error).message)).toEqual([
-      'watch: no snapshot of the channels in store main: connection to postgres://***@db refused; it is tried again each time one is due',
+      'watch: no snapshot of the channels in store main: connection to postgres://***@db refused; the server retries when the next one is due',
     ])
     store.deadLetters.stats = stats
     const before = (await store.snapshots.list({ perChannel: 100 })).length
