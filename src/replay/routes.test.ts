@@ -20,7 +20,7 @@ beforeEach(() => {
   sinks = { send: async () => void sent.push('sinks') }
 })
 
-describe('the way back of letters from a store that is a broker', () => {
+describe('the route of letters from a store that is a broker', () => {
   it('E17: is another one for those that came from no broker', async () => {
     await replayToBroker(broker, sinks).send([again], {})
     await replayToBroker(broker, sinks).send([again], { broker: 'sqlite' })
@@ -40,29 +40,28 @@ describe('the way back of letters from a store that is a broker', () => {
     const dispatcher = { health: () => ({ sinks: { loki: {} } }) } as never
     const sinkTarget = sinkReplays(dispatcher, { get: async () => undefined })
     const target = replayToBroker(broker, sinkTarget)
-    const wayBackOf = (handler: string, origin: Origin) =>
-      target.routeOf!({ handler, origin }, undefined).kind
-    expect(wayBackOf('loki', {})).toBe('in-process')
-    expect(wayBackOf('loki', { broker: 'rabbitmq' })).toBe('none')
-    expect(wayBackOf('sentry', {})).toBe('none')
-    expect(wayBackOf('loki', { broker: 'sqlite' })).toBe('durable')
+    const routeTo = (handler: string, origin: Origin) => target.routeOf!({ handler, origin }, undefined).kind
+    expect(routeTo('loki', {})).toBe('in-process')
+    expect(routeTo('loki', { broker: 'rabbitmq' })).toBe('none')
+    expect(routeTo('sentry', {})).toBe('none')
+    expect(routeTo('loki', { broker: 'sqlite' })).toBe('durable')
   })
 
   it('B18: is the one of their collector for letters of its broker, and for no others', () => {
     const collector = { name: 'rabbitmq' } as Collector
     const target = routeReplays([collector], replayToBroker(broker, undefined))!
-    const wayBackOf = (origin: Origin, to?: string) => target.routeOf!({ handler: 'h', origin }, to)
-    expect(wayBackOf({ broker: 'rabbitmq', collectedFrom: 'q' })).toEqual({
+    const routeTo = (origin: Origin, to?: string) => target.routeOf!({ handler: 'h', origin }, to)
+    expect(routeTo({ broker: 'rabbitmq', collectedFrom: 'q' })).toEqual({
       kind: 'durable',
       via: 'rabbitmq',
     })
-    expect(wayBackOf({ broker: 'rabbitmq', queue: 'q' })).toEqual({ kind: 'durable', via: 'rabbitmq' })
-    expect(wayBackOf({ broker: 'other', collectedFrom: 'q' })).toMatchObject({
+    expect(routeTo({ broker: 'rabbitmq', queue: 'q' })).toEqual({ kind: 'durable', via: 'rabbitmq' })
+    expect(routeTo({ broker: 'other', collectedFrom: 'q' })).toMatchObject({
       kind: 'none',
       why: expect.stringContaining("configure a collector named 'other'"),
     })
-    expect(wayBackOf({ broker: 'other', collectedFrom: 'q' }, 'orders')).toMatchObject({ via: 'sqlite' })
-    expect(wayBackOf({ broker: 'sqlite', queue: 'orders' })).toMatchObject({ via: 'sqlite' })
+    expect(routeTo({ broker: 'other', collectedFrom: 'q' }, 'orders')).toMatchObject({ via: 'sqlite' })
+    expect(routeTo({ broker: 'sqlite', queue: 'orders' })).toMatchObject({ via: 'sqlite' })
   })
 
   it('B13: is the broker for an event that goes to another channel', async () => {

@@ -26,8 +26,8 @@ function lettersInFlight(receiver: object): Set<string> {
 }
 
 /**
- * The way back of letters that a dispatcher's sinks left, for a server's `replayTarget`: each to its sink alone,
- * without the entry limit.
+ * The replay target for letters of a dispatcher, for the option `replayTarget` of a server. It sends each letter only to
+ * the sink that failed, and bypasses the rate limit of new events.
  */
 export function sinkReplays(
   dispatcher: Pick<Dispatcher, 'resend' | 'health'>,

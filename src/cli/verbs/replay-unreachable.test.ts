@@ -59,7 +59,7 @@ describe('letters that nothing here can send', () => {
     expect(shop.handled).toHaveLength(5)
   })
 
-  it('B18: a collector of the config is the way back of letters of its broker', async () => {
+  it('B18: a collector of the config is the route of letters of its broker', async () => {
     const { plan, store, folder } = await mixed()
     const config = 'collectors: { rabbitmq: { url: "amqp://localhost:1", queues: [orders.dlq] } }\n'
     await writeFile(join(folder, 'lazaret.yaml'), config)

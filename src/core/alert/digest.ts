@@ -29,7 +29,7 @@ export interface Digest {
 
 export const NO_DIGEST: Digest = Object.freeze({ pending: undefined, told: undefined })
 
-interface Gathered {
+interface DigestEntry {
   /** 1 for a new alert, 0 for further occurrences of an alert that was sent. */
   readonly alerts: 0 | 1
   readonly notices: number
@@ -39,7 +39,7 @@ interface Gathered {
 
 export function addToDigest(
   digest: Digest,
-  { alerts, notices, severity, title }: Gathered,
+  { alerts, notices, severity, title }: DigestEntry,
   now: number,
 ): Digest {
   const before = digest.pending ?? { since: now, alerts: 0, notices: 0, severity, titles: [] }

@@ -59,7 +59,7 @@ export interface Cycle {
   readonly endedAt?: number | undefined
 }
 
-/** Where the event came from, as precisely as the broker tells, so that a replay finds the way back. */
+/** The origin of the event, as precisely as the broker knows it, so that a replay can return the event there. */
 export interface Origin {
   readonly broker?: string | undefined
   readonly queue?: string | undefined

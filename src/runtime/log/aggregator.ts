@@ -4,13 +4,13 @@ import type { LogFields, Logger, LogLevel } from '../../ports/logger.ts'
 import { inOwnContext, isOwnContext } from '../dispatcher/track/own-context.ts'
 
 /** What may happen once or ten thousand times in a second, and is a line at first and then one in each interval. */
-export interface GatheredLine extends LogLine {
+export interface AggregatedLine extends LogLine {
   /** Written when an interval has passed without it. */
   readonly ended?: LogLine | undefined
 }
 
 /** The fields by which lines are aggregated. The number of their combinations is bounded. */
-type GatheredBy = Readonly<Record<string, string | undefined>>
+type AggregatedBy = Readonly<Record<string, string | undefined>>
 
 interface LogAggregatorSetup {
   readonly logger: Logger
@@ -23,8 +23,8 @@ interface LogAggregatorSetup {
 const OTHER = '(other)'
 
 interface RepeatedLine {
-  readonly line: GatheredLine
-  readonly by: GatheredBy
+  readonly line: AggregatedLine
+  readonly by: AggregatedBy
   total: number
   untold: number
   latest: LogFields
@@ -46,7 +46,7 @@ export class LogAggregator {
     this.#setup = setup
   }
 
-  tell(line: GatheredLine, by: GatheredBy, latest: LogFields = {}): void {
+  tell(line: AggregatedLine, by: AggregatedBy, latest: LogFields = {}): void {
     const gathered = this.#byKind.get(line.what) ?? new Map<string, RepeatedLine>()
     this.#byKind.set(line.what, gathered)
     const own = gathered.get(keyOf(by))
@@ -104,11 +104,11 @@ export class LogAggregator {
   }
 }
 
-function keyOf(by: GatheredBy): string {
+function keyOf(by: AggregatedBy): string {
   return JSON.stringify(Object.values(by))
 }
 
-function asOther(by: GatheredBy): GatheredBy {
+function asOther(by: AggregatedBy): AggregatedBy {
   return Object.fromEntries(Object.keys(by).map(name => [name, OTHER]))
 }
 

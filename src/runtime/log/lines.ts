@@ -1,6 +1,6 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
 import type { PauseReason } from '../../ports/observer.ts'
-import type { GatheredLine, LogLine } from './aggregator.ts'
+import type { AggregatedLine, LogLine } from './aggregator.ts'
 
 // The names and fields of lines are a contract with people who search logs: they are only ever added to. Levels: error,
 // when an event is in danger or a person has to act; warn, when something fails and Lazaret handles it; info, when it
@@ -47,7 +47,7 @@ export const LINES = {
   limitTogether: { what: 'shared_limit_together', level: 'info', message: 'shared limit reachable again' },
 } as const satisfies Readonly<Record<string, LogLine>>
 
-export const GATHERED_LINES = {
+export const AGGREGATED_LINES = {
   untried: {
     what: 'dead_letters_untried',
     level: 'error',
@@ -94,4 +94,4 @@ export const GATHERED_LINES = {
   retriesLimited: { what: 'retries_limited', level: 'warn', message: 'retries limited' },
   budgetExhausted: { what: 'budget_exhausted', level: 'warn', message: 'retry budget exhausted' },
   dropped: { what: 'events_dropped', level: 'error', message: 'events dropped' },
-} as const satisfies Readonly<Record<string, GatheredLine>>
+} as const satisfies Readonly<Record<string, AggregatedLine>>

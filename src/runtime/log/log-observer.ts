@@ -12,7 +12,7 @@ import type { Observer } from '../../ports/observer.ts'
 import { EVERY_SINK } from '../dispatcher/track/entry-limit.ts'
 import { port } from '../option-rules.ts'
 import { LogAggregator, type LogLine, writeLine } from './aggregator.ts'
-import { BREAKER_LINES, GATHERED_LINES, LINES, PAUSE_LINES } from './lines.ts'
+import { AGGREGATED_LINES, BREAKER_LINES, LINES, PAUSE_LINES } from './lines.ts'
 
 const DEFAULT_REPEAT_MS = 60_000
 const DEFAULT_MAX_AGGREGATED = 50
@@ -89,7 +89,7 @@ class Log {
     letterSpilled: ({ channel, name, letter, again }) => {
       if (again) return
       this.#letter(letter)
-      this.#aggregator.tell(GATHERED_LINES.spilled, { channel, name })
+      this.#aggregator.tell(AGGREGATED_LINES.spilled, { channel, name })
     },
     spillDrained: ({ count }) => this.#write(LINES.spillDrained, { count }),
     lettersExpired: ({ store, count, byState }) =>
@@ -97,35 +97,38 @@ class Log {
     poisonQuarantined: ({ by, letter }) =>
       this.#write(LINES.poison, { ...failedEvent(letter, this.#masks), by }),
     letterWriteFailed: ({ channel, name, error }) =>
-      this.#aggregator.tell(GATHERED_LINES.letterWriteFailed, { channel, name }, this.#err(error)),
+      this.#aggregator.tell(AGGREGATED_LINES.letterWriteFailed, { channel, name }, this.#err(error)),
     settlementFailed: ({ channel, name, error }) =>
-      this.#aggregator.tell(GATHERED_LINES.settlementFailed, { channel, name }, this.#err(error)),
+      this.#aggregator.tell(AGGREGATED_LINES.settlementFailed, { channel, name }, this.#err(error)),
     userFunctionFailed: ({ name, function: which, error }) =>
-      this.#aggregator.tell(GATHERED_LINES.userFunctionFailed, { name, function: which }, this.#err(error)),
+      this.#aggregator.tell(AGGREGATED_LINES.userFunctionFailed, { name, function: which }, this.#err(error)),
     lateRun: ({ channel, name, state }) => {
-      if (state === 'running') this.#aggregator.tell(GATHERED_LINES.lateRuns, { channel, name })
+      if (state === 'running') this.#aggregator.tell(AGGREGATED_LINES.lateRuns, { channel, name })
     },
     ledgerFailed: ({ channel, name, operation, error }) =>
-      this.#aggregator.tell(GATHERED_LINES.ledgerFailed, { channel, name, operation }, this.#err(error)),
-    claimLost: ({ channel, name }) => this.#aggregator.tell(GATHERED_LINES.claimsLost, { channel, name }),
+      this.#aggregator.tell(AGGREGATED_LINES.ledgerFailed, { channel, name, operation }, this.#err(error)),
+    claimLost: ({ channel, name }) => this.#aggregator.tell(AGGREGATED_LINES.claimsLost, { channel, name }),
     noticeFailed: ({ channel, name, error }) =>
-      this.#aggregator.tell(GATHERED_LINES.noticeFailed, { channel, name }, this.#err(error)),
-    journalFailed: ({ error }) => this.#aggregator.tell(GATHERED_LINES.journalFailed, {}, this.#err(error)),
+      this.#aggregator.tell(AGGREGATED_LINES.noticeFailed, { channel, name }, this.#err(error)),
+    journalFailed: ({ error }) => this.#aggregator.tell(AGGREGATED_LINES.journalFailed, {}, this.#err(error)),
     sharedLimitChanged: ({ name, limit, mode, members }) =>
       this.#write(mode === 'alone' ? LINES.limitAlone : LINES.limitTogether, { name, limit, members }),
     trackingFailureSwallowed: ({ job, errorName, reason }) =>
-      this.#aggregator.tell(GATHERED_LINES.trackingSwallowed, { job, errorName, reason }),
+      this.#aggregator.tell(AGGREGATED_LINES.trackingSwallowed, { job, errorName, reason }),
     healthChecked: ({ name, healthy }) => this.#health(name, healthy),
     eventLimited: ({ type, became }) =>
-      this.#aggregator.tell(became === 'unsaved' ? GATHERED_LINES.limitedUnsaved : GATHERED_LINES.limited, {
-        type,
-        became,
-      }),
+      this.#aggregator.tell(
+        became === 'unsaved' ? AGGREGATED_LINES.limitedUnsaved : AGGREGATED_LINES.limited,
+        {
+          type,
+          became,
+        },
+      ),
     retryLimited: ({ name, action }) =>
-      this.#aggregator.tell(GATHERED_LINES.retriesLimited, { name, action }),
-    budgetExhausted: ({ name }) => this.#aggregator.tell(GATHERED_LINES.budgetExhausted, { name }),
+      this.#aggregator.tell(AGGREGATED_LINES.retriesLimited, { name, action }),
+    budgetExhausted: ({ name }) => this.#aggregator.tell(AGGREGATED_LINES.budgetExhausted, { name }),
     eventDropped: ({ name, type, reason }) =>
-      this.#aggregator.tell(GATHERED_LINES.dropped, { name, type, reason }),
+      this.#aggregator.tell(AGGREGATED_LINES.dropped, { name, type, reason }),
     flush: () => this.#aggregator.flush(),
   }
 
@@ -136,7 +139,7 @@ class Log {
     if (quarantines(reason) || (handler === EVERY_SINK && reason === 'rate_limited')) return
     const isTracked = Object.keys(origin).length === 0
     if (attemptCount === 0 && isTracked && HELD_BACK.has(reason))
-      this.#aggregator.tell(GATHERED_LINES.untried, { name: handler, reason })
+      this.#aggregator.tell(AGGREGATED_LINES.untried, { name: handler, reason })
     else this.#write(LINES.deadLetter, { ...failedEvent(letter, this.#masks) })
   }
 

@@ -14,14 +14,14 @@ import { type Starts, StartWindow } from './retry-window.ts'
 const TURNS_AHEAD = 100
 
 /**
- * The way back of what failed, and of what waited behind an open breaker:
+ * The queues of events that wait for a retry, and of events that waited behind an open breaker:
  *
  *   backoff ──its time is over──▶ asking ──it has a turn──▶ turns ──the turn has come──▶ ready ──▶ a batch
  *                       held ───────▲
  *
- * The retry limit counts events, not batches: however they are put together, no window of time sees more of them start
- * than it allows. A turn is reserved only shortly before it comes, so that a breaker that opens again wastes few. Where
- * a limit is shared, an item may wait for the answer of the fleet between two of these.
+ * The retry limit counts events, not batches: however they are put together, no window of time contains more
+ * starts than the limit allows. A turn is reserved shortly before it comes, because reserved turns are lost when the
+ * breaker opens. With a shared limit, an item may also wait for the answer of the fleet.
  */
 export class Retries {
   readonly #policy: LanePolicy
