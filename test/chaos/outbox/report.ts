@@ -5,7 +5,7 @@ import { LEASE_MS, LONGER_THAN_A_LEASE_MS, SHARES } from './plan.ts'
 
 const RULES: Rules<Findings> = [
   ['lost', 'events neither delivered nor failed'],
-  ['withoutEffect', 'events delivered that the far side never had'],
+  ['withoutEffect', 'events delivered that the receiver never had'],
   ['twice', 'effects that happened twice'],
   ['wronged', 'events failed that could have been delivered'],
   ['impossible', 'effects of events that failed'],
@@ -40,10 +40,10 @@ export function reportOf(result: CampaignResult): string[] {
     row('**delivered**', findings.delivered),
     row('**failed**', findings.failed),
     ...ruleRows(RULES, findings),
-    row('ended cycles in the history of what was replayed', findings.replayed),
-    row('handlings of what the far side had, turned away by the ledger', turnedAway),
-    row('transactions of 100 events that the server’s end took with it', enqueuedAgain - foundCommitted),
-    row('such that were committed though nobody was told', foundCommitted),
+    row('ended cycles in the history of replayed events', findings.replayed),
+    row('repeated events that the receiver had, turned away by the ledger', turnedAway),
+    row('transactions of 100 events that a crash of the server ended', enqueuedAgain - foundCommitted),
+    row('of these, committed without an answer', foundCommitted),
   ]
 }
 

@@ -27,7 +27,7 @@ export function reportOf({ options, findings, tookMs, released, skipped }: Campa
   return [
     `| ${name}: ${messages} events, ${consumers} consumers, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
-    row(`that take ${TAKES_MS.slow} ms and heed their signal`, count('slow')),
+    row(`that take ${TAKES_MS.slow} ms and obey their signal`, count('slow')),
     row(`that take ${TAKES_MS.deaf} ms and ignore it`, count('deaf')),
     row(`that take ${TAKES_MS.late} ms and ignore their timeout of ${TIMEOUT_MS} ms`, count('late')),
     row(
@@ -44,7 +44,7 @@ export function reportOf({ options, findings, tookMs, released, skipped }: Campa
     row('**handled**', findings.handled),
     row('**dead letters**', findings.dead),
     ...ruleRows(RULES, findings),
-    row('deliveries that a closing consumer gave back', released),
+    row('deliveries that a closing consumer returned', released),
     row(`runs that outlived the grace time of ${GRACE_MS} ms`, findings.outlived),
     row('second effects of these', findings.effectsAfterGrace),
     row('deliveries of handled events, turned away by the ledger', skipped),
