@@ -63,7 +63,7 @@ export async function simulateHistory(now: number, seed: number): Promise<Histor
   scheduleHistory(at, shop, team, now)
   const snapshots = takeSnapshots(store, clock)
   await clock.advance(HISTORY_MS)
-  const past = { ...(await readHistory(store, team)), snapshots: [...snapshots] }
+  const past = { ...(await readHistory(store)), triage: team.triageChanges, snapshots: [...snapshots] }
   const closed = shop.close()
   await clock.advance(MINUTE_MS)
   await closed
@@ -80,6 +80,7 @@ function scheduleHistory(
   const outage = { search: 'not available' }
   const missing = { search: 'no article' }
   const planner = { search: 'route planner' }
+  const muted = { by: 'mira', state: 'muted', mutedUntil: now + MUTED_MS, ...NOTES.emails } as const
   at(19.8, () => team.replay('jonas', 'analytics is back', { channel: 'tracking', handler: 'analytics' }))
   at(19.5, () => team.discard('jonas', 'carts of yesterday', { channel: 'tracking', type: 'cart.filled' }))
   at(OUTAGE.from, () => {
@@ -91,12 +92,7 @@ function scheduleHistory(
   at(8.8, () => team.triage(outage, { by: 'jonas', state: 'acknowledged', ...NOTES.outage }))
   at(8.5, () => team.replay('jonas', 'the warehouse is back', outage))
   at(8.2, () => team.triage(outage, { by: 'jonas', state: 'resolved', ...NOTES.outageOver }))
-  at(19, () =>
-    team.triage(
-      { channel: 'emails' },
-      { by: 'mira', state: 'muted', mutedUntil: now + MUTED_MS, ...NOTES.emails },
-    ),
-  )
+  at(19, () => team.triage({ channel: 'emails' }, muted))
   at(11.5, () => team.discard('mira', 'customers were called', { channel: 'emails' }))
   at(7, () => team.triage({ reason: 'schema' }, { by: 'ada', state: 'acknowledged', ...NOTES.partner }))
   at(5, () => team.triage(missing, { by: 'ada', state: 'resolved', ...NOTES.catalogue }))
@@ -107,10 +103,7 @@ function scheduleHistory(
     at(hoursAgo, () => team.replay('mira', 'is the route planner back?', planner, 1))
 }
 
-async function readHistory(
-  store: ShopStore,
-  { triageChanges: triage }: OnCallTeam,
-): Promise<Omit<History, 'snapshots'>> {
+async function readHistory(store: ShopStore): Promise<Pick<History, 'letters' | 'replays' | 'audit'>> {
   const { letters } = await store.deadLetters.list({ limit: 1_000 })
   const replays = (await store.replays.list({ limit: 100 })).toReversed()
   const { entries } = await store.audit.list({ limit: 1_000 })
@@ -119,7 +112,6 @@ async function readHistory(
     replays: await Promise.all(
       replays.map(async replay => ({ replay, items: await store.replays.items(replay.id) })),
     ),
-    triage,
     audit: entries.toReversed(),
   }
 }

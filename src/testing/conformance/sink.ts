@@ -45,10 +45,8 @@ class SinkWorld extends World<Sink, SinkFixture> {
   }
 
   async assertReceived(events: readonly LazaretEvent[]): Promise<void> {
-    assert.deepEqual(
-      await this.fixture.received(),
-      events.map(({ id }) => id),
-    )
+    const ids = events.map(({ id }) => id)
+    assert.deepEqual(await this.fixture.received(), ids)
   }
 }
 

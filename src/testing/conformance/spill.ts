@@ -171,17 +171,15 @@ async function fill(spill: Spill, make: Factory, count: number): Promise<DeadLet
 
 /** Accepts a number of letters and then rejects. */
 function refusingAfter(target: DeadLetterQueue, count: number): DeadLetterQueue & { readonly asked: number } {
-  let asked = 0
-  return {
-    get asked() {
-      return asked
-    },
-    async send(letter) {
-      if (++asked > count) throw new Error('the store is down')
+  const queue = {
+    asked: 0,
+    async send(letter: DeadLetter) {
+      if (++queue.asked > count) throw new Error('the store is down')
       await target.send(letter)
     },
     close: () => target.close(),
   }
+  return queue
 }
 
 function idsOf(letters: readonly DeadLetter[]): string[] {

@@ -86,8 +86,8 @@ export function countingTests(suite: BrokerConformance): void {
     assert(history.length < MANY_ATTEMPTS, `all ${history.length} attempts are kept`)
     const numbers = history.map(attempt => attempt.number)
     assert.deepEqual(
+      numbers.toSorted((a, b) => a - b),
       numbers,
-      [...numbers].sort((a, b) => a - b),
     )
     assert.equal(numbers.at(-1), MANY_ATTEMPTS, 'the latest is kept')
   })

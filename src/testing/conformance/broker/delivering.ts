@@ -61,11 +61,7 @@ export function deliveringTests(suite: BrokerConformance): void {
   it('publish: events arrive in order, within a call and across calls', async world => {
     const inbox = await world.subscribe({ prefetch: 200 })
     const events = [...(await world.publish(50)), ...(await world.publish(1)), ...(await world.publish(50))]
-    const deliveries = await inbox.take(101)
-    assert.deepEqual(
-      idsOf(deliveries),
-      events.map(event => event.id),
-    )
+    for (const event of events) assert.equal(idOf(await inbox.next()), event.id)
   })
 
   it('publish: an empty list is accepted', async ({ broker }) => {

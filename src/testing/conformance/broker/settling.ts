@@ -152,10 +152,8 @@ export function keptLetterTests(suite: BrokerConformance): void {
       const letter = world.make.letter({ event: eventOf(delivery), channel: world.channel, replay })
       await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: false })
     }
-    const kept = await world.fixture.keptLetters!(world.channel)
-    assert.deepEqual(
-      kept.map(letter => [letter.id, letter.cycle.number, letter.endedCycles.length]),
-      [[letterId(world.channel, 'bill', event!), 1, 1]],
-    )
+    const [kept, ...others] = await world.fixture.keptLetters!(world.channel)
+    assert.equal(kept?.id, letterId(world.channel, 'bill', event!))
+    assert.deepEqual([kept.cycle.number, kept.endedCycles.length, others], [1, 1, []])
   })
 }

@@ -85,11 +85,8 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     await world.store.change(first.id, { to: 'replaying', at: start + 1, replayId: 'replay-1' })
     await world.send(told(1, 'forged', start + 2_000), told(99, 'forged', start + 3_000))
     await world.send(told(0, undefined, start + 3_500))
-    const replaying = await world.store.get(first.id)
-    assert.deepEqual(
-      [replaying?.state, replaying?.replays, replaying?.cycle.number, replaying?.cycle.lastFailedAt],
-      ['replaying', 1, 0, start + 3_500],
-    )
+    const { state, replays, cycle } = (await world.store.get(first.id))!
+    assert.deepEqual([state, replays, cycle.number, cycle.lastFailedAt], ['replaying', 1, 0, start + 3_500])
     await world.send(told(1, 'replay-1', start + 4_000))
     const back = await world.store.get(first.id)
     assert.deepEqual([back?.state, back?.replays, back?.cycle.number], ['dead', 1, 1])

@@ -71,11 +71,9 @@ export function replayTests(suite: StoreConformance): void {
     await replays.create(replayOf('one'), [])
     const running = replayOf('one', { state: 'running' })
     const answers = await Promise.all([replays.update(running), replays.update(running)])
-    assert.deepEqual(
-      answers.filter(each => each !== undefined),
-      [{ ...running, revision: 1 }],
-    )
-    assert.deepEqual(await replays.get('one'), { ...running, revision: 1 })
+    const updated = { ...running, revision: 1 }
+    assert.deepEqual(answers.filter(Boolean), [updated])
+    assert.deepEqual(await replays.get('one'), updated)
     assert.equal(await replays.update(replayOf('one', { state: 'cancelled' })), undefined)
     assert.equal(await replays.update(replayOf('unknown')), undefined)
   })

@@ -128,11 +128,8 @@ export function snapshotTests(suite: StoreConformance): void {
     await snapshots.append(STRANGE.map((channel, depth) => snapshotOf(channel, 0, { depth })))
     for (const [depth, channel] of STRANGE.entries())
       assert.deepEqual(await snapshots.list({ channel }), [snapshotOf(channel, 0, { depth })])
-    const all = await snapshots.list()
-    assert.deepEqual(
-      all.map(({ channel }) => channel),
-      [...STRANGE].sort(),
-    )
+    const named = (await snapshots.list()).map(({ channel }) => channel)
+    assert.deepEqual(named, [...STRANGE].sort())
     const errors = [{ fingerprint: 'a\0b', name: 'half \ud800 "quoted"', count: 1 }]
     await snapshots.append([snapshotOf('orders', 0, { errors })])
     assert.deepEqual(await snapshots.list({ channel: 'orders' }), [snapshotOf('orders', 0, { errors })])
@@ -146,10 +143,8 @@ export function snapshotTests(suite: StoreConformance): void {
     for (let ms = 0; ms < 3; ms++) await snapshots.append(channels.map(channel => snapshotOf(channel, ms)))
     const all = await snapshots.list()
     assert.equal(all.length, 3_000)
-    assert.deepEqual(
-      all.filter((_, index) => index % 3 === 0).map(({ channel }) => channel),
-      [...channels].sort(),
-    )
+    const everyThird = all.filter((_, index) => index % 3 === 0).map(({ channel }) => channel)
+    assert.deepEqual(everyThird, [...channels].sort())
     assert.equal((await snapshots.list({ perChannel: 1 })).length, 1_000)
     const often = Array.from({ length: 2_500 }, (_, ms) => snapshotOf('often', ms))
     await snapshots.append(often)
@@ -175,11 +170,8 @@ export function snapshotTests(suite: StoreConformance): void {
       assert.equal(all.length, 250)
       assert.deepEqual(new Set(all.map(({ channel }) => channel)), new Set(channels))
     }
-    const purged = await Promise.all(parts.map(part => part.purge(NOON + 4)))
-    assert.equal(
-      purged.reduce((sum, each) => sum + each),
-      200,
-    )
+    const [first = 0, second = 0] = await Promise.all(parts.map(part => part.purge(NOON + 4)))
+    assert.equal(first + second, 200)
     for (const part of parts) assert.equal((await part.list()).length, 50)
   })
 
