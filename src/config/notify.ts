@@ -25,28 +25,24 @@ const pageUrl = custom(
 const anyHttp = httpAddress('https://events.example/…')
 
 const TARGETS = {
-  slack: group({ type: oneOf('slack'), ...route, url: httpAddress('https://hooks.slack.com/services/…') }),
-  pagerduty: group({
-    type: oneOf('pagerduty'),
-    ...route,
-    routingKey: pagerdutyRoutingKey,
-    url: optional(anyHttp),
-  }),
-  email: group({
-    type: oneOf('email'),
-    ...route,
+  slack: targetOf('slack', { url: httpAddress('https://hooks.slack.com/services/…') }),
+  pagerduty: targetOf('pagerduty', { routingKey: pagerdutyRoutingKey, url: optional(anyHttp) }),
+  email: targetOf('email', {
     url: smtpAddress,
     from: mailAddress,
     to: mailAddresses,
     subjectPrefix: optional(subjectPrefix),
   }),
-  webhook: group({ type: oneOf('webhook'), ...route, url: anyHttp, secret: text({ maxLength: 500 }) }),
-  sentry: group({
-    type: oneOf('sentry'),
-    ...route,
-    dsn: sentryDsn,
-    environment: optional(text({ maxLength: 100 })),
-  }),
+  webhook: targetOf('webhook', { url: anyHttp, secret: text({ maxLength: 500 }) }),
+  sentry: targetOf('sentry', { dsn: sentryDsn, environment: optional(text({ maxLength: 100 })) }),
+}
+
+/** A target has the keys of its type, and the route that every target may have. */
+function targetOf<const T extends string, R extends Readonly<Record<string, Rule<unknown>>>>(
+  type: T,
+  rules: R,
+) {
+  return group({ type: oneOf(type), ...route, ...rules })
 }
 
 type TargetType = keyof typeof TARGETS

@@ -1,7 +1,7 @@
 import { DEFAULT_MASKS, type Masks } from '../core/dead-letter/masks.ts'
 import { DEFAULT_RETENTION_MS, retentionRule } from '../core/dead-letter/retention.ts'
 import { prefixRule } from '../core/metrics/prefix.ts'
-import { HOSTS_NEED_TOKENS, isLoopback } from '../core/options/loopback.ts'
+import { checkAccess, tokenRule } from '../core/options/access.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
   custom,
@@ -11,7 +11,6 @@ import {
   listener,
   milliseconds,
   number,
-  oneOf,
   optional,
   type Rule,
   text,
@@ -144,15 +143,6 @@ export interface ServerOptions {
 
 const DEFAULT_REQUEST_LIMIT: RequestLimitOptions = Object.freeze({ perSecond: 100, burst: 400 })
 
-const token: Rule<TokenOptions> = group({
-  name: text({ maxLength: 100 }),
-  role: oneOf('viewer', 'operator', 'admin'),
-  sha256: custom(
-    (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
-    'give the SHA-256 of the token in hex; `printf %s TOKEN | sha256sum` prints it',
-  ),
-})
-
 const watch: Rule<WatchPolicy | 'off'> = {
   read: (value, path, faults) => (value === 'off' ? 'off' : watchRule.read(value, path, faults)),
 }
@@ -174,22 +164,16 @@ const rules = {
   ),
   notifier: optional(having<Notifier>('give an object with notify()', 'notify')),
   masks: withDefault(having<Masks>('give masks from createMasks()', 'maskText'), DEFAULT_MASKS),
-  tokens: withDefault(list(token), []),
+  tokens: withDefault(list(tokenRule), []),
   readOnly: withDefault(flag(), false),
   needsApproval: withDefault(flag(), false),
   replayDefaults: withDefault(
-    custom(
-      (value): value is ReplayDefaults => isObject(value),
-      'give an object with stages, perSecond, haltRefailRatio or maxAgeMs',
-    ),
+    having<ReplayDefaults>('give an object with stages, perSecond, haltRefailRatio or maxAgeMs'),
     {},
   ),
   replayTarget: optional(having<ReplayTarget>('give an object with send()', 'send')),
   schemas: withDefault(
-    custom(
-      (value): value is Readonly<Record<string, StandardSchema>> => isObject(value),
-      'give a map of channels to schemas',
-    ),
+    having<Readonly<Record<string, StandardSchema>>>('give a map of channels to schemas'),
     {},
   ),
   rateLimit: withDefault(
@@ -242,12 +226,8 @@ const rules = {
 
 export function resolveServer(input: ServerOptions) {
   return resolveOptions('server', rules, input, (given, fault) => {
-    const { tokens, needsApproval, stores, collectors, allowedHosts } = given
-    if (tokens.length === 0 && !allowedHosts.every(isLoopback)) fault('allowedHosts', HOSTS_NEED_TOKENS)
-    const names = tokens.map(({ name }) => name)
-    if (new Set(names).size < names.length) fault('tokens', 'give each token a unique name')
-    if (needsApproval && tokens.length < 2)
-      fault('needsApproval', 'give at least two tokens, because a second person has to approve')
+    checkAccess(given, fault)
+    const { stores, collectors } = given
     if (!isStore(stores) && Object.keys(stores).length === 0) fault('stores', 'give at least one store')
     const unknown = collectors.find(
       ({ store }) => store !== undefined && (isStore(stores) || !(store in stores)),

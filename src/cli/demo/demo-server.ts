@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { isLoopback } from '../../core/options/loopback.ts'
 import type { Demo } from '../../demo/open-demo.ts'
 import type { ShopStore } from '../../demo/shop.ts'
 import type { Clock } from '../../ports/clock.ts'
@@ -56,7 +57,7 @@ export function createDemoServer({ store, demo, ...options }: DemoServerOptions)
 
 export async function startDemoServer(options: DemoListenOptions): Promise<DemoServer> {
   const { store, demo, clock, port, host = LOOPBACK, onError } = options
-  const token = isOwnMachine(host) ? undefined : options.token || randomBytes(24).toString('base64url')
+  const token = isLoopback(host) ? undefined : options.token || randomBytes(24).toString('base64url')
   const tokens = token === undefined ? [] : [adminToken(token)]
   const server = createDemoServer({ store, demo, clock, tokens, onError })
   const { url, port: bound } = await (port === undefined
@@ -78,10 +79,6 @@ async function listenOnFirstFree(server: LazaretServer, host: string) {
   }
   // The first error explains the problem best, because no other port helped.
   throw first
-}
-
-function isOwnMachine(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host.startsWith('127.')
 }
 
 function adminToken(token: string): TokenOptions {

@@ -1,6 +1,7 @@
 import { lstat, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config/config.ts'
+import { quoted } from '../../server/views/command.ts'
 import { readStoreUrl, type StoreAddress } from '../open-store.ts'
 import { counted } from '../print/fields.ts'
 import { type Check, failWith, ok, warn } from './check.ts'
@@ -55,10 +56,6 @@ async function modeOf(path: string): Promise<{ mode: number; isDirectory: boolea
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
-}
-
-function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 /** Warns of letters in the spill. They are safe but invisible: their store is down, or their service has not run since. */

@@ -176,7 +176,6 @@ export const letterDetail = letterSummary.extend({
 export type LetterDetail = z.infer<typeof letterDetail>
 
 export const reasonBody = z.strictObject({ reason })
-export type ReasonBody = z.infer<typeof reasonBody>
 
 /** What the masks hide, whole. */
 export const revealedLetter = z.object({

@@ -180,4 +180,3 @@ export const findings = z.object({
 export type Findings = z.infer<typeof findings>
 
 export const controlBody = z.strictObject({ why: z.string().trim().min(1).max(1_000).optional() })
-export type ControlBody = z.infer<typeof controlBody>

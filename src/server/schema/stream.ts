@@ -1,6 +1,5 @@
 import * as z from 'zod'
 import { time } from './common.ts'
-import { overviewNumbers } from './overview.ts'
 
 export const topic = z.enum(['letters', 'groups', 'replays', 'channels', 'demo'])
 export type Topic = z.infer<typeof topic>
@@ -8,7 +7,3 @@ export type Topic = z.infer<typeof topic>
 /** The data of `event: change`: what to ask for again. */
 export const changeEvent = z.object({ topics: z.array(topic), at: time })
 export type ChangeEvent = z.infer<typeof changeEvent>
-
-/** The data of `event: overview`. */
-export const overviewEvent = overviewNumbers
-export type OverviewEvent = z.infer<typeof overviewEvent>

@@ -46,6 +46,6 @@ function duration(ms: number): string {
 }
 
 /** Quotes a word for a POSIX shell. */
-function quoted(word: string): string {
+export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
