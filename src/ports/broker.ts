@@ -89,12 +89,11 @@ export type SubscriptionStatus =
  *   resolve an event that failed elsewhere. The replay waits until that handler subscribes, even for the first time.
  * - An event that carries the replay headers of another event is published without them, to every handler.
  * - `subscribe` resolves when deliveries can arrive, and none arrives before, because it could not be settled yet. After
- *   its first subscription a handler receives every event, including those published while it is not subscribed. `deliver` must not throw and
- *   must not be called after the subscription's close has resolved.
- * - `tell`, where it is given, hears when the subscription is held up by what happened behind the broker: a queue or
- *   table was deleted, a permission was taken away, the dead-letter queue is full. The broker repairs what it can and
- *   keeps trying; it tells when the queue works again. An error may be told again with another message. `tell` must not
- *   throw.
+ *   its first subscription a handler receives every event, including those published while it is not subscribed.
+ *   `deliver` must not throw and must not be called after the subscription's close has resolved.
+ * - `onStatus`, if given, receives a report when the subscription stalls: a queue or table was deleted, a permission was
+ *   revoked, the dead-letter queue is full. The broker repairs what it can, keeps retrying, and reports the recovery. It
+ *   may report the same stall again with another error. `onStatus` must not throw.
  * - `unblockKey` unblocks the key of a dead-lettered event in an ordered channel: later events of the key are
  *   delivered. With a handler, it does so for that handler only; for another handler of the channel the event may be
  *   dead as well, and still undecided. Unknown ids are ignored.
@@ -112,7 +111,7 @@ export interface Broker {
   subscribe(
     options: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionStatus) => void,
+    onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<Subscription>
   unblockKey(channel: string, eventId: string, handler?: string): Promise<void>
   depth?(channel: string, handler: string): number | Promise<number>

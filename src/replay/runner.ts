@@ -63,7 +63,7 @@ class Runner {
   readonly #options: RunOptions
   readonly #lease: Lease
   readonly #forgiven: OutcomesBeforeResume
-  readonly #handovers: SentItems
+  readonly #sentItems: SentItems
   readonly #environment: ReplayEnvironment
   /** Items that an earlier runner recorded as sent and may not have sent. */
   #mayBeLost: ReplayItem[] = []
@@ -75,7 +75,7 @@ class Runner {
     this.#options = options
     this.#lease = new Lease(store, id, options.owner, options.environment)
     this.#forgiven = new OutcomesBeforeResume(store.replays)
-    this.#handovers = new SentItems(store.replays, id)
+    this.#sentItems = new SentItems(store.replays, id)
     this.#environment = withRoutes(options.environment, options.target)
   }
 
@@ -137,7 +137,7 @@ class Runner {
     try {
       await send()
     } finally {
-      if (!this.#lease.isLost) await this.#handovers.record()
+      if (!this.#lease.isLost) await this.#sentItems.record()
     }
   }
 
@@ -208,7 +208,7 @@ class Runner {
       await this.#giveUp(letter, item, error.message)
       return
     }
-    this.#handovers.add(item, routeThrough(target, letter, replay.to))
+    this.#sentItems.add(item, routeThrough(target, letter, replay.to))
     if (observer.replaySent) {
       const { id: letterId, channel } = letter
       observe(observer, 'replaySent', { channel, letterId, replayId: replay.id })

@@ -2,12 +2,12 @@ import type { StallPlace, SubscriptionStatus } from '../../ports/broker.ts'
 
 /** Tells a subscriber once that a place holds it up, and once that it does so no more. */
 export class StallReporter {
-  readonly #tell: (news: SubscriptionStatus) => void
+  readonly #onStatus: (status: SubscriptionStatus) => void
   /** The stalled work by part. A part without an entry works. */
   readonly #heldUp = new Map<StallPlace, Set<object>>()
 
-  constructor(tell: (news: SubscriptionStatus) => void = () => {}) {
-    this.#tell = tell
+  constructor(onStatus: (status: SubscriptionStatus) => void = () => {}) {
+    this.#onStatus = onStatus
   }
 
   /** `work` is what cannot go on; it is named again when it ends. */
@@ -16,12 +16,12 @@ export class StallReporter {
     const isFirst = heldUp.size === 0
     heldUp.add(work)
     this.#heldUp.set(place, heldUp)
-    if (isFirst) this.#tell({ state: 'stalled', place, error })
+    if (isFirst) this.#onStatus({ state: 'stalled', place, error })
   }
 
   /** One got through, so that the place works for the others too. */
   recovered(place: StallPlace): void {
-    if (this.#heldUp.delete(place)) this.#tell({ state: 'recovered', place })
+    if (this.#heldUp.delete(place)) this.#onStatus({ state: 'recovered', place })
   }
 
   /** The work ended without success. If no other work is stalled, the part counts as working again. */

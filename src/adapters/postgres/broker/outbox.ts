@@ -119,12 +119,12 @@ export class PostgresOutbox implements Broker {
   async subscribe(
     options: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionStatus) => void,
+    onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
     const resolved = resolveSubscribe(options)
     await this.ready()
-    return this.#subscriptions.subscribe(resolved, deliver, tell)
+    return this.#subscriptions.subscribe(resolved, deliver, onStatus)
   }
 
   async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {

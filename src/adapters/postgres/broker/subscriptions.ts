@@ -67,7 +67,7 @@ export class Subscriptions {
   async subscribe(
     { channel, handler, ordering, prefetch }: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionStatus) => void,
+    onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<OutboxSubscription> {
     const { pool, name, generation } = this.#settings
     const scope = {
@@ -82,7 +82,7 @@ export class Subscriptions {
     await this.#retention.createPartitions().catch(this.reportError)
     await this.#lease.owner()
     await this.#connection.start().then(() => this.#requireAnother(), this.reportError)
-    const subscription = new OutboxSubscription(this, scope, prefetch, deliver, new StallReporter(tell))
+    const subscription = new OutboxSubscription(this, scope, prefetch, deliver, new StallReporter(onStatus))
     if (this.#isClosed) throw new BrokerClosedError(name)
     this.#open.add(subscription)
     this.#rounds.start()

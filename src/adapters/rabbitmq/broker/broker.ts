@@ -93,7 +93,7 @@ export class RabbitmqBroker implements Broker {
   async subscribe(
     options: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionStatus) => void,
+    onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
     const { channel, handler, prefetch, ordering } = checkSubscribe(options)
@@ -101,7 +101,7 @@ export class RabbitmqBroker implements Broker {
     await this.#topology.queue(channel, handler)
     const context: SubscriptionContext = {
       settings: this.#settings,
-      source: { broker: this.name, channel, handler, queue, stalls: new StallReporter(tell) },
+      source: { broker: this.name, channel, handler, queue, stalls: new StallReporter(onStatus) },
       prefetch,
       deliver,
       link: this.#consuming,

@@ -75,7 +75,7 @@ export class RedisStreams implements Broker {
   async subscribe(
     options: SubscribeOptions,
     deliver: (delivery: Delivery) => void,
-    tell?: (news: SubscriptionStatus) => void,
+    onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<Subscription> {
     this.#requireOpen()
     const { channel, handler, prefetch } = resolveSubscribe(options)
@@ -86,7 +86,7 @@ export class RedisStreams implements Broker {
       settings,
       prefetch,
       letters: this.#letters,
-      stalls: new StallReporter(tell),
+      stalls: new StallReporter(onStatus),
       newName: () => this.#newName(settings.clock.now()),
       onClosed: (closed: StreamSubscription) => this.#subscriptions.delete(closed),
     }
