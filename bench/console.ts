@@ -12,13 +12,13 @@ import { atMost, type BenchResult, machine, median, row } from './harness/result
 const execute = promisify(execFile)
 const FILL = fileURLToPath(new URL('./stores-sqlite-million.ts', import.meta.url))
 const LAZARET = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
-/** A letter every so often makes a million of them in thirty days. */
+/** With this interval, thirty days have a million letters. */
 const EVERY_MS = 2_592
 const ROUNDS = 5
 const MOST_MS = 1_000
 const MOST_TAB_MB = 50
 
-/** Where a screen is, and what is in it once a person can work with it: a selector. */
+/** The URL of a screen, and a selector that exists once a person can use it. */
 type Screens = Readonly<Record<string, readonly [path: string, sign: string]>>
 
 interface Visit {
@@ -26,7 +26,7 @@ interface Visit {
   readonly tabMb: number
 }
 
-/** The console over a million letters: from the address to a screen that can be worked with, in a browser that has never seen it. */
+/** The console with a million letters: the time from the URL to a usable screen, in a browser without a cache. */
 export async function run(): Promise<BenchResult> {
   await execute('npm', ['run', 'build'])
   return await withTempFolder(async dir => {
@@ -46,7 +46,7 @@ export async function run(): Promise<BenchResult> {
 async function measure(browser: Browser, url: string): Promise<BenchResult> {
   const screens = await screensOf(url)
   const visits = new Map<string, Visit[]>()
-  // The first round finds the server with nothing in its memory; it is not counted.
+  // The first round meets a server with empty caches and is not counted.
   for (let round = 0; round <= ROUNDS; round++)
     for (const [name, [path, sign]] of Object.entries(screens)) {
       const visit = await visitOf(browser, url + path, sign)
@@ -94,7 +94,7 @@ async function ask<T>(url: string): Promise<T> {
   return (await (await fetch(url)).json()) as T
 }
 
-/** Until the sign is in the page and the page has answered two frames since: it is drawn, and nothing holds it up. */
+/** Waits until the selector matches and the page has drawn two more frames, so that nothing blocks it. */
 async function visitOf(browser: Browser, url: string, sign: string): Promise<Visit> {
   const context = await browser.newContext({ viewport: { width: 1_440, height: 900 } })
   const page = await context.newPage()

@@ -9,7 +9,7 @@ const EVENTS = Number(process.env['LAZARET_BENCH_EVENTS'] ?? 200_000)
 const ROUNDS = Number(process.env['LAZARET_BENCH_ROUNDS'] ?? 5)
 /** Some of the measures: LAZARET_BENCH_ONLY=one,calls npm run bench dispatch. */
 const ONLY = process.env['LAZARET_BENCH_ONLY']?.split(',')
-/** Of the dispatcher's buffers of three sinks, twice over. What it holds after a quarter of the run it holds at its end. */
+/** Twice the buffers of three sinks. The heap after a quarter of the run must be the heap at its end. */
 const GROWTH_MB = 32
 
 const OURS = 'lazaret, http'
@@ -29,13 +29,13 @@ const TAKES_PART: Readonly<Record<Measure, readonly string[]>> = {
   one: ALL,
   three: [OURS, TO_LOKI, KEEPING, ...PEERS],
   calls: ALL,
-  // Without dead letters in files: the index of that store grows with them, as it should.
+  // This measure has no dead letters in files, because the index of that store grows with them, as designed.
   memory: [OURS],
 }
 
 type Reports = Readonly<Record<string, readonly Report[]>>
 
-/** In a process of its own, so that nobody pays for the garbage or the threads of another. */
+/** Each candidate runs in its own process, so that none pays for the garbage or threads of another. */
 async function measureOnce(name: string, measure: Measure): Promise<Report> {
   const sender = fileURLToPath(new URL('dispatch/sender.ts', import.meta.url))
   const words = ['--no-warnings', '--expose-gc', sender, name, measure, String(EVENTS)]
@@ -45,7 +45,7 @@ async function measureOnce(name: string, measure: Measure): Promise<Report> {
   return report
 }
 
-/** All candidates in every round, in turn, so that a busy moment of the machine falls on all of them. */
+/** Runs all candidates in every round, in turn, so that a busy moment of the machine affects all of them. */
 async function take(measure: Measure): Promise<Reports> {
   const reports: Record<string, Report[]> = {}
   for (let round = 0; round < ROUNDS; round++)
@@ -54,7 +54,7 @@ async function take(measure: Measure): Promise<Reports> {
   return reports
 }
 
-/** Of each round against the best of the others in the same round. */
+/** Compares each round with the best of the others in the same round. */
 function againstPeers(measure: Measure, reports: Reports, ours: string): Bar {
   const rateOf = (name: string, round: number) => reports[name]?.[round]?.perSecond ?? Number.NaN
   const ratios = (reports[ours] ?? []).map(

@@ -9,7 +9,7 @@ const ROWS = Number(process.env['LAZARET_BENCH_ROWS'] ?? 1_000_000)
 const EVENTS = 10_000
 const ROUNDS = 9
 
-/** The same work on a table without a past and on one with, in turn, so that a busy moment falls on both. */
+/** The same work on an empty table and on a full one, in turn, so that a busy moment affects both. */
 async function compare(server: string): Promise<{ empty: Drained[]; full: Drained[] }> {
   return withBenchDatabase(server, bare =>
     withBenchDatabase(server, async past => {
@@ -22,7 +22,7 @@ async function compare(server: string): Promise<{ empty: Drained[]; full: Draine
         process.stderr.write(
           `round ${round}: ${Math.round(empty.perSecond)} and ${Math.round(full.perSecond)} events/s\n`,
         )
-        // The first one warms up.
+        // The first round is a warm-up.
         if (round > 0) {
           found.empty.push(empty)
           found.full.push(full)

@@ -26,7 +26,7 @@ const CANDIDATES: Readonly<Record<string, Candidate>> = {
   'graphile-worker': graphileWorker,
 }
 
-/** Those that have something to tell in one of the measures only. */
+/** Candidates that take part in only one measure. */
 const ONLY_IN: ReadonlyMap<Candidate, string> = new Map([
   [lazaretDeleting, 'process'],
   [rawKeepingErrors, 'all fail once'],
@@ -39,7 +39,7 @@ type Measure = (
   share: number,
 ) => Promise<number | readonly number[]> | undefined
 
-/** Fills the table before it is measured what becomes of the events. */
+/** Fills the table before the measurement. */
 function filled(
   measure: (candidate: Candidate, database: BenchDatabase, count: number) => Promise<number> | undefined,
 ): Measure {
@@ -90,8 +90,8 @@ const MEASURES: Readonly<
 type Samples = Readonly<Record<string, readonly number[]>>
 
 /**
- * All candidates in every round, in turn, so that a busy moment of the machine falls on all of them. The first round
- * warms up, with a tenth of the events, and is not counted.
+ * Runs all candidates in every round, in turn, so that a busy moment of the machine affects all of them. The first
+ * round is a warm-up with a tenth of the events and is not counted.
  */
 async function take(server: string, title: string): Promise<Samples> {
   const { has, unit, measure } = MEASURES[title]!
@@ -116,7 +116,7 @@ async function take(server: string, title: string): Promise<Samples> {
   return samples
 }
 
-/** Of each round, because the machine is another one in each. */
+/** Ratios are computed for each round, because the speed of the machine differs between rounds. */
 function bar(title: string, samples: Samples, ours: string, peer: string, least: number): Bar {
   const ratios = (samples[ours] ?? []).map((rate, round) => rate / (samples[peer]?.[round] ?? Number.NaN))
   return atLeast(`${title}: ${ours} ÷ ${peer}, median of rounds`, row('', '', ratios).median, least)

@@ -11,7 +11,7 @@ const FAILING = Math.ceil(MESSAGES / 5)
 const ROUNDS = 3
 const TYPES = ['quorum', 'classic'] as const
 
-/** Of those that take minutes for it, a rate needs fewer messages. */
+/** Slow candidates get fewer messages, which is enough for a rate. */
 const SLOW = new Map([
   ['confirmed publish, rascal', 0.1],
   ['failure path, rascal', 0.25],
@@ -20,8 +20,8 @@ const SLOW = new Map([
 type Samples = Readonly<Record<string, readonly number[]>>
 
 /**
- * All candidates in every round, in turn, so that a busy moment of the machine falls on all of them. The first round
- * warms up, with a tenth of the messages, and is not counted.
+ * Runs all candidates in every round, in turn, so that a busy moment of the machine affects all of them. The first
+ * round is a warm-up with a tenth of the messages and is not counted.
  */
 async function measure<R extends { readonly messages: number }>(
   title: string,
@@ -45,7 +45,7 @@ function rowsOf(title: string, samples: Samples): Row[] {
   return Object.entries(samples).map(([name, rates]) => row(`${title}, ${name}`, 'messages/s', rates))
 }
 
-/** Of each round, because the machine is another one in each. */
+/** Ratios are computed for each round, because the speed of the machine differs between rounds. */
 function bar(title: string, samples: Samples, peer: string, least: number): Bar {
   const ratios = (samples['lazaret'] ?? []).map(
     (rate, round) => rate / (samples[peer]?.[round] ?? Number.NaN),

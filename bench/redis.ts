@@ -9,7 +9,7 @@ import { raw } from './redis/raw.ts'
 /** For a quick look: LAZARET_BENCH_EVENTS=20000 npm run bench redis. */
 const EVENTS = Number(process.env['LAZARET_BENCH_EVENTS'] ?? 100_000)
 const ROUNDS = 3
-/** Of the events, so many are enough to see how fast they fail. */
+/** The share of events that fail, which is enough for a rate. */
 const FAILING_SHARE = 0.2
 /** Some of the measures: LAZARET_BENCH_ONLY=process npm run bench redis. */
 const ONLY = process.env['LAZARET_BENCH_ONLY']?.split(',')
@@ -32,8 +32,8 @@ const BARS: readonly (readonly [title: string, peer: string, least: number])[] =
 type Samples = Readonly<Record<string, readonly number[]>>
 
 /**
- * All candidates in every round, in turn, so that a busy moment of the machine falls on all of them. The first round
- * warms up, with a tenth of the events, and is not counted.
+ * Runs all candidates in every round, in turn, so that a busy moment of the machine affects all of them. The first
+ * round is a warm-up with a tenth of the events and is not counted.
  */
 async function take(node: RedisNode, title: string): Promise<Samples> {
   const what = MEASURES[title]!
@@ -53,7 +53,7 @@ async function take(node: RedisNode, title: string): Promise<Samples> {
   return samples
 }
 
-/** Of each round, because the machine is another one in each. */
+/** Ratios are computed for each round, because the speed of the machine differs between rounds. */
 function bar(title: string, samples: Samples, peer: string, least: number): Bar {
   const ratios = (samples['lazaret'] ?? []).map(
     (rate, round) => rate / (samples[peer]?.[round] ?? Number.NaN),
@@ -64,7 +64,7 @@ function bar(title: string, samples: Samples, peer: string, least: number): Bar 
 export async function run(): Promise<BenchResult> {
   const found = await findRedis()
   if (!found.found || !found.isPrivate) throw new Error('bench: it needs a Redis of its own, to empty it')
-  // As it is run where events matter: every write is logged, and the log is synced every second.
+  // A durable configuration: every write is logged, and the log is synced every second.
   const server = await found.start({ appendonly: 'yes', appendfsync: 'everysec' })
   const rows: Row[] = []
   const bars: Bar[] = []

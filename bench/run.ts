@@ -3,7 +3,7 @@ import type { BenchResult } from './harness/result.ts'
 
 const benches: Record<string, { about: string; load: () => Promise<{ run: () => Promise<BenchResult> }> }> = {
   policy: {
-    about: 'cost of a successful call under resilient(), beside cockatiel and opossum',
+    about: 'cost of a successful call under resilient(), compared with cockatiel and opossum',
     load: () => import('./policy.ts'),
   },
   runtime: {
@@ -11,19 +11,22 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     load: () => import('./runtime.ts'),
   },
   dispatch: {
-    about: 'events to receivers of their own process, one of them dead, beside pino-loki and OpenTelemetry',
+    about:
+      'tracking to receivers in another process, one of them dead, compared with pino-loki and OpenTelemetry',
     load: () => import('./dispatch.ts'),
   },
   rabbitmq: {
-    about: 'consuming, publishing and failing on RabbitMQ, beside raw amqplib, rabbitmq-client and rascal',
+    about:
+      'consuming, publishing and failing on RabbitMQ, compared with raw amqplib, rabbitmq-client and rascal',
     load: () => import('./rabbitmq.ts'),
   },
   outbox: {
-    about: 'enqueueing, processing and failing in Postgres, beside a raw loop, pg-boss and graphile-worker',
+    about:
+      'enqueueing, processing and failing in Postgres, compared with a raw loop, pg-boss and graphile-worker',
     load: () => import('./outbox.ts'),
   },
   redis: {
-    about: 'publishing, processing and failing on Redis, beside the raw commands and BullMQ',
+    about: 'publishing, processing and failing on Redis, compared with raw commands and BullMQ',
     load: () => import('./redis.ts'),
   },
   growth: {
@@ -32,15 +35,16 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     load: () => import('./growth.ts'),
   },
   soak: {
-    about: 'an hour of outbox work in five minutes: dead rows and size of its tables',
+    about: 'dead rows and table sizes of the outbox after an hour of work, run in five minutes',
     load: () => import('./soak.ts'),
   },
   stores: {
-    about: 'durable dead-letter writes and a million letters, on file and SQLite, beside the raw limits',
+    about:
+      'durable dead-letter writes and a million letters, on file and SQLite, compared with the raw limits',
     load: () => import('./stores.ts'),
   },
   console: {
-    about: 'each screen of the console over a million letters, in a browser that has never seen it',
+    about: 'load time of each console screen with a million letters, without a browser cache',
     load: () => import('./console.ts'),
   },
 }

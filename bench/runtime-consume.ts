@@ -17,7 +17,7 @@ import {
 } from './harness/result.ts'
 
 const CONCURRENCY = 100
-/** Small runs are repeated more often: one of them is over before the machine has settled. */
+/** Small runs are repeated more often, because one run ends before the machine is warm. */
 const ROUNDS = new Map([
   [1_000, 101],
   [10_000, 31],
@@ -86,7 +86,7 @@ export async function consumeRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   }
 }
 
-/** With metrics on and off in turn, in every round; who is first changes too. */
+/** Runs with and without metrics in every round, in changing order. */
 async function meteredRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const events = makeEvents(METERED_SIZE)
   const off: number[] = []

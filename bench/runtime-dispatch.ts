@@ -39,7 +39,7 @@ async function dispatch(sinkCount: number, observer: Observer = {}): Promise<num
   return (EVENTS * SECOND_NS) / tookNs
 }
 
-/** What making and checking the events costs alone: no dispatcher can be faster than that. */
+/** The cost of creating and validating the events alone, which is a lower bound for every dispatcher. */
 function makeEvents(): number {
   const newId = createIdSource(systemRandom)
   const startedAt = process.hrtime.bigint()
@@ -53,7 +53,7 @@ function makeEvents(): number {
 const ONE = 'track, one sink'
 const THREE = 'track, three sinks'
 
-/** The dispatcher with retry, breaker, timeout and limits on, in batches of 100 to sinks that only remember. */
+/** The dispatcher with retry, breaker, timeout and limits, in batches of 100 to sinks that only record. */
 export async function dispatchRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const made: number[] = []
   const one: number[] = []

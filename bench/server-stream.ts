@@ -12,7 +12,7 @@ const LETTERS_PER_SECOND = 20
 const [readers = 200, seconds = 10] = process.argv.slice(2).map(Number)
 const sleep = (ms: number) => new Promise<void>(resolve => systemClock.schedule(ms, resolve))
 
-/** In a thread of its own, so that reading is not counted among what the server costs. */
+/** Readers run in their own thread, so that the server does not pay for them. */
 function readInThread({ port, count }: { readonly port: number; readonly count: number }): void {
   const request = `GET /api/v1/stream HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`
   const delays: number[] = []
@@ -20,7 +20,7 @@ function readInThread({ port, count }: { readonly port: number; readonly count: 
     const socket = connect(port, '127.0.0.1', () => socket.write(request))
     socket.on('error', () => {})
     if (index > 0) {
-      // The first reads and measures, the second is stuck, the rest read.
+      // The first reader measures, the second never reads, and the others read.
       if (index === 1) socket.pause()
       else socket.resume()
       continue

@@ -8,9 +8,9 @@ import { type Sample, soak } from './outbox/soak.ts'
 /** For a quick look: LAZARET_BENCH_SECONDS=30 npm run bench soak. */
 const SECONDS = Number(process.env['LAZARET_BENCH_SECONDS'] ?? 300)
 const PER_SECOND = 1_000
-/** An hour in five minutes: what a server does every minute is done every five seconds. */
+/** An hour in five minutes: jobs that a server runs every minute run every five seconds. */
 const NAP = '5s'
-/** Until the first vacuums have come the tables grow, as they should. */
+/** The tables grow until the first vacuum, as expected. */
 const SETTLED_AFTER = 0.2
 
 const mostOf = (samples: readonly Sample[], of: keyof Sample) => Math.max(...samples.map(each => each[of]))

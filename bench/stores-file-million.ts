@@ -1,4 +1,4 @@
-// `fill DIR` writes a million letters, `measure DIR` opens them and prints what that costs, as JSON.
+// `fill DIR` writes a million letters, `measure DIR` opens them and prints the cost as JSON.
 import { fileDeadLetters } from '../src/adapters/file/index.ts'
 import { letterId } from '../src/core/dead-letter/identity.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
@@ -10,7 +10,10 @@ import { COUNT } from './harness/million.ts'
 const IN_FLIGHT = 200
 const CHANNELS = 20
 
-/** One letter a millisecond, of a few channels; made of a few hundred, because making a million takes longer. */
+/**
+ * One letter for each millisecond, on a few channels. A few hundred letters are reused, because creating a million
+ * takes longer.
+ */
 async function fill(dir: string): Promise<void> {
   const store = fileDeadLetters({ dir })
   const samples = makeLetters(500)
@@ -39,7 +42,7 @@ async function measure(dir: string): Promise<void> {
   const { count } = await store.stats()
   if (count !== COUNT) throw new Error(`${count} letters are there, not ${COUNT}`)
   await store.close()
-  // The most it ever took, in kilobytes.
+  // The peak memory in kilobytes.
   const memoryMb = process.resourceUsage().maxRSS / 1_000
   process.stdout.write(JSON.stringify({ openMs, firstPageMs, filteredPageMs, memoryMb }))
 }

@@ -45,7 +45,7 @@ async function withStore<T>(work: (store: FileDeadLetters) => Promise<T>): Promi
   })
 }
 
-/** Letters per second with so many sends waiting at any time. */
+/** Letters per second with a fixed number of concurrent sends. */
 function throughput(warmUp: readonly DeadLetter[], letters: readonly DeadLetter[]): Promise<number> {
   return withStore(async store => {
     await sendAll(warmUp, letter => store.send(letter))
@@ -72,7 +72,7 @@ function rawThroughput(lines: readonly Buffer[]): Promise<number> {
   })
 }
 
-/** The same without ever blocking the event loop. */
+/** The same without blocking the event loop. */
 function pooledThroughput<T>(
   letters: readonly T[],
   toBytes: (letter: T) => Buffer,
@@ -98,7 +98,7 @@ async function pacedP99(letters: readonly DeadLetter[]): Promise<number> {
   return percentile(latencies, 0.99)
 }
 
-/** The same for a bare append with a sync of its own, one after the other. */
+/** The same for a plain append with its own sync, one after the other. */
 async function rawPacedP99(lines: readonly Buffer[]): Promise<number> {
   const latencies = await withTempFolder(async dir => {
     const file = await open(join(dir, 'raw'), 'a')
@@ -124,7 +124,7 @@ interface MillionReport {
   readonly memoryMb: number
 }
 
-/** Dead letters in files: how fast a durable write is, how many there can be, and what a million of them cost. */
+/** Dead letters in files: the speed of durable writes, and the cost of a million letters. */
 export async function fileStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const letters = makeLetters(LETTERS)
   const lines = letters.map(toLine)

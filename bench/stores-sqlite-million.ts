@@ -1,4 +1,4 @@
-// Writes a million letters into the database at a path, one every so many milliseconds.
+// Writes a million letters into a database, with a fixed interval between their times.
 import { openSqlite } from '../src/adapters/sqlite/index.ts'
 import { letterId } from '../src/core/dead-letter/identity.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
@@ -13,7 +13,7 @@ const IN_FLIGHT = 1_000
 const SAMPLES = 2_000
 const REASONS = ['attempts_exhausted', 'permanent', 'poison', 'rate_limited'] as const
 
-/** Of 20 channels, 4 handlers, 10 types, 150 causes, and so of nearly 2 000 kinds that a filter can tell apart. */
+/** 20 channels, 4 handlers, 10 types and 150 causes: nearly 2 000 combinations for filters. */
 function samples(): DeadLetter[] {
   const random = seededRandom(1)
   const make = createFactory({ clock: systemClock, random })
@@ -36,7 +36,7 @@ function samples(): DeadLetter[] {
   })
 }
 
-/** Each with ids and a key of its own. */
+/** Each letter has its own ids and key. */
 async function fill(path: string, everyMs: number): Promise<void> {
   const store = openSqlite({ path })
   const [rare, ...common] = samples()

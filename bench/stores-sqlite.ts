@@ -47,7 +47,7 @@ interface Load {
   readonly loopDelayMs: number
 }
 
-/** Letters per second, and what everybody else on the event loop had to wait meanwhile. */
+/** Letters per second, and the delay of the event loop meanwhile. */
 function throughput(warmUp: readonly DeadLetter[], letters: readonly DeadLetter[]): Promise<Load> {
   return withStore(async store => {
     await sendAll(warmUp, letter => store.deadLetters.send(letter))
@@ -87,7 +87,10 @@ async function pacedP99(letters: readonly DeadLetter[]): Promise<number> {
   return percentile(latencies, 0.99)
 }
 
-/** Dead letters in SQLite: how fast a durable write is, what it leaves of the event loop, and what a million cost. */
+/**
+ * Dead letters in SQLite: the speed of durable writes, their effect on the event loop, and the cost of a million
+ * letters.
+ */
 export async function sqliteStoreRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const letters = makeLetters(LETTERS)
   const texts = letters.map(encodeLetter)

@@ -1,13 +1,13 @@
-/** Where a candidate sends to: every event to each of them. At the dead ones nobody listens. */
+/** The receivers of a candidate. Every receiver gets every event; no process listens at the dead URLs. */
 export interface Targets {
   readonly live: readonly string[]
   readonly dead: readonly string[]
 }
 
 export interface Candidate {
-  /** Hands over an event, as a caller does that does not wait for it. */
+  /** Sends an event like a caller that does not wait. */
   emit(order: number): void
-  /** Resolves when a caller in a hurry may go on: however its makers hold such a caller back. */
+  /** Resolves when a fast caller may continue, with the backpressure of the candidate. */
   room(): Promise<unknown>
   close(): Promise<unknown>
 }

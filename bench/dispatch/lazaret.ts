@@ -8,19 +8,22 @@ import { createDispatcher, type DispatcherOptions, type Sink } from '../../src/i
 import type { Candidate, Targets } from './candidate.ts'
 import { payloadOf, TYPE } from './payload.ts'
 
-/** Not compressed, because the others do not compress either. */
+/** Without compression, as for the other candidates. */
 const overHttp = (url: string) => http({ url: `${url}/events`, gzip: false })
 const toLoki = (url: string) => loki({ url, labels: { job: 'bench' }, gzip: false })
 
-/** Four requests at once, and a buffer that holds a few of them: what waits for longer outlives a collection of garbage. */
+/**
+ * Four concurrent requests and a small buffer: events that wait longer survive a garbage collection and make it
+ * slower.
+ */
 const FAST = {
   concurrency: 4,
   buffer: { maxEvents: 5_000, overflow: 'block' },
 } as const
 
 /**
- * With everything on: retries, limits, breakers, timeouts. A caller in a hurry waits for room in the buffers of the
- * sinks that are well. What a dead sink does not take is given up on: dropped, as the others do, or a dead letter.
+ * With retries, limits, breakers and timeouts. A fast caller waits for room in the buffers of working sinks. Events
+ * for a dead sink are dropped, as the other candidates do, or become dead letters.
  */
 function candidate(
   sinkAt: (url: string) => Sink,
@@ -44,7 +47,7 @@ const dropped = { deadLetters: memoryDeadLetters(), filter: { never: [/./] } }
 export const lazaretHttp = (targets: Targets) => candidate(overHttp, targets, dropped)
 export const lazaretLoki = (targets: Targets) => candidate(toLoki, targets, dropped)
 
-/** What the dead sink does not take is durable in files, which nobody else offers. */
+/** Events for the dead sink become durable letters in files. No other candidate offers this. */
 export function lazaretKeeping(targets: Targets): Candidate {
   const dir = mkdtempSync(join(tmpdir(), 'lazaret-bench-'))
   const made = candidate(overHttp, targets, { deadLetters: fileDeadLetters({ dir }), filter: {} })

@@ -6,9 +6,9 @@ import { yieldToEventLoop } from '../../src/ports/clock.ts'
 import type { Candidate, Targets } from './candidate.ts'
 import { payloadOf, TYPE } from './payload.ts'
 
-/** As many in a request as the sinks of Lazaret have, which is faster than the default of 512. */
+/** The batch size of the Lazaret sinks, which is faster than the default of 512. */
 const BATCH = 1_000
-/** So that it drops none; by default it does beyond 2 048. */
+/** A queue that drops no event. The default drops events over 2 048. */
 const QUEUE = 1_000_000
 const DELAY_MS = 50
 

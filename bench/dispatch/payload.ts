@@ -1,4 +1,4 @@
-/** What every candidate sends: an order of about 200 bytes. Its first name is what the receiver counts by. */
+/** The payload of every candidate: an order of about 200 bytes. The receiver counts by its first field name. */
 export const MARKER = 'orderId'
 
 export const TYPE = 'order.placed'

@@ -3,10 +3,10 @@ import { yieldToEventLoop } from '../../src/ports/clock.ts'
 import type { Candidate, Targets } from './candidate.ts'
 import { payloadOf, TYPE } from './payload.ts'
 
-/** Batches are sent when so many seconds are over; by default five, and then the last few thousand would wait for it. */
+/** The interval of batches in seconds. With the default of five the last few thousand events would wait for it. */
 const INTERVAL_S = 0.1
 
-/** In a worker thread with batching on, as its makers advise, and without the bound beyond which it drops lines. */
+/** In a worker thread with batches, as its authors recommend, and without the limit over which it drops lines. */
 export function pinoLoki({ live, dead }: Targets): Candidate {
   const targets = [...live, ...dead].map(host => ({
     target: 'pino-loki',

@@ -17,7 +17,7 @@ const received: number[] = Array(DOORS).fill(0)
 let expected = Number.POSITIVE_INFINITY
 let watched = 0
 
-/** Counted in the whole body, because a piece of it may end in the middle of a marker. */
+/** Counts in the whole body, because a chunk can end inside a marker. */
 function count(body: Buffer): number {
   let found = 0
   for (let at = body.indexOf(marker); at !== -1; at = body.indexOf(marker, at + marker.length)) found++
@@ -32,7 +32,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer> {
 
 const tell = (told: ReceiverMessage) => process.send!(told)
 
-/** As Loki's push API and OTLP/HTTP logs answer when all is well, and at once. */
+/** Answers like the push API of Loki and OTLP/HTTP logs after a success, at once. */
 function answer(request: IncomingMessage, response: ServerResponse): void {
   if (request.url === '/loki/api/v1/push') response.writeHead(204).end()
   else if (request.url === '/v1/logs') {

@@ -24,15 +24,15 @@ export type Measure = 'one' | 'three' | 'calls' | 'memory'
 export interface Report {
   /** Delivered to every live receiver. */
   readonly perSecond: number
-  /** What a call costs the caller. */
+  /** The cost of a call for the caller. */
   readonly callsUs?: { readonly mean: number; readonly p99: number } | undefined
-  /** What is on the heap and beside it, after a collection: when a quarter was sent, and when all was. */
+  /** Heap and external memory after a garbage collection: after a quarter of the events, and after all. */
   readonly memoryMb?: { readonly early: number; readonly late: number } | undefined
 }
 
-/** Handed over in one go: many enough to keep a sender busy, few enough not to hold up its I/O. */
+/** The events between two turns: enough to keep a sender busy, few enough not to block its I/O. */
 const IN_ONE_GO = 100
-/** Of a service that has other things to do between two events. */
+/** The pause of a service with other work between two events. */
 const IN_ONE_GO_OF_A_SERVICE = 10
 const WARM_UP = 0.25
 const CLOSE_MS = 2_000
@@ -127,7 +127,7 @@ for (const share of [WARM_UP, 1]) {
   const perSecond = (count * share * 1e6) / (nowUs() - startedAt)
   if (share === 1) process.stdout.write(JSON.stringify({ perSecond, ...report } satisfies Report))
 }
-// Some would go on trying to reach the dead one for minutes; what is measured is over.
+// Some candidates would try to reach the dead receiver for minutes; the measurement has ended.
 const deadline = new Promise<void>(resolve => systemClock.schedule(CLOSE_MS, resolve))
 await Promise.race([candidate.close(), deadline])
 receivers.close()

@@ -5,7 +5,7 @@ import { createFactory } from '../../src/testing/factories.ts'
 
 const LETTER_BYTES = 1_024
 
-/** Letters of about 1 KB, as they stand in a store. */
+/** Letters of about 1 kB. */
 export function makeLetters(count: number): DeadLetter[] {
   const make = createFactory({ clock: systemClock, random: systemRandom })
   const bare = make.letter({ event: make.event({ payload: { text: '' } }) })

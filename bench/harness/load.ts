@@ -6,15 +6,15 @@ import { promisify } from 'node:util'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { systemClock } from '../../src/ports/clock.ts'
 
-/** How many writes are on their way at any time. */
+/** The number of concurrent writes. */
 export const IN_FLIGHT = 100
 export const PER_SECOND = 1_000
-/** Writes in one round of even pace: three seconds of them. */
+/** The writes of a round at a steady rate: three seconds. */
 export const PACED = 3 * PER_SECOND
-/** Letters in one round of as many as can be, and how many rounds there are. */
+/** The letters of a round at full speed, and the number of rounds. */
 export const LETTERS = 20_000
 export const ROUNDS = 7
-/** Letters that a store takes before it is measured: it lives for days, and its thread's code is made fast in the first second. */
+/** The letters of the warm-up: a store runs for days, and its code is compiled in the first second. */
 export const WARM_UP = 20_000
 
 export async function withTempFolder<T>(work: (dir: string) => Promise<T>): Promise<T> {
@@ -32,7 +32,7 @@ export async function perSecond(count: number, work: () => unknown): Promise<num
   return count / (Number(process.hrtime.bigint() - startedAt) / 1e9)
 }
 
-/** Sends all of them, so many at a time. */
+/** Sends all letters with a fixed concurrency. */
 export async function sendAll(
   letters: readonly DeadLetter[],
   send: (letter: DeadLetter) => Promise<void>,
@@ -44,7 +44,7 @@ export async function sendAll(
   await Promise.all(Array.from({ length: IN_FLIGHT }, writer))
 }
 
-/** Milliseconds that each of so many writes takes, at an even pace. */
+/** The milliseconds of each write at a steady rate. */
 export async function pacedLatencies(
   count: number,
   send: (index: number) => Promise<unknown>,
@@ -69,7 +69,7 @@ export async function pacedLatencies(
   return latencies
 }
 
-/** Filled by one process and measured in another, so that nothing of the filling is measured. */
+/** One process fills the store and another measures it, so that the fill is not measured. */
 export async function fillAndMeasure<T>(fill: readonly string[], measure: readonly string[]): Promise<T> {
   return await withTempFolder(async dir => {
     const run = promisify(execFile)

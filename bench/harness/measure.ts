@@ -12,9 +12,9 @@ export interface Rounds {
 }
 
 /**
- * Nanoseconds per awaited call. All candidates run in every round, in turn, so that a busy moment of the machine
- * falls on all of them and the ratios stay fair. A tenth of a round runs unmeasured first, so that nobody pays for the
- * garbage of the one before.
+ * Nanoseconds per awaited call. Runs all candidates in every round, in turn, so that a busy moment of the machine
+ * affects all of them. A tenth of each round runs first without measurement, so that no candidate pays for the garbage
+ * of the one before.
  */
 export async function nanosecondsPerCall(candidates: readonly Candidate[], rounds: Rounds): Promise<Row[]> {
   const samples = candidates.map(() => [] as number[])
@@ -34,7 +34,7 @@ async function loop(call: () => Promise<unknown>, times: number): Promise<void> 
   for (let index = 0; index < times; index++) await call()
 }
 
-/** Bytes of heap that stay after so many calls, measured between two forced collections. */
+/** The heap growth in bytes after a number of calls, between two forced garbage collections. */
 export async function heapGrowthBytes(call: () => Promise<unknown>, calls: number): Promise<number> {
   if (globalThis.gc === undefined) throw new Error('bench: run with --expose-gc (npm run bench does)')
   await loop(call, 100_000)

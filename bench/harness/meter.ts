@@ -1,4 +1,4 @@
-/** Counts what is done with, and tells how fast: from the first to the last. */
+/** Counts finished events, and computes their rate from the first to the last. */
 export class Meter {
   readonly #count: number
   readonly #all = Promise.withResolvers<number>()
@@ -15,7 +15,7 @@ export class Meter {
       this.#all.resolve(this.#count / (Number(process.hrtime.bigint() - this.#startedAt) / 1e9))
   }
 
-  /** A second. */
+  /** Events per second. */
   rate(): Promise<number> {
     return this.#all.promise
   }

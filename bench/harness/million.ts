@@ -1,9 +1,9 @@
-/** How many letters a store is filled with to see what so many of them cost. */
+/** The number of letters in the large stores. */
 export const COUNT = 1_000_000
-/** What the error of a single one of them says. */
+/** The error text of a single letter. */
 export const RARE = 'the one that nobody has seen before'
 
-/** What the questions about them cost. */
+/** The cost of the queries. */
 export interface MillionReport {
   readonly openMs: number
   readonly memoryMb: number

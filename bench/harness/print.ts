@@ -1,6 +1,6 @@
 import type { Bar, BenchResult } from './result.ts'
 
-/** The table a person reads: every row with its spread and its ratio to the first row. */
+/** A table for people: every row with its spread and its ratio to the first row. */
 export function table(result: BenchResult): string {
   const base = result.rows[0]
   const header = ['', 'median', 'min', 'max', 'runs', `× ${base?.name ?? ''}`]

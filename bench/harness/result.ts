@@ -21,7 +21,7 @@ export interface BenchResult {
   readonly bars: readonly Bar[]
 }
 
-/** Of the speed without metrics, so much is left with them. */
+/** The share of the speed that must remain with metrics. */
 export const METRICS_ON_AT_LEAST = 0.9
 
 export function atMost(name: string, value: number, limit: number): Bar {
@@ -51,7 +51,7 @@ export function row(name: string, unit: string, samples: readonly number[]): Row
   }
 }
 
-/** The median of what each round's first is to its second: what drifts in between rounds falls on both. */
+/** The median of the ratio of the first to the second in each round, so that drift between rounds affects both. */
 export function medianRatio(firsts: readonly number[], seconds: readonly number[]): number {
   return row(
     '',

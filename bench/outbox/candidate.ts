@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { systemClock } from '../../src/ports/clock.ts'
 
-/** What every event of the benchmark carries: 256 bytes. */
+/** The payload of every event: 256 bytes. */
 export const PAYLOAD = { order: 4_711, note: 'x'.repeat(232) }
 export const BATCH = 1_000
 
@@ -12,25 +12,25 @@ export interface BenchDatabase {
 }
 
 /**
- * One that keeps events in Postgres and hands them to a handler. Everything it needs is made by `prepare`; rates are of
- * events a second.
+ * A library that keeps events in Postgres and runs a handler for each. `prepare` creates everything that it needs.
+ * Rates are in events per second.
  */
 export interface Candidate {
   prepare(database: BenchDatabase): Promise<void>
-  /** One event after the other, each committed by itself. */
+  /** One event after the other, each in its own transaction. */
   enqueueSingle?(database: BenchDatabase, count: number): Promise<number>
-  /** One event after the other, each in the transaction of a row of the caller's. */
+  /** One event after the other, each in a transaction with a row of the caller. */
   enqueueInTransaction?(database: BenchDatabase, count: number): Promise<number>
   enqueueBatches(database: BenchDatabase, count: number): Promise<number>
-  /** One call of a handler that does nothing for each event that is there. */
+  /** Runs a handler that does nothing for every event. */
   process?(database: BenchDatabase, count: number): Promise<number>
-  /** Every event fails at its first attempt, is put back, and succeeds at its second. */
+  /** Every event fails at its first attempt, is retried, and succeeds. */
   failOnce?(database: BenchDatabase, count: number): Promise<number>
-  /** Milliseconds from the commit of an event to the call of its handler, while nothing else goes on. */
+  /** Milliseconds from the commit of an event to the call of its handler, without other load. */
   latencies?(database: BenchDatabase, count: number): Promise<number[]>
 }
 
-/** A row of the caller's own, for events that are written with it. */
+/** A row of the caller, for events that are written with it. */
 export const ORDERS =
   'create table orders (id bigint generated always as identity primary key, total integer)'
 export const INSERT_ORDER = 'insert into orders (total) values (42)'
@@ -56,7 +56,7 @@ export async function withBenchDatabase<T>(
   }
 }
 
-/** Connections that were ended are there a little longer; ended by the server they would be errors that nobody awaits. */
+/** Closed connections exist a little longer. If the server ended them, they would raise unhandled errors. */
 async function drop(admin: Pool, name: string): Promise<void> {
   const isDropped = await admin.query(`drop database ${name}`).then(
     () => true,
@@ -67,17 +67,17 @@ async function drop(admin: Pool, name: string): Promise<void> {
   await drop(admin, name)
 }
 
-/** As a table is that has been there for a while: the planner knows it, and nothing of the filling is left to write. */
+/** Brings the table into the state of a table in use: with statistics for the planner and without pending writes. */
 export async function vacuumAnalyze({ pool }: BenchDatabase): Promise<void> {
   await pool.query('vacuum analyze')
 }
 
-/** One after the other. */
+/** Runs the work several times, one after the other. */
 export async function repeat(count: number, work: () => Promise<unknown>): Promise<void> {
   for (let number = 0; number < count; number++) await work()
 }
 
-/** Does each of them while nothing else goes on, at moments that follow no pattern. */
+/** Commits each event without other load, at irregular times. */
 export async function latenciesOf(
   count: number,
   commit: () => Promise<unknown>,
@@ -94,7 +94,7 @@ export async function latenciesOf(
   return latencies
 }
 
-/** Tells when the handler is called next. */
+/** Signals the next call of the handler. */
 export class HandlerSignal {
   #notify: () => void = () => {}
 

@@ -7,7 +7,7 @@ import { type BenchDatabase, PAYLOAD } from './candidate.ts'
 const CHANNEL = 'orders'
 const EVENT = { channel: CHANNEL, type: 'order.placed', payload: PAYLOAD }
 
-/** Rows of the past, as they are in the table after their events were delivered, or failed. */
+/** Fills the table with rows of delivered and failed events. */
 export async function fillWithHistory(pool: Pool, delivered: number, failed: number): Promise<void> {
   const columns = `idempotency_key, channel, type, target, payload, status, attempts, attempts_ended, owner`
   const common = `'key-' || n, '${CHANNEL}', 'order.placed', '${CHANNEL}', $1::json`
@@ -27,11 +27,11 @@ export async function fillWithHistory(pool: Pool, delivered: number, failed: num
 
 export interface Drained {
   readonly perSecond: number
-  /** Milliseconds of each claim that took something. */
+  /** The milliseconds of each claim that got rows. */
   readonly claims: readonly number[]
 }
 
-/** Enqueues so many events and has them handled; what the claims took is looked at on the way to the server. */
+/** Enqueues events and handles them, and measures each claim on its way to the server. */
 export async function drain({ pool }: BenchDatabase, count: number): Promise<Drained> {
   const filling = postgresOutbox({ pool })
   for (let done = 0; done < count; done += 1_000)

@@ -35,7 +35,7 @@ function consume(
   })
 }
 
-/** The handler is known before the events are there, as it is in a service that has run before. */
+/** Registers the handler before the events, as in a service that has run before. */
 async function prepare(database: BenchDatabase): Promise<void> {
   await migratePostgres(database.pool)
   const consumer = consume(database, 'keep', { handle: () => {} })
@@ -55,7 +55,7 @@ async function enqueueBatches({ pool }: BenchDatabase, count: number): Promise<n
   return rate
 }
 
-/** So many settlements a second, from the first to the last. */
+/** Settlements per second, from the first to the last. */
 async function settled(
   database: BenchDatabase,
   delivered: Delivered,
@@ -103,7 +103,7 @@ const keeping: Candidate = {
     const options: Pick<ConsumerOptions, 'handle'> & Partial<ConsumerOptions> = {
       breaker: 'off',
       retry: { attempts: 5, backoff: fixed({ delayMs: 1, jitter: 'none' }) },
-      // Through the table, as the others do it.
+      // Retries go through the table, as with the other candidates.
       inProcessWaitMs: 0,
       handle: async (_event, { attempt }) => {
         if (attempt === 1) throw new Error('the card was declined')

@@ -13,7 +13,10 @@ import {
 } from './candidate.ts'
 
 const QUEUE = 'orders'
-/** What its documentation names for throughput: large batches, fetched without a pause while they come back full. */
+/**
+ * The settings that its documentation recommends for throughput: large batches, fetched without a pause while they are
+ * full.
+ */
 const FAST = {
   batchSize: 1_000,
   burstWhenBatchFull: true,
@@ -77,7 +80,7 @@ export const pgBoss: Candidate = {
       })
       return meter.rate()
     }),
-  /** A handler that throws fails its whole batch: that is faster than telling of each job. */
+  /** A handler that throws fails its whole batch, which is faster than reporting each job. */
   failOnce: (database, count) =>
     withBoss(database, async boss => {
       const meter = new Meter(count * 2)

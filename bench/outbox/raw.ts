@@ -48,7 +48,7 @@ function enqueueBatches({ pool }: BenchDatabase, count: number): Promise<number>
   return insertBatches(pool, INSERT_MANY, count)
 }
 
-/** Claims, handles and settles on one connection, one after the other. */
+/** Claims, handles and settles on one connection, one batch after the other. */
 async function drain(
   pool: Pool,
   count: number,
@@ -81,7 +81,7 @@ async function deliver(on: PoolClient, rows: readonly Row[]): Promise<number> {
   return rows.length
 }
 
-/** Kept in the table: claimed by one UPDATE, settled by another. */
+/** Rows stay in the table: one UPDATE claims them, another settles them. */
 export const rawUpdate: Candidate = {
   prepare,
   enqueueBatches,
@@ -117,7 +117,7 @@ const PUT_BACK_WITH_ERRORS = `update events e
   from json_to_recordset($1::json) as v(id bigint, log json, error text)
   where e.id = v.id and e.id = any ($2::bigint[])`
 
-/** What is known of an error that is looked at: what it says, and a fingerprint of the place it came from. */
+/** The recorded parts of an error: its message, and a fingerprint of its place in the code. */
 function describe(thrown: unknown): { readonly log: readonly object[]; readonly error: string } {
   const { name, message, stack = '' } = thrown as Error
   const failure = {
@@ -134,7 +134,7 @@ function describe(thrown: unknown): { readonly log: readonly object[]; readonly 
   }
 }
 
-/** The UPDATE loop, but every handler that fails throws, and what it threw is looked at and kept with the row. */
+/** The UPDATE loop with handlers that throw. The error is inspected and stored in the row. */
 export const rawKeepingErrors: Candidate = {
   async prepare({ pool }) {
     await pool.query(`${TABLE}; alter table events add attempt_log json, add last_error text`)
@@ -179,7 +179,7 @@ export const rawIntoOutbox: Candidate = {
   enqueueBatches: ({ pool }, count) => insertBatches(pool, INSERT_INTO_OUTBOX, count),
 }
 
-/** Gone when it is claimed, in a transaction that is open until the handlers are done. */
+/** A claim deletes the row, in a transaction that stays open until the handlers are done. */
 export const rawDelete: Candidate = {
   prepare,
   enqueueBatches,

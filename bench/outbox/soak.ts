@@ -13,11 +13,11 @@ const SAMPLE_TICKS = 20
 export interface Sample {
   readonly dead: number
   readonly bytes: number
-  /** Rows in the outbox: what is not delivered yet. */
+  /** The rows in the outbox that are not delivered yet. */
   readonly waiting: number
 }
 
-/** Events at an even rate, one in ten failing once, for so long; what lies dead in the tables every two seconds. */
+/** Publishes events at a steady rate, of which one in ten fails once, and samples the dead rows every two seconds. */
 export async function soak(
   { pool }: BenchDatabase,
   { seconds, perSecond }: { readonly seconds: number; readonly perSecond: number },

@@ -14,10 +14,10 @@ export interface ConsumeRound {
   readonly messages: number
 }
 
-/** Messages a second that are consumed and acknowledged. */
+/** Consumed and acknowledged messages per second. */
 export type Candidate<R> = (round: R) => Promise<number>
 
-/** What counts every message, as metrics would. */
+/** Counts every message, as metrics do. */
 export function counting(): Observer {
   const counts = { processed: 0, succeeded: 0, failed: 0, retried: 0, gaveUp: 0, seconds: 0 }
   return {
@@ -68,7 +68,7 @@ const ours: Candidate<ConsumeRound> = async ({ bench, type, prefetch, messages }
       observer: counting(),
       handle: async () => meter.tick(),
     })
-  // Declares its queue.
+  // The consumer declares its queue.
   const first = consume()
   await first.start()
   await first.close()

@@ -37,10 +37,10 @@ async function queues({ bench, type, messages }: ConsumeRound, name: string, isS
 
 type Headers = Readonly<Record<string, unknown>>
 
-/** What most programs keep of a failure. */
+/** The data that most programs keep of a failure. */
 const errorAlone = (failure: Error): Headers => ({ error: String(failure) })
 
-/** What a dead letter is to tell: every attempt with its time and error, and where in the code the last one failed. */
+/** The data of a dead letter: every attempt with its time and error, and the place of the last failure in the code. */
 const wholeHistory = (failure: Error, before: Headers): Headers => {
   const attempt = { at: systemClock.now(), name: failure.name, message: failure.message }
   const attempts = [...JSON.parse(String(before['attempts'] ?? '[]')), attempt]
@@ -48,7 +48,7 @@ const wholeHistory = (failure: Error, before: Headers): Headers => {
   return { error: String(failure), attempts: JSON.stringify(attempts), place: hash('sha1', place) }
 }
 
-/** As careful as ours: confirmed where it goes, then acknowledged. */
+/** With the guarantees of Lazaret: the message is confirmed at its destination and then acknowledged. */
 const handWritten = async (round: ConsumeRound, keep: typeof wholeHistory): Promise<number> => {
   const { queue, retry, dead } = await queues(round, 'raw', false)
   const connection = await connect(round.bench.url)
@@ -108,7 +108,7 @@ const ours: Candidate<ConsumeRound> = async ({ bench, type, prefetch, messages }
   return rate
 }
 
-/** Its better way: forward to a queue that expires, then reject to the dead-letter exchange. */
+/** The better of its two ways: forward to a queue that expires, then reject to the dead-letter exchange. */
 const rascal: Candidate<ConsumeRound> = async round => {
   const { queue, retry, dead } = await queues(round, 'rascal', true)
   const there = { assert: false, check: true }

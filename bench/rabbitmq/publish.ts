@@ -15,7 +15,7 @@ export interface PublishRound {
   readonly messages: number
 }
 
-/** Calls under way at any time, each waiting for the server's word on its message. */
+/** Concurrent calls, each waiting for the confirmation of the server. */
 const IN_FLIGHT = 500
 const PROPERTIES = { contentType: 'application/json', type: 'order.placed' }
 
@@ -55,7 +55,7 @@ const raw: Candidate<PublishRound> = async round => {
   return rate
 }
 
-/** Events are made beforehand, as the others' bodies are; to write them as messages is part of publishing. */
+/** Events are created beforehand, as are the bodies of the other candidates. Encoding is part of publishing. */
 const ours: Candidate<PublishRound> = async ({ bench, type, messages }) => {
   const channel = bench.newName('ours')
   const broker = rabbitmq({ url: bench.url, queueType: type })

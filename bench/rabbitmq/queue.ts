@@ -27,7 +27,7 @@ export class Bench {
     return new Bench(url, await connect(url))
   }
 
-  /** Never used before. */
+  /** A new queue name. */
   newName(what: string): string {
     return `${what}-${++this.#rounds}`
   }

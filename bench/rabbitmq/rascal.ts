@@ -1,4 +1,4 @@
-/** The part of rascal that is used; it brings no types of its own. */
+/** The types of the used part of rascal, which has none. */
 export interface RascalBroker {
   on(event: 'error', listener: (error: Error) => void): void
   publish(name: string, message: unknown, overrides?: object): Promise<RascalPublication>

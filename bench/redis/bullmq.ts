@@ -4,7 +4,7 @@ import { Meter } from '../harness/meter.ts'
 import { BATCH, type Candidate, inBatches, PAYLOAD } from './candidate.ts'
 
 const QUEUE = 'orders'
-/** More made it no faster. */
+/** Higher values were not faster. */
 const CONCURRENCY = 50
 
 function connection(url: string) {

@@ -1,14 +1,14 @@
-/** What every event of the benchmark carries: 256 bytes. */
+/** The payload of every event: 256 bytes. */
 export const PAYLOAD = { order: 4_711, note: 'x'.repeat(232) }
 export const BATCH = 1_000
 
-/** One that keeps events in Redis and hands them to a handler. Rates are of events a second. */
+/** A library that keeps events in Redis and runs a handler for each. Rates are in events per second. */
 export interface Candidate {
-  /** In batches of 1000, each awaited before the next. */
+  /** Publishes batches of 1000, one after the other. */
   publish(url: string, count: number): Promise<number>
-  /** One call of a handler that does nothing for each event that is there. */
+  /** Runs a handler that does nothing for every event. */
   process?(url: string, count: number): Promise<number>
-  /** Every event fails at its first attempt, is put back, and succeeds at its second. */
+  /** Every event fails at its first attempt, is retried, and succeeds. */
   failOnce?(url: string, count: number): Promise<number>
 }
 

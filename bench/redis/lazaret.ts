@@ -10,7 +10,7 @@ const CONCURRENCY = 1_000
 
 const event = () => createEvent({ channel: CHANNEL, type: 'order.placed', payload: PAYLOAD })
 
-/** So many settlements a second, from the first to the last. */
+/** Settlements per second, from the first to the last. */
 async function settled(
   url: string,
   count: number,
@@ -49,7 +49,7 @@ export const lazaret: Candidate = {
     const rate = await settled(url, count * 2, {
       breaker: 'off',
       retry: { attempts: 5, backoff: fixed({ delayMs: 1, jitter: 'none' }) },
-      // Through the server, as BullMQ does it.
+      // Retries go through the server, as with BullMQ.
       inProcessWaitMs: 0,
       handle: async (_event, { attempt }) => {
         if (attempt === 1) throw new Error('the card was declined')

@@ -22,7 +22,7 @@ function open(url: string) {
 
 type Reply = [stream: string, entries: [id: string, fields: string[]][]][] | null
 
-/** The commands by themselves: nothing is counted, nothing is tried again, and what fails is lost. */
+/** The plain commands: without attempt counts and retries, and a failed event is lost. */
 export const raw: Candidate = {
   publish: (url, count) =>
     withClient(url, client => {

@@ -9,7 +9,7 @@ const CALLS_PER_REQUEST = 1_000
 const OFF = 'resilient all five in requests, tracing off'
 const ON = 'resilient all five in requests, tracing on, 1 % sampled'
 
-/** Nanoseconds for each call of a function that is called in requests, one of a hundred of which is kept. */
+/** Nanoseconds per call inside requests, of which one in a hundred is sampled. */
 export async function tracedPolicyRows(
   work: (value: number) => Promise<number>,
   options: ResilientOptions,

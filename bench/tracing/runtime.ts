@@ -13,7 +13,7 @@ const BURSTS = 100
 const BURST = 1_000
 const SECOND_NS = 1e9
 
-/** Messages and tracked events of requests, one of a hundred of which is kept. Rounds are interleaved. */
+/** Messages and tracked events inside requests, of which one in a hundred is sampled. Rounds are interleaved. */
 export async function tracedRuntimeRows(): Promise<{ rows: Row[]; bars: Bar[] }> {
   const { tracing, requests, close } = sampledTracing()
   const contexts = requests(BURSTS)

@@ -13,7 +13,7 @@ import type { Tracing } from '../../src/ports/tracing.ts'
 const SAMPLED = 0.01
 const SUCCESS = 0
 
-/** Takes spans and does nothing with them: what sending them costs is the exporter's. */
+/** Accepts spans and drops them, because the cost of sending belongs to the exporter. */
 const nowhere: SpanExporter = {
   export: (_spans, done) => done({ code: SUCCESS }),
   shutdown: async () => {},
@@ -21,12 +21,12 @@ const nowhere: SpanExporter = {
 
 export interface SampledTracing {
   readonly tracing: Tracing
-  /** The contexts of so many requests, of which the sampler keeps one in a hundred. */
+  /** The contexts of a number of requests, of which the sampler keeps one in a hundred. */
   requests(count: number): readonly Context[]
   close(): Promise<void>
 }
 
-/** The SDK of OpenTelemetry as a busy service has it: one trace in a hundred is kept. */
+/** The OpenTelemetry SDK of a busy service, which samples one trace in a hundred. */
 export function sampledTracing(): SampledTracing {
   const sampler = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(SAMPLED) })
   const provider = new TracerProvider({
@@ -45,7 +45,7 @@ export function sampledTracing(): SampledTracing {
   }
 }
 
-/** Asked until the sampler says so: exactly one in a hundred, and not sometimes none. */
+/** Draws trace ids until the sampler keeps exactly one in a hundred. */
 function requestOf(tracer: Tracer, isKept: boolean): Context {
   for (;;) {
     const span = tracer.startSpan('request')
