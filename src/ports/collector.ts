@@ -6,21 +6,21 @@ import type { DeadLetterStore } from './dead-letters.ts'
 /**
  * Brings the dead letters of other programs into a store, and returns them to those programs on a replay.
  *
- * - `start` begins, and goes on by itself over lost connections and a store that is down. A message is acknowledged
- *   only after the store has its letter, so that an interrupted message is delivered again; and it becomes the same
- *   letter, because nothing in a letter's identity differs in a second delivery. Every letter's origin has the
- *   collector's name as its `broker`, and as `collectedFrom` where it was found.
- * - `stop` ends collecting, after what is being saved; `start` begins again. Sending continues. Of several
- *   servers one collects: two that watched the same queues would take what the other is about to save for handled.
+ * - `start` begins to collect. The collector survives lost connections and an unavailable store. It acknowledges a message
+ *   only after the store has its letter, so an interrupted message is delivered again. The second delivery becomes the
+ *   same letter, because a redelivery changes nothing of the identity of a letter. The origin of every letter has the
+ *   name of the collector as `broker`, and the queue as `collectedFrom`.
+ * - `stop` ends collecting after the letters in progress are saved; `start` begins again. `send` keeps working. Only one
+ *   of several servers collects, because a second one would count the messages that the first one holds as handled.
  * - `send` publishes events of such letters to their origin, and resolves when that is durable. Events with the header
  *   `x-replay-handler` return to their origin; events without it are redirected to the queue that their channel names.
  *   When such an event fails again, its headers make it the next cycle of its letter.
- * - `routeOf`, where there is one, tells how a letter with such an origin would be sent, or why it cannot be. Without it
- *   every such letter can be sent, and its receiver stores it.
- * - Who handles an event elsewhere tells nobody. A letter that was sent and did not come back for long enough is resolved
- *   by the collector; if it comes back later, it reopens.
- * - `depths` counts the messages that wait to become letters, for the queues that exist. It rejects when the server does not
- *   respond.
+ * - `routeOf` (optional) returns the route of a letter with such an origin. Without it every such letter has a durable
+ *   route.
+ * - Another program does not report success. So the collector resolves a sent letter that did not fail again for long
+ *   enough. A later failure opens the letter again.
+ * - `depths` counts the messages that wait to become letters, for the queues that exist. It rejects when the server does
+ *   not respond.
  * - `close` ends everything after the letters in progress are saved. Closing twice is safe.
  */
 export interface Collector {
@@ -34,11 +34,12 @@ export interface Collector {
 }
 
 /**
- * The way on which this process can send a letter again.
+ * The route by which this process can send a letter again.
  *
- * - `durable`: the target stores the event, so that a runner that ends leaves nothing to repeat.
- * - `in-process`: this process alone has the event until its outcome is known. A runner in another process sends it again.
- * - `none`: nothing here can send it; `why` says what would.
+ * - `durable`: the receiver stores the event, so a later runner does not need to send it again.
+ * - `in-process`: only this process holds the event until its outcome is known. When the process ends, the next runner
+ *   sends the event again.
+ * - `none`: this process cannot send the letter; `why` names the reason and the remedy.
  */
 export type ReplayRoute =
   | { readonly kind: 'durable' | 'in-process'; readonly via: string }

@@ -29,14 +29,14 @@ export type Claim =
  * - `claim` is atomic: of many concurrent claims of one pair exactly one gets it. An expired lease can be claimed
  *   again.
  * - `complete`, `renew` and `release` act only for the token that holds the lease and answer whether it did. A `false`
- *   from `complete` means that someone else may have run too: the lease was too short. The ledger may treat an expired lease as
- *   held until another process claims it.
+ *   from `complete` means that another process may have run the handler too, because the lease was too short. The ledger
+ *   may treat an expired lease as held until another process claims it.
  * - `renew` makes the lease last `leaseMs` from now on. Consumers call it while a handler runs after its timeout.
  *   After a `false` they claim again: `done` means that the handler's own transaction has recorded the event, `busy`
  *   that the claim is lost.
  * - `complete` is durable when it resolves; a done pair stays done for the ledger's retention.
- * - `forget` makes a done pair claimable again, for an edited event that must run once more. It takes no lease
- *   away.
+ * - `forget` makes a done pair claimable again, for an edited event that must run again. It does not end a
+ *   lease.
  * - `close` releases connections; leases stay until they expire. Closing twice is safe.
  */
 export interface Ledger {

@@ -54,16 +54,16 @@ export interface AttemptTrace {
  * Traces single events from publishing, through every attempt and wait, to their end. The context travels in the headers
  * of events, in the format of W3C Trace Context, so it survives brokers, stores and restarts.
  *
- * - `publish` begins to hand events to a broker. A replay, known by its headers, begins a trace of its own that leads
- *   back to the one it repeats; what carries a context already keeps it.
- * - `follow` takes up an event that has arrived at a handler, by its headers. Invalid headers are ignored.
- * - `call` takes up a call of a protected function, if what it is part of is being followed.
- * - `write` begins to write a batch to a sink, if any event of it is being followed.
- * - `context` answers the caller's context as headers for an event; undefined when there is none. They may be
- *   shared among events, so nobody changes them.
- * - A method that answers undefined does not trace the step, and no other method is called for it.
- * - All of it happens on the path of an event, so it does not wait; and what nobody keeps should cost next to nothing.
- *   An implementation that throws changes nothing for the event: it is left out.
+ * - `publish` starts the span of a publish call. A replay, known by its headers, starts a new trace that links to the
+ *   trace of the first delivery. An event that has a context keeps it.
+ * - `follow` continues the trace of an event that has arrived at a handler, by its headers. It ignores an invalid context.
+ * - `call` starts the trace of a protected function, if its caller is traced.
+ * - `write` starts the span of a batch for a sink, if any event of the batch is traced.
+ * - `context` returns the context of the caller, as headers for an event. Several events may share the object, so nobody
+ *   may change it.
+ * - Each method returns undefined if nothing is traced.
+ * - All methods run on the path of an event, so they never wait, and an event that is not sampled must cost almost
+ *   nothing. Lazaret ignores the errors of an implementation, because tracing must not make an event fail.
  */
 export interface Tracing {
   publish(events: readonly LazaretEvent[], system: string): PublishSpan | undefined

@@ -26,10 +26,9 @@ export async function returnUnsentLetters(
 ): Promise<void> {
   const { replays } = store
   await returnLetters(store, id, await replays.items(id, { status: 'waiting', limit: WAITING_PAGE }), clock)
-  const giveBackThose = async () => returnLetters(store, id, await unconfirmedItems(store, id), clock)
-  if (by === 'the runner') await giveBackThose()
-  else if ((await unconfirmedItems(store, id)).length > 0)
-    await withoutRunner(store, id, clock, giveBackThose)
+  const returnThose = async () => returnLetters(store, id, await unconfirmedItems(store, id), clock)
+  if (by === 'the runner') await returnThose()
+  else if ((await unconfirmedItems(store, id)).length > 0) await withoutRunner(store, id, clock, returnThose)
 }
 
 export async function returnLetter(

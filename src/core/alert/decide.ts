@@ -63,19 +63,18 @@ export const NO_ALERTS: AlertState = Object.freeze({
  *
  * - The first occurrence of an alert is sent at once. Further occurrences are counted and sent as one update, at most every
  *   `repeatMs`. The end is sent once, and only for an alert whose begin was sent.
- * - No minute sees more than `perMinute` messages. An alert that finds no room is counted by the digest, and told by
- *   itself later if it goes on; updates and ends wait for their turn, because a lost end would leave an incident open
- *   permanently.
+ * - At most `perMinute` messages are sent in a minute. An alert over that limit goes into the digest, and is sent as its
+ *   own message later if it continues. Updates and ends wait, because a lost end would leave an incident open for ever.
  * - At most `maxOpen` alerts are kept. The least recently seen alerts of the digest are dropped first. An alert that was
  *   sent is never dropped, because its receivers wait for its end.
  */
 export function decideAlerts(
-  board: AlertState,
+  state: AlertState,
   input: AlertInput,
   now: number,
   policy: AlertPolicy,
 ): Decision {
-  const draft = new AlertDraft(board, now, policy)
+  const draft = new AlertDraft(state, now, policy)
   draft.settleIfDue()
   if (input.what === 'seen') draft.see(input.occurrence)
   else if (input.what === 'over') draft.end(input)

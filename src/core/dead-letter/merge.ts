@@ -8,15 +8,15 @@ import { detailWith, notReplayable } from './storable-event.ts'
 
 /**
  * Merges a letter into the one that a store may already have. Letters are saved at least once and out of order: a crash
- * repeats a save, and the spill delays it. So merging the same letter twice changes nothing, and a late, older version only
- * fills gaps.
+ * repeats a save, and the spill delays it. So merging the same letter twice changes nothing, and a late, older version
+ * only fills gaps.
  *
- * - A higher cycle becomes the current one; the old one joins the ended cycles.
+ * - A higher cycle becomes the current one; the previous one becomes an ended cycle.
  * - The same cycle again: the attempts are merged, and the later failure prevails.
- * - While the letter is replaying, only what its replay sent takes it back. Any other failure of its event, such as that of
- *   a late copy or of a forged replay, joins the history, and the letter stays replaying.
- * - A lower cycle is a late duplicate: it fills its place in the history if that is empty. Only when it tells of a
- *   failure after the letter was closed does it open it again, because then the event has failed again.
+ * - While the letter is replaying, only a failure of its own replay changes its state. Another failure of its event, such
+ *   as that of a duplicate or a forged replay, joins the history, and the letter stays replaying.
+ * - A lower cycle is a late duplicate. It fills its number in the history if that is missing. It opens a closed letter
+ *   again only if its failure is later than the closing, because then the event has failed once more.
  */
 export function mergeLetter(
   existing: DeadLetter | undefined,
@@ -121,9 +121,9 @@ function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
 }
 
 /**
- * The later decision wins. But two reports of different failures, or of one failure for different reasons, are not
- * decisions: a redelivery tells what it knows, which may be less, and the later failure may arrive first. Neither lifts
- * a letter out of a stricter state, and only news of a failure takes it back from a replay or opens it again.
+ * The later decision counts. But two versions with different failures, or with different reasons for one failure, are not
+ * decisions: a redelivery may know less, and the later failure may arrive first. So neither version moves a letter out of
+ * a stricter state, and only a newer failure ends a replay or opens a closed letter.
  */
 function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const areHeld = isHeld(existing.state) && isHeld(incoming.state)
