@@ -18,7 +18,7 @@ export interface Placed {
   readonly tracked: readonly { readonly type: string; readonly loki: string; readonly sentry: string }[]
 }
 
-/** Takes orders. What happened is tracked; whether anybody can hear of it now is not the customer's problem. */
+/** Takes orders. Each step is tracked; an unreachable receiver is not the customer's problem. */
 export class Orders {
   readonly #events: OrderEvents
   #lastId = 0

@@ -4,7 +4,7 @@ import type { TurnGrant, TurnRequest } from '../core/limit/fleet/bucket.ts'
 /** One limiter of one process, among all that share a limit. */
 export interface LimitMember {
   readonly id: string
-  /** Not heard of for so long, it is not counted any more. */
+  /** A member that is silent for this time is not counted any more. */
   readonly ttlMs: number
 }
 

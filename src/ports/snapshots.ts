@@ -45,9 +45,9 @@ export interface SnapshotQuery {
  * - `append` resolves when all of them are durable. A channel has one snapshot of one moment: appending it again
  *   replaces it, so a repeated append changes nothing; of two in one append the last counts. When it rejects, some may
  *   be kept: append all of them again. An invalid snapshot is refused with an OptionsError, and then none is kept.
- * - `list` is by channel, as JavaScript compares texts, then newest first. A channel is found by its exact name. One
- *   without a snapshot in the time asked for, or that nobody ever heard of, has none. Snapshots that are appended or
- *   purged meanwhile may be in the answer or not. A query that means nothing is refused with an OptionsError.
+ * - `list` is by channel, as JavaScript compares texts, then newest first. A channel is found by its exact name. An
+ *   unknown channel, or one without a snapshot in the time range, has none. Snapshots that are appended or purged
+ *   meanwhile may be in the answer or not. A query that means nothing is refused with an OptionsError.
  * - `purge` deletes those taken before a time, of all channels, and answers how many. Nothing else ever deletes one:
  *   the code that appends snapshots also purges them.
  * - After the store was closed all three reject with a StoreClosedError.

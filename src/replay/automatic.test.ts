@@ -55,7 +55,7 @@ it('E19: replays on its schedule, so many at a time and none that is too old', a
 
 const EVERY_MINUTE = { cron: '* * * * *', batchSize: 5, maxAgeMs: 86_400_000, owner: 'server' }
 
-it('E19: runs what it plans, whether or not someone wants to hear of it', async () => {
+it('E19: runs the replays that it plans, with and without a listener', async () => {
   const it = await createWorldAfterOutage(5)
   it.world.broken = () => false
   const stop = replayAutomatically({ ...EVERY_MINUTE, ...it })

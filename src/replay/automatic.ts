@@ -83,7 +83,7 @@ async function ownPlans({ replays }: Store, state: ReplayState): Promise<readonl
   return (await replays.list({ state })).filter(({ createdBy }) => createdBy === ACTOR)
 }
 
-/** The newest that may go: those that no gate lets through take nobody's place, however many they are. */
+/** The newest letters that may be sent: letters that a gate refuses do not count, in any number. */
 async function lettersToSend(
   { store, environment, batchSize, maxAgeMs }: AutomaticReplayOptions,
   request: PlanRequest,

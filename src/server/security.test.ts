@@ -5,7 +5,7 @@ import { dumpStore, HOME, PEOPLE, secretOf, serverWorld } from '../../test/suppo
 const DISCARD = { reason: 'x' }
 
 describe('access to the server', () => {
-  it('F8: a name that is not the server’s own is turned away: DNS rebinding', async () => {
+  it('F8: a name that is not the server’s own is refused: DNS rebinding', async () => {
     const { ask } = serverWorld({ allowedHosts: ['dlq.example.com'], tokens: PEOPLE })
     const status = async (host: string) =>
       (await ask('/api/v1/me', { headers: { host }, token: secretOf('vic') })).status

@@ -94,6 +94,10 @@ export const RULES: readonly Rule[] = [
     'a service is not ill; "failing", "unhealthy", "recovers"',
   ),
   phrase('first life', '(?:first|second|next|earlier|latest|last) life', 'the glossary says "cycle"'),
+  phrase('turned away', '(?:turn|turns|turned|turning) away', '"refuse"'),
+  phrase('hear of', '(?:hear|hears|heard) of', '"is notified of", "gets", "receives"'),
+  phrase('in hand', 'in hand', '"open" or "in flight"'),
+  phrase("nobody's", "nobody's", 'say what happens instead: "is not counted", "must not appear in a log"'),
   phrase('be had', 'be had|to be had', '"is available"'),
 ]
 

@@ -12,7 +12,7 @@ export interface Prose {
   readonly text: string
 }
 
-const CODE = ['src', 'console/src', 'sim', 'bench', 'examples', 'test']
+const CODE = ['src', 'console/src', 'sim', 'bench', 'examples', 'deploy', 'docs', 'test']
 const PAGES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
 const TITLED = new Set(['describe', 'it', 'test'])
 /** Stands for a value in a template and for code in a page, so that no pattern reaches across it. */
@@ -25,7 +25,7 @@ export function codeFiles(): SourceFile[] {
 
 /** Every page of the documentation: path and text. */
 export function pages(): SourceFile[] {
-  const below = ['docs', 'examples'].flatMap(folder =>
+  const below = ['docs', 'examples', 'src'].flatMap(folder =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
       .filter(path => path.endsWith('.md') && !path.includes('node_modules'))
       .map(path => posix.join(folder, path)),

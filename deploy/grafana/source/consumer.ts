@@ -55,7 +55,7 @@ export const consumer: Dashboard = {
         rate('lazaret_retry_exhausted_total', NAME, 'name', '{{name}} used up'),
       ),
       lines(
-        'Failures that no retry can mend',
+        'Permanent failures',
         'Permanent failures, by the class of their error.',
         'cps',
         rate('lazaret_retry_permanent_failures_total', NAME, 'name, error_class', '{{name}} {{error_class}}'),

@@ -8,7 +8,8 @@ const NAME = 'job=~"$job", name=~"$name"'
 export const sinks: Dashboard = {
   name: 'sinks',
   title: 'Lazaret: sinks and breakers',
-  description: 'What is tracked and where it goes; which dependency is sick; what the door turns away.',
+  description:
+    'Tracked events and their sinks, failing dependencies, and events that the entry limit refuses.',
   variables: [JOB, { name: 'name', label: 'sink or handler', from: 'lazaret_breaker_state' }],
   rows: [
     [
@@ -63,7 +64,7 @@ export const sinks: Dashboard = {
         worst('lazaret_dispatch_success_ratio', HERE, 'job, instance', '{{job}} {{instance}}'),
       ),
       lines(
-        'Turned away at the door',
+        'Refused by the entry limit',
         'Events over the rate limit, by type: all, those that were kept as dead letters, those that were dropped.',
         'cps',
         rate('lazaret_rate_limiter_limited_total', HERE, 'type', '{{type}} limited'),
@@ -103,7 +104,7 @@ export const sinks: Dashboard = {
         ),
       ),
       lines(
-        'Kept at the door',
+        'Saved by the entry limit',
         'Events within 15 minutes that the rate limit refused and the filter keeps: dead letters. One raises LazaretCriticalEventsRateLimited.',
         'short',
         within('lazaret:rate_limiter_dlq_saved:increase15m', HERE, 'type', '{{type}}'),

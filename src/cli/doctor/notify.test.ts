@@ -9,7 +9,7 @@ const env = { SLACK_WEBHOOK: 'https://hooks.slack.com/services/x', PAGERDUTY_KEY
 const checks = (yaml: string) => checkRoutes(parseConfig(yaml, 'lazaret.yaml', env))
 
 describe('the doctor', () => {
-  it('F8: says which targets would never hear of anything', () => {
+  it('F8: says which targets would never get an alert', () => {
     const to = `type: slack, url: '${env.SLACK_WEBHOOK}'`
     const found = checks(`notify:
   targets:

@@ -71,7 +71,7 @@ export interface OpenAlert extends Occurrence {
   readonly lastSeenAt: number
   /** When its facts were last new. */
   readonly factsAt: number
-  /** When people heard of it last, in a message of its own or in the digest. */
+  /** When people were last notified of it, in its own message or in the digest. */
   readonly toldAt: number
   readonly count: number
   /** The number of occurrences in `count` that no message contains yet. */

@@ -65,7 +65,7 @@ export function deliveredReplay(
   return { claim, letterId, isRedirected: handler === undefined && letterId !== undefined }
 }
 
-/** The sending that a letter waits to hear of. */
+/** The replay whose outcome a letter waits for. */
 export function lastSendingOf({ event, replayId, replays }: DeadLetter): LetterReplay {
   return { eventId: event.id, replayId, attempt: replays }
 }

@@ -43,7 +43,7 @@ const real = fc.integer({ min: 201, max: 209 }).map(at =>
   }),
 )
 
-/** What the store has after a spill has heard of all these failures and the store knows the letter again. */
+/** The stored letter after a spill got all these failures and the store knows the letter again. */
 async function afterSpill(told: readonly DeadLetter[]): Promise<DeadLetter> {
   const spilled = told.reduce((known, each) => mergeLetter(known, each))
   const checked = await splitVerified(spilled, async () => replaying)
@@ -51,7 +51,7 @@ async function afterSpill(told: readonly DeadLetter[]): Promise<DeadLetter> {
 }
 
 describe('a letter that is replaying while its store is away', () => {
-  it('B14: ends its replay when the spill heard of the real failure among any claims, in any order', async () => {
+  it('B14: ends its replay when the spill got the real failure among any claims, in any order', async () => {
     const heard = fc
       .tuple(fc.array(claim, { maxLength: 6 }), real, fc.nat(6))
       .map(([claims, failure, place]) => claims.toSpliced(Math.min(place, claims.length), 0, failure))
@@ -62,7 +62,7 @@ describe('a letter that is replaying while its store is away', () => {
     )
   })
 
-  it('B14: stays replaying when the spill heard of other claims only', async () => {
+  it('B14: stays replaying when the spill got other claims only', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(claim, { minLength: 1, maxLength: 6 }), async told => {
         expect(await afterSpill(told)).toMatchObject({ state: 'replaying', replayId: 'r1' })

@@ -52,7 +52,7 @@ describe('a letter whose replay nobody could check', () => {
     ['after', [claimed(1, 'r1', 300), claimed(1, 'forged', 340)]],
     ['before and after', [claimed(1, 'x', 240), claimed(1, 'r1', 300), claimed(1, 'y', 340)]],
   ])(
-    'B14: is its replay, though a spill heard of a forged one of the same number %s it',
+    'B14: is its replay, though a spill got a forged one of the same number %s it',
     async (_, spilled) => {
       const together = spilled.reduce((known, each) => mergeLetter(known, each))
       expect(decodeLetter(encodeLetter(together))).toEqual(together)
@@ -63,7 +63,7 @@ describe('a letter whose replay nobody could check', () => {
     },
   )
 
-  it('B14: is its replay, though a spill heard of forged ones of the same and of a higher number before', async () => {
+  it('B14: is its replay, though a spill got forged ones of the same and of a higher number before', async () => {
     const spilled = [claimed(2, 'forged', 320), claimed(1, 'forged', 330), claimed(1, 'r1', 300)]
     const together = spilled.reduce((known, each) => mergeLetter(known, each))
     const told = await splitVerified(together, () => known())

@@ -34,7 +34,7 @@ function isOfClass(value: object): boolean {
 }
 
 /**
- * `scheme://user:secret@host` keeps its scheme and host; the rest is nobody's business in a log. Hides up to the last @
+ * `scheme://user:secret@host` keeps its scheme and host; the rest must not appear in a log. Hides up to the last @
  * of a word, because a password pasted without escaping its / or @ is just what makes a URL end up in an error.
  */
 export function withoutCredentials(text: string): string {

@@ -4,7 +4,7 @@ import type { Sink, WriteResult } from '../../ports/sink.ts'
 import { rejectedItems } from '../../runtime/dispatcher/write/sink-answer.ts'
 import { release, retain } from '../../runtime/share.ts'
 
-/** More than there are alerts open at once; those that were heard of last. */
+/** More than the number of open alerts; the most recently seen ones. */
 const MAX_KEYS = 1_000
 
 /**

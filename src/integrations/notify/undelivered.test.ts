@@ -67,7 +67,8 @@ describe('a target that does not take alerts', () => {
     await lose()
     await clock.advance(24 * 60 * MINUTE)
     const kinds = (await letters()).map(({ event }) => (event.payload as { kind: string }).kind)
-    // The alert and its end, lost three times each; twice each was deaf, and the other two were to hear of it and of its end.
+    // The alert and its end, lost three times each; each target failed twice, and the other two had to get the alert
+    // and its end.
     expect(kinds.filter(kind => kind === 'dead_letter')).toHaveLength(2 * 3)
     expect(kinds.filter(kind => kind === 'alert_undelivered')).toHaveLength(2 * 3 * 2 * 2)
     await clock.advance(24 * 60 * MINUTE)

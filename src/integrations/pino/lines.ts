@@ -13,7 +13,7 @@ export class Lines {
     return lines.filter(isText)
   }
 
-  /** What has come of the last line. */
+  /** The result of the last line. */
   end(): string {
     const rest = this.#rest
     this.#rest = ''

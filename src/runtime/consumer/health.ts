@@ -20,10 +20,10 @@ export interface ConsumerHealth {
   readonly lastProcessedAt: number | undefined
   /** Of what ended in the last minute, the share that did not end well: retried or dead. */
   readonly failureRate: number
-  /** Attempts in flight, and deliveries in hand that wait. */
+  /** Attempts in flight, and open deliveries that wait. */
   readonly active: number
   readonly waiting: number
-  /** Of those that wait, the retries between two attempts. What waits in the broker is not in hand. */
+  /** Of those that wait, the retries between two attempts. Deliveries that wait in the broker do not count. */
   readonly retrying: number
   /** Handler runs that have outlived their timeout, or their consumer in this process, and go on. */
   readonly late: number

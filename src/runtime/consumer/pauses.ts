@@ -71,7 +71,7 @@ export class Stalls {
   readonly #goOn: () => void
   readonly #stalls = new Map<StallPlace, Stall>()
 
-  /** `goOn`: the consumer may go on with what it has in hand. */
+  /** `goOn`: the consumer may continue with its open deliveries. */
   constructor(policy: ConsumerPolicy, pauses: Pauses, goOn: () => void) {
     this.#policy = policy
     this.#pauses = pauses

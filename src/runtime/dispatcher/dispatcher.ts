@@ -183,7 +183,7 @@ class SinkDispatcher implements Dispatcher {
     return retryAt === undefined ? this.#letIn(event, scope, options, now) : this.#limited(event, scope, now)
   }
 
-  /** A critical event is durable before the caller hears of it: in the journal, or, if that fails, because its outcome is. */
+  /** A critical event is durable before `track` resolves: in the journal, or, if that fails, because its outcome is. */
   #letIn(
     event: LazaretEvent,
     scope: TrackingScope,

@@ -12,7 +12,7 @@ const SECOND_MS = 1_000
 /** The other counters besides the registry. */
 interface Tallies {
   readonly registry: MetricRegistry
-  /** By name, the mode that was last heard of. */
+  /** By name, the mode that was last observed. */
   readonly breakers: Series<NumberCell>
   readonly dispatched: SlidingRatio
   readonly clock: Clock

@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
   '.txt': 'text/plain; charset=utf-8',
 }
-/** Vite puts a content hash into the file name, so a browser may cache such a file for ever. */
+/** Vite puts a content hash into the file name, so a browser may cache such a file permanently. */
 const HASHED = /-[\w-]{8,}\.\w+$/
 const INDEX = 'index.html'
 const RELIST_EVERY_MS = 1_000

@@ -12,7 +12,7 @@ export interface Findings extends EventCounts {
   readonly left: number
   /** Letters of one message beyond its first. */
   readonly doubleLetters: number
-  /** Deliveries of what was handled before, turned away by the ledger. */
+  /** Deliveries of handled events, refused by the ledger. */
   readonly skipped: number
   /** Handlers that ran again, because their process was killed after the effect and before the ledger's entry. */
   readonly ranAfterKill: number

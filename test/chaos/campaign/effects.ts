@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 
 /**
  * What handlers have done to the world, in a database of its own. An effect and the fact that it happened are one
- * transaction, as a service keeps them that must not do anything twice; a second one is turned away and counted.
+ * transaction, as a service keeps them that must not do anything twice; a second one is refused and counted.
  */
 export class Effects {
   readonly #database: DatabaseSync

@@ -34,9 +34,9 @@ export function reportOf(result: CampaignResult): string[] {
     row('**handled**', findings.handled),
     row('**in the dead-letter queue**', findings.dead),
     ...ruleRows(RULES, findings),
-    row('deliveries of handled messages, turned away by the ledger', findings.skipped),
+    row('deliveries of handled messages, refused by the ledger', findings.skipped),
     row(
-      'handlers killed between effect and ledger, turned away by the effect’s own transaction',
+      'handlers killed between effect and ledger, refused by the effect’s own transaction',
       findings.ranAfterKill,
     ),
     row('second letters of one message', findings.doubleLetters),

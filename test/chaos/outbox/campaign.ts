@@ -118,7 +118,7 @@ class Campaign {
       options: this.#options,
       findings: await collectFindings(this.#pool, this.#events, this.#phantoms),
       tookMs,
-      turnedAway: this.#relays.reduce((sum, { outcomes }) => sum + (outcomes.get('turned away') ?? 0), 0),
+      turnedAway: this.#relays.reduce((sum, { outcomes }) => sum + (outcomes.get('refused') ?? 0), 0),
       enqueuedAgain: this.#enqueuer.again,
       foundCommitted: this.#enqueuer.foundCommitted,
     }

@@ -44,7 +44,7 @@ async function take(event: LazaretEvent, { attempt, replay }: HandlerContext): P
       ])
     await tx.query('commit')
     tx.release()
-    if (!isFirst) writeLine('turned away')
+    if (!isFirst) writeLine('refused')
   } catch (error) {
     tx.release(true)
     throw error

@@ -41,7 +41,7 @@ export function reportOf(result: CampaignResult): string[] {
     row('**failed**', findings.failed),
     ...ruleRows(RULES, findings),
     row('ended cycles in the history of replayed events', findings.replayed),
-    row('repeated events that the receiver had, turned away by the ledger', turnedAway),
+    row('repeated events that the receiver had, refused by the ledger', turnedAway),
     row('transactions of 100 events that a crash of the server ended', enqueuedAgain - foundCommitted),
     row('of these, committed without an answer', foundCommitted),
   ]

@@ -30,7 +30,7 @@ export interface CampaignResult {
   readonly options: CampaignOptions
   readonly findings: Findings
   readonly tookMs: number
-  /** Deliveries of what was handled before, turned away by the ledger. */
+  /** Deliveries of handled events, refused by the ledger. */
   readonly skipped: number
   readonly publishedAgain: number
 }

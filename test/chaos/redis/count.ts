@@ -9,7 +9,7 @@ import { CHANNEL, type Kind } from './plan.ts'
 export interface Findings extends EventCounts {
   /** Still on the server. */
   readonly left: number
-  /** Effects that were to happen a second time, and were turned away by the effect's own transaction. */
+  /** Effects that would have happened a second time, and that the effect's own transaction refused. */
   readonly ranAgain: number
 }
 

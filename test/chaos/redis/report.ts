@@ -34,8 +34,8 @@ export function reportOf(result: CampaignResult): string[] {
     row('**handled**', findings.handled),
     row('**dead letters**', findings.dead),
     ...ruleRows(RULES, findings),
-    row('deliveries of handled events, turned away by the ledger', skipped),
-    row('handlers that ran again, turned away by the effect’s own transaction', findings.ranAgain),
+    row('deliveries of handled events, refused by the ledger', skipped),
+    row('handlers that ran again, refused by the effect’s own transaction', findings.ranAgain),
     row('batches of 100 published again', publishedAgain),
   ]
 }

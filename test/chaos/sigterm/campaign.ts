@@ -31,7 +31,7 @@ export interface CampaignResult {
   readonly tookMs: number
   /** Deliveries that a closing consumer gave back. */
   readonly released: number
-  /** Deliveries of what was handled before, turned away by the ledger. */
+  /** Deliveries of handled events, refused by the ledger. */
   readonly skipped: number
 }
 

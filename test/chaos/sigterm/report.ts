@@ -47,6 +47,6 @@ export function reportOf({ options, findings, tookMs, released, skipped }: Campa
     row('deliveries that a closing consumer returned', released),
     row(`runs that outlived the grace time of ${GRACE_MS} ms`, findings.outlived),
     row('second effects of these', findings.effectsAfterGrace),
-    row('deliveries of handled events, turned away by the ledger', skipped),
+    row('deliveries of handled events, refused by the ledger', skipped),
   ]
 }

@@ -18,7 +18,7 @@ async function newLock(dir: string, id: string, change: Partial<Owner> = {}, clo
   return new FolderLock(realFiles, clock, dir, 'writing', self)
 }
 
-/** Someone takes the lock and is never heard of again. */
+/** A process takes the lock and never answers again. */
 async function dieWithLock(
   dir: string,
   id: string,

@@ -70,8 +70,8 @@ export class Tail {
       await this.#abandon(fd, segment)
       throw new StoreFailedError('writing to', this.#folder.path(segment.name), error)
     }
-    // More is in it only if someone writes who lost the lock without noticing. Nobody's bytes are cut off, and the
-    // lines are written again where it is known where they are.
+    // More is in it only if someone writes who lost the lock without noticing. The bytes of other writers are not cut
+    // off, and the lines are written again at a known position.
     segment.hasUnread = true
     await this.#abandon(fd, segment)
     throw new StoreFailedError(

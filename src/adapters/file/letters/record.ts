@@ -15,7 +15,7 @@ export interface Kind {
   readonly type: string
   readonly reason: string
   readonly category: string
-  /** The id of its group, also where that comes of the reason alone. */
+  /** The id of its group, also if it depends on the reason alone. */
   readonly group: string
   readonly state: LetterState
   readonly isReplayed: boolean

@@ -109,8 +109,8 @@ export class HandlerQueue {
   }
 
   /**
-   * Many calls, one round: deliveries are handed over in a turn of their own, so that nobody's publish or settle runs
-   * somebody else's handler, and a whole batch of settlements costs one promise.
+   * Many calls, one round: deliveries are delivered in a separate turn, so that a publish or settle never runs another
+   * consumer's handler, and a whole batch of settlements costs one promise.
    */
   pumpSoon(): void {
     if (this.#willPump || this.#subscriptions.length === 0) return

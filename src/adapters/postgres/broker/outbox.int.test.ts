@@ -197,7 +197,7 @@ describe.runIf(found.found)(`replaying from psql${why}`, () => {
     expect(second).toMatchObject({ state: 'resolved' })
   })
 
-  it('S1: a deletion that was taken back is heard of when the row is deleted again', async () => {
+  it('S1: a rolled-back deletion is noticed when the row is deleted again', async () => {
     const channel = uniqueName('orders')
     const outbox = world.process()
     const inbox = await world.subscribe(outbox, channel)

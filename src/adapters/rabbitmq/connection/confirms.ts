@@ -90,9 +90,9 @@ export class NoAnswer extends Error {
 }
 
 /**
- * One confirm channel and what waits for its word. When it closes, nobody will ever hear: they are told at once. A channel
- * that published to a queue while its leader was being elected may never hear of it again, and what comes after it waits
- * as well; so one on which a batch stands still is given up.
+ * One confirm channel and what waits for its word. When it closes, no confirmation will come: the waiting calls reject
+ * immediately. A channel that published to a queue while its leader was being elected may never get a confirmation, and
+ * later messages wait as well; so one on which a batch stands still is given up.
  */
 export class Confirms {
   readonly #channel: AmqpConfirmChannel

@@ -72,7 +72,7 @@ class RabbitmqCollector implements Collector {
     this.#drains.clear()
     this.#peeked.clear()
     await Promise.all(drains.map(drain => drain.close()))
-    // Before their connection goes: a channel that closes at the same time is never heard of again.
+    // Before their connection goes: a channel that closes at the same time never reports its end.
     await settlesWithin(this.#settings.connection.clock, CLOSE_MS, this.#work.settled())
   }
 

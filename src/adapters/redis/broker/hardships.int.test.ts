@@ -81,7 +81,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     for (const inbox of inboxes) await inbox.assertEmpty('something came again')
   })
 
-  it('B8: a consumer that nobody hears of is taken for dead: others get what it had, its attempts counted; back, it goes on', async () => {
+  it('B8: a silent consumer counts as dead: others get its entries, with its attempts counted; when it is back, it continues', async () => {
     const channel = uniqueName('unheard')
     const proxy = await ChaosProxy.to(url)
     const deaf = await subscribe(

@@ -101,7 +101,7 @@ end
 
 redis.call('ZADD', KEYS[2], string.format('%.17g', now + ttl_ms), ARGV[7])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', string.format('%.17g', now))
--- Heard of at a time that is yet to come: the clock was set back. Who is still there says so again.
+-- Members with a time in the future: the clock was set back. Living members announce themselves again.
 redis.call('ZREMRANGEBYSCORE', KEYS[2], string.format('(%.17g', now + ttl_ms), '+inf')
 redis.call('PEXPIRE', KEYS[2], ttl_ms)
 return { granted, string.format('%.17g', ms(first)), string.format('%.17g', ms(reach)), redis.call('ZCARD', KEYS[2]),

@@ -15,7 +15,7 @@ interface Outcome {
   failed(error: Error): void
 }
 
-/** Larger answers are nobody's answer to an export; their beginning says enough. */
+/** A larger answer is not an answer to an export; its beginning says enough. */
 const MAX_BODY_BYTES = 65_536
 
 /**

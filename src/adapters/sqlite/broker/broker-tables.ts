@@ -72,7 +72,10 @@ export class BrokerTables implements Cached {
     return owner
   }
 
-  /** The owner's number from now on: another one when its lease was lost. Undefined when this thread never heard of it. */
+  /**
+   * The owner's number from now on: another one when its lease was lost. Undefined when this thread does not know the
+   * owner.
+   */
   beat(owner: number): number | undefined {
     const { now } = this.#context
     const leaseMs = this.#leases.get(owner)

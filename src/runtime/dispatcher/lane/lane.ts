@@ -97,7 +97,7 @@ export class Lane {
   async flush(): Promise<void> {
     const last = this.#entered + this.#blocked.size
     for (let areAllIn = false; !areAllIn; ) {
-      // Those who wait for room may be turned away instead.
+      // Callers that wait for room may be refused instead.
       areAllIn = this.#entered >= last || this.#blocked.size === 0
       const flushed = this.#buffer.flush()
       this.#lookSoon()

@@ -210,7 +210,7 @@ export class OrderedSubscription implements Subscription {
     const entry = this.#lines.at(countOf(message.properties.headers?.[OWN.place]))
     const deadId = headerOf(message, OWN.deadEvent)
     const delivery = deadId === undefined ? this.#read(channel, message) : undefined
-    // A copy too many, from a publishing that was not heard of in time.
+    // An extra copy, from a publish whose confirmation came too late.
     if (entry === undefined || entry.id !== (deadId ?? delivery?.id)) channel.settled(message)
     else this.#replace(entry, message, delivery)
   }

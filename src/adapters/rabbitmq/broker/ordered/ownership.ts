@@ -161,7 +161,7 @@ export class Ownership {
     }
   }
 
-  /** With as little as possible in hand: what is given back runs again. */
+  /** With as few open messages as possible: returned messages run again. */
   async #leave(channel: ConsumerChannel): Promise<void> {
     const { clock, queueType } = this.#context.settings
     await settlesWithin(clock, MAX_DRAINING_MS, this.#listener.drain())
