@@ -63,7 +63,8 @@ export interface SubscribeOptions {
   readonly prefetch: number
   /**
    * `by-key`: the broker delivers no event of a key while an earlier event of that key is unresolved: in flight,
-   * waiting for a retry, or dead. A dead event is resolved by `unblockKey` or by publishing it again. Needs the capability `keyOrder`.
+   * waiting for a retry, or dead. A dead-lettered event is resolved by `unblockKey` or by publishing it again. Needs
+   * the capability `keyOrder`.
    */
   readonly ordering: 'none' | 'by-key'
 }

@@ -10,7 +10,7 @@ const WAITING_PAGE = 100
 const SENT_PAGE = 500
 
 /**
- * Returns letters that a cancelled replay claimed and did not send, so that no letter stays `replaying` for ever:
+ * Returns letters that a cancelled replay claimed and did not send, so that no letter stays `replaying`:
  *
  * - a letter that is `replaying` while its item is `waiting`: the runner ended between the two writes;
  * - a letter whose item is `sent` without `handedOn`: the runner crashed, or sending failed.

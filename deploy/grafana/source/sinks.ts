@@ -104,7 +104,7 @@ export const sinks: Dashboard = {
         ),
       ),
       lines(
-        'Saved by the entry limit',
+        'Refused events saved as letters',
         'Events within 15 minutes that the rate limit refused and the filter keeps: dead letters. One raises LazaretCriticalEventsRateLimited.',
         'short',
         within('lazaret:rate_limiter_dlq_saved:increase15m', HERE, 'type', '{{type}}'),

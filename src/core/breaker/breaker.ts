@@ -66,7 +66,7 @@ function admitToHalfOpen(policy: BreakerPolicy, state: HalfOpen, now: number): A
   const givenUpAt = state.lastProbeAt + policy.openMs
   if (now < givenUpAt) return { admitted: false, state, retryAt: givenUpAt }
   // The probes may hang, or their process may have crashed. Their slots become free, so that the breaker does not stay
-  // half-open for ever.
+  // half-open.
   return { admitted: true, state: { ...state, epoch: state.epoch + 1, probesInFlight: 1, lastProbeAt: now } }
 }
 

@@ -24,7 +24,7 @@ export interface TurnRequest {
   readonly want: number
   /** The number of these turns that may come up later. It is small, so that other members get turns too. */
   readonly ahead: number
-  /** The keeper grants no turn that comes up after this time. */
+  /** The holder grants no turn that comes up after this time. */
   readonly longestWaitMs: number
   /**
    * How far ahead the member knows the bucket to be, even if the holder says less: a restarted holder that forgot

@@ -149,7 +149,7 @@ export class FleetMember {
     this.#notice(now)
     const flight = this.#flight?.asked === asked ? this.#flight : undefined
     const mustSettle = this.isAlone && answer.settlesInMs > 0
-    // Other members are returning too, and the keeper has not counted them yet.
+    // Other members are returning too, and the shared limit has not counted them yet.
     if (!mustSettle || answer.members > this.#members.count) this.#hear(answer.members, now)
     if (mustSettle) {
       if (flight !== undefined) this.#flight = undefined
