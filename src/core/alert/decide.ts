@@ -64,7 +64,7 @@ export const NO_ALERTS: AlertState = Object.freeze({
  * - The first occurrence of an alert is sent at once. Further occurrences are counted and sent as one update, at most every
  *   `repeatMs`. The end is sent once, and only for an alert whose begin was sent.
  * - At most `perMinute` messages are sent in a minute. An alert over that limit goes into the digest, and is sent as its
- *   own message later if it continues. Updates and ends wait, because a lost end would leave an incident open for ever.
+ *   own message later if it continues. Updates and ends wait, because a lost end would leave an incident open permanently.
  * - At most `maxOpen` alerts are kept. The least recently seen alerts of the digest are dropped first. An alert that was
  *   sent is never dropped, because its receivers wait for its end.
  */

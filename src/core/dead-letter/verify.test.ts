@@ -51,17 +51,14 @@ describe('a letter whose replay nobody could check', () => {
     ['before', [claimed(1, 'forged', 240), claimed(1, 'r1', 300)]],
     ['after', [claimed(1, 'r1', 300), claimed(1, 'forged', 340)]],
     ['before and after', [claimed(1, 'x', 240), claimed(1, 'r1', 300), claimed(1, 'y', 340)]],
-  ])(
-    'B14: is its replay, though a spill got a forged one of the same number %s it',
-    async (_, spilled) => {
-      const together = spilled.reduce((known, each) => mergeLetter(known, each))
-      expect(decodeLetter(encodeLetter(together))).toEqual(together)
-      const [told, ...more] = await splitVerified(together, () => known())
-      expect([told?.cycle.number, told?.cycle.replayId, more]).toEqual([1, 'r1', []])
-      expect(isVerified(told!)).toBe(true)
-      expect(mergeLetter(replaying, told!).state).toBe('dead')
-    },
-  )
+  ])('B14: is its replay, though a spill got a forged one of the same number %s it', async (_, spilled) => {
+    const together = spilled.reduce((known, each) => mergeLetter(known, each))
+    expect(decodeLetter(encodeLetter(together))).toEqual(together)
+    const [told, ...more] = await splitVerified(together, () => known())
+    expect([told?.cycle.number, told?.cycle.replayId, more]).toEqual([1, 'r1', []])
+    expect(isVerified(told!)).toBe(true)
+    expect(mergeLetter(replaying, told!).state).toBe('dead')
+  })
 
   it('B14: is its replay, though a spill got forged ones of the same and of a higher number before', async () => {
     const spilled = [claimed(2, 'forged', 320), claimed(1, 'forged', 330), claimed(1, 'r1', 300)]
