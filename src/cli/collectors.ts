@@ -16,7 +16,7 @@ export async function openCollectors(
     collector: rabbitmqCollector({
       ...options,
       name,
-      lookEveryMs: pollInterval,
+      pollEveryMs: pollInterval,
       handledAfterMs: handledAfter,
       onError,
       clock: io.clock,

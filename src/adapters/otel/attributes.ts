@@ -57,7 +57,7 @@ export function replayAttributes(event: LazaretEvent): Attributes {
   }
 }
 
-export function tellFailure(span: Span, failure: Failure, masks: Masks): void {
+export function recordFailure(span: Span, failure: Failure, masks: Masks): void {
   const { name, message, code, category, retryable, fingerprint } = failure
   span.setAttributes({
     [ERROR_TYPE]: masks.maskText(name),
@@ -70,7 +70,7 @@ export function tellFailure(span: Span, failure: Failure, masks: Masks): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: told })
 }
 
-export function tellDeath(span: Span, { id, cycle, event }: DeadLetter, masks: Masks): void {
+export function recordDeadLetter(span: Span, { id, cycle, event }: DeadLetter, masks: Masks): void {
   const { reason, category, attemptCount, failure } = cycle
   span.setAttributes({
     [OWN.letterId]: id,

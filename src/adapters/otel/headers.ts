@@ -12,13 +12,13 @@ import {
 type Headers = LazaretEvent['headers']
 
 /** The context in headers, or undefined. Other values in these headers stay as they are. */
-export function contextIn(headers: Headers): SpanContext | undefined {
+export function contextOf(headers: Headers): SpanContext | undefined {
   const found = parseTraceparent(headers[TRACEPARENT])
   return found && remote(found, headers[TRACESTATE])
 }
 
 /** The context of the life that a replay repeats: told by a header of its own, or not yet replaced. */
-export function originalIn(headers: Headers): SpanContext | undefined {
+export function originalContextOf(headers: Headers): SpanContext | undefined {
   const original = parseTraceparent(headers[REPLAY_HEADERS.originalTraceparent] ?? headers[TRACEPARENT])
   return original && remote(original)
 }

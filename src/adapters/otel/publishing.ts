@@ -16,7 +16,7 @@ import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { formatTraceparent, isSampled } from '../../core/event/trace-context.ts'
 import type { PublishSpan, TraceSpan } from '../../ports/tracing.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
-import { contextIn, originalIn, repeats, withContext } from './headers.ts'
+import { contextOf, originalContextOf, repeats, withContext } from './headers.ts'
 import { SpanStep } from './span-step.ts'
 
 /** A span has no use for more: a batch may be of any size. */
@@ -26,7 +26,7 @@ interface PublishTools {
   readonly tracer: Tracer
   readonly masks: Masks
   /** Whether the sampler still decides about traces that are not sampled. */
-  readonly asksAlways: boolean
+  readonly asksSampler: boolean
 }
 
 /** An event to be published, and what its headers say. */
@@ -51,10 +51,10 @@ export function beginPublish(
   const isReplayed = outgoing.every(({ repeats }) => repeats)
   const parent = isReplayed ? ROOT_CONTEXT : parentOf(outgoing, active)
   const parentSpan = trace.getSpanContext(parent)
-  if (parentSpan !== undefined && !isSampled(parentSpan) && !tools.asksAlways)
-    return new Passing(outgoing.map(each => sent(each, parentSpan)))
+  if (parentSpan !== undefined && !isSampled(parentSpan) && !tools.asksSampler)
+    return new UnsampledPublishing(outgoing.map(each => sent(each, parentSpan)))
   const isContextUsed = outgoing.some(({ repeats, known }) => repeats || known === undefined)
-  const { name, attributes } = namedAfter(events, system)
+  const { name, attributes } = publishSpan(events, system)
   const span = tools.tracer.startSpan(
     name,
     {
@@ -67,7 +67,7 @@ export function beginPublish(
   if (span.isRecording()) span.setAttributes(attributes())
   const at = span.spanContext()
   const step = new SpanStep(span, tools.masks)
-  return followed(step, isSpanContextValid(at) ? outgoing.map(each => sent(each, at)) : events)
+  return toPublishing(step, isSpanContextValid(at) ? outgoing.map(each => sent(each, at)) : events)
 }
 
 export function linksOf(contexts: readonly (SpanContext | undefined)[]): Link[] {
@@ -82,8 +82,8 @@ export function linksOf(contexts: readonly (SpanContext | undefined)[]): Link[] 
 function outgoingOf(event: LazaretEvent): Outgoing {
   const { headers } = event
   return repeats(event)
-    ? { event, repeats: true, known: originalIn(headers) }
-    : { event, repeats: false, known: contextIn(headers) }
+    ? { event, repeats: true, known: originalContextOf(headers) }
+    : { event, repeats: false, known: contextOf(headers) }
 }
 
 /** The trace of the publisher; without one, the trace in the headers of a single event. */
@@ -105,7 +105,7 @@ function sent({ event, repeats, known }: Outgoing, at: SpanContext): LazaretEven
   return { ...event, headers: { ...headers, [REPLAY_HEADERS.originalTraceparent]: formatTraceparent(known) } }
 }
 
-function namedAfter(
+function publishSpan(
   events: readonly LazaretEvent[],
   system: string,
 ): { readonly name: string; readonly attributes: () => Attributes } {
@@ -123,7 +123,7 @@ function namedAfter(
   }
 }
 
-function followed(step: SpanStep, events: readonly LazaretEvent[]): PublishSpan {
+function toPublishing(step: SpanStep, events: readonly LazaretEvent[]): PublishSpan {
   return {
     events,
     run: work => step.run(work),
@@ -133,7 +133,7 @@ function followed(step: SpanStep, events: readonly LazaretEvent[]): PublishSpan 
 }
 
 /** Nobody keeps the trace: the events only carry it on. */
-class Passing implements PublishSpan, TraceSpan {
+class UnsampledPublishing implements PublishSpan, TraceSpan {
   readonly events: readonly LazaretEvent[]
 
   constructor(events: readonly LazaretEvent[]) {

@@ -4,7 +4,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { TraceSpan } from '../../ports/tracing.ts'
-import { OWN, tellFailure } from './attributes.ts'
+import { OWN, recordFailure } from './attributes.ts'
 
 /** A running span. Code inside it keeps the other values of the caller's context, such as baggage. */
 export class SpanStep implements TraceSpan {
@@ -25,7 +25,7 @@ export class SpanStep implements TraceSpan {
 
   end(failure?: Failure): void {
     if (failure !== undefined && this.span.isRecording())
-      tellFailure(this.span, failure, masksOfEvent(this.#event, this.#masks))
+      recordFailure(this.span, failure, masksOfEvent(this.#event, this.#masks))
     this.span.end()
   }
 

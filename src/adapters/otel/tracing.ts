@@ -19,13 +19,13 @@ import type {
   Tracing,
 } from '../../ports/tracing.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
-import { contextIn, isReplay, originalIn, repeats, withContext } from './headers.ts'
+import { contextOf, isReplay, originalContextOf, repeats, withContext } from './headers.ts'
 import { type OtelTracingOptions, resolveTracing } from './options.ts'
-import { PassingTrail } from './passing-trail.ts'
-import { planOfCall, planOfStation } from './places.ts'
 import { beginPublish, linksOf, MAX_LINKS } from './publishing.ts'
+import { callSpans, stationSpans } from './span-names.ts'
 import { SpanStep } from './span-step.ts'
 import { SpanTrail, type TrailPlan } from './trail.ts'
+import { UnsampledTrail } from './unsampled-trail.ts'
 
 const SCOPE = 'lazaret'
 const NOTHING = Object.freeze({})
@@ -42,7 +42,7 @@ export function otelTracing(options?: OtelTracingOptions): Tracing {
 class OtelTracing implements Tracing {
   readonly #tracer: Tracer
   readonly #masks: Masks
-  readonly #asksAlways: boolean
+  readonly #asksSampler: boolean
   readonly #stations = new WeakMap<TracedConsumer, TrailPlan>()
   readonly #calls = new WeakMap<TracedFunction, TrailPlan>()
   /** Much is tracked in one span. */
@@ -52,7 +52,7 @@ class OtelTracing implements Tracing {
     const { tracerProvider = trace.getTracerProvider(), masks, unsampled } = resolveTracing(options)
     this.#tracer = tracerProvider.getTracer(SCOPE)
     this.#masks = masks
-    this.#asksAlways = unsampled === 'ask'
+    this.#asksSampler = unsampled === 'ask'
   }
 
   publish(events: readonly LazaretEvent[], system: string): PublishSpan | undefined {
@@ -63,14 +63,14 @@ class OtelTracing implements Tracing {
   follow(event: LazaretEvent, at: TracedConsumer): AttemptTrace {
     const { headers } = event
     const header = headers[TRACEPARENT]
-    if (!this.#asksAlways && header !== undefined && looksUnsampled(header) && !repeats(event))
-      return new PassingTrail(headers)
+    if (!this.#asksSampler && header !== undefined && looksUnsampled(header) && !repeats(event))
+      return new UnsampledTrail(headers)
     const isAgain = isReplay(event)
-    const current = repeats(event) ? undefined : contextIn(headers)
+    const current = repeats(event) ? undefined : contextOf(headers)
     return new SpanTrail(this.#planOf(at), {
       event,
       parent: current && trace.setSpanContext(ROOT_CONTEXT, current),
-      links: isAgain ? linksOf([originalIn(headers)]) : [],
+      links: isAgain ? linksOf([originalContextOf(headers)]) : [],
       attributes: () => eventAttributes(event),
       forSampler: isAgain ? replayAttributes(event) : NOTHING,
     })
@@ -81,14 +81,14 @@ class OtelTracing implements Tracing {
     if (!trace.getSpan(active)?.isRecording()) return undefined
     let plan = this.#calls.get(what)
     if (plan === undefined) {
-      plan = planOfCall(what.name, this.#tools)
+      plan = callSpans(what.name, this.#tools)
       this.#calls.set(what, plan)
     }
     return new SpanTrail(plan, { parent: active, links: [], attributes: nothing, forSampler: NOTHING })
   }
 
   write(batch: readonly LazaretEvent[], sink: string): TraceSpan | undefined {
-    const { first, all } = keptContexts(batch)
+    const { first, all } = sampledContexts(batch)
     if (all.length === 0) return undefined
     const name = `send ${sink}`
     const parent = first === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, first)
@@ -115,34 +115,34 @@ class OtelTracing implements Tracing {
   }
 
   get #tools() {
-    return { tracer: this.#tracer, masks: this.#masks, asksAlways: this.#asksAlways }
+    return { tracer: this.#tracer, masks: this.#masks, asksSampler: this.#asksSampler }
   }
 
   #planOf(at: TracedConsumer): TrailPlan {
     let plan = this.#stations.get(at)
     if (plan === undefined) {
-      plan = planOfStation(at, this.#tools)
+      plan = stationSpans(at, this.#tools)
       this.#stations.set(at, plan)
     }
     return plan
   }
 }
 
-interface KeptContexts {
+interface SampledContexts {
   /** That a write can be part of. */
   readonly first: SpanContext | undefined
   readonly all: readonly SpanContext[]
 }
 
 /** Of those events that somebody follows; most batches have none. */
-function keptContexts(batch: readonly LazaretEvent[]): KeptContexts {
+function sampledContexts(batch: readonly LazaretEvent[]): SampledContexts {
   const all: SpanContext[] = []
   let first: SpanContext | undefined
   for (const event of batch) {
     const { headers } = event
     const header = headers[TRACEPARENT]
     if (header === undefined || looksUnsampled(header)) continue
-    const at = contextIn(headers)
+    const at = contextOf(headers)
     if (at === undefined || !isSampled(at)) continue
     if (!repeats(event)) first ??= at
     if (all.push(at) >= MAX_LINKS) break

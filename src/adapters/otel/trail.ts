@@ -14,7 +14,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { AttemptTrace, EndedAttempt, TraceSpan } from '../../ports/tracing.ts'
-import { OWN, tellDeath, tellFailure } from './attributes.ts'
+import { OWN, recordDeadLetter, recordFailure } from './attributes.ts'
 import { SpanStep } from './span-step.ts'
 
 /** What all spans of a trail have in common. */
@@ -33,7 +33,7 @@ interface SpanPlan {
 }
 
 /** What is known of the one event or call. */
-interface Followed {
+interface TrailSubject {
   /** Undefined for a call. */
   readonly event?: LazaretEvent
   /** Undefined: nobody said which trace it belongs to, so its first attempt begins one. */
@@ -48,13 +48,13 @@ interface Followed {
 /** The spans of what is followed: siblings, because what they have in common is all that survives a restart. */
 export class SpanTrail implements AttemptTrace {
   readonly #plan: TrailPlan
-  readonly #followed: Followed
+  readonly #followed: TrailSubject
   #parent: Context | undefined
 
-  constructor(plan: TrailPlan, followed: Followed) {
+  constructor(plan: TrailPlan, toPublishing: TrailSubject) {
     this.#plan = plan
-    this.#followed = followed
-    this.#parent = followed.parent
+    this.#followed = toPublishing
+    this.#parent = toPublishing.parent
   }
 
   attempt(number: number, startedAt: number, previous: EndedAttempt | undefined): TraceSpan {
@@ -69,7 +69,7 @@ export class SpanTrail implements AttemptTrace {
     const span = this.#start(this.#plan.attempt, startedAt)
     if (span.isRecording()) {
       span.setAttribute(OWN.attempt, number)
-      tellFailure(span, failure, masksOfEvent(this.#followed.event, this.#plan.masks))
+      recordFailure(span, failure, masksOfEvent(this.#followed.event, this.#plan.masks))
     }
     span.end(Math.max(startedAt, endedAt))
   }
@@ -77,7 +77,7 @@ export class SpanTrail implements AttemptTrace {
   dead(letter: DeadLetter, now: number): void {
     const since = letter.updatedAt
     const span = this.#start(this.#plan.dead, since)
-    if (span.isRecording()) tellDeath(span, letter, this.#plan.masks)
+    if (span.isRecording()) recordDeadLetter(span, letter, this.#plan.masks)
     span.end(Math.max(since, now))
   }
 

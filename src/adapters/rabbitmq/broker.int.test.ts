@@ -59,7 +59,7 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     const inbox = await subscribe(broker, channel)
     await broker.publish([make.event({ channel })])
     const running = await inbox.next()
-    const headers = { 'lazaret-past': JSON.stringify({ started: 2, isSuspected: true }) }
+    const headers = { 'lazaret-log': JSON.stringify({ started: 2, isSuspected: true }) }
     await outside!.publish('', `${channel}.suspects`, Buffer.from('{}'), { headers, messageId: 'suspect' })
     // It is seen within a second, and then nothing more is taken from the queue.
     await timing.eventually(async () => (await outside!.consumers(channel)) === 0, 'the queue is left')
@@ -75,16 +75,16 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     await broker.close()
   })
 
-  it('F3: a queue that is there and different is explained, and left alone with `beside`', async () => {
+  it('F3: a queue that is there and different is explained, and left alone with `auxiliary`', async () => {
     const channel = uniqueName('orders')
     await onChannel(outside!.connection, each => each.assertQueue(channel, { durable: true, arguments: {} }))
     const strict = rabbitmq({ url })
     await expect(subscribe(strict, channel)).rejects.toMatchObject({
       code: 'LAZARET_TOPOLOGY_MISMATCH',
-      message: expect.stringContaining("keep the queue as it is with `declare: 'beside'`"),
+      message: expect.stringContaining("keep the queue as it is with `declare: 'auxiliary'`"),
     })
     await strict.close()
-    const broker = rabbitmq({ url, declare: 'beside' })
+    const broker = rabbitmq({ url, declare: 'auxiliary' })
     const inbox = await subscribe(broker, channel)
     await outside!.publish('', channel, Buffer.from('1'))
     await inbox.done(await inbox.next())

@@ -42,7 +42,7 @@ export class UnroutableError extends LazaretError {
 
   constructor(exchange: string, routingKey: string) {
     super(
-      `${placeName(exchange, routingKey)}: no queue takes it, so nothing was kept; declare the queue, or fix its binding`,
+      `${destinationName(exchange, routingKey)}: no queue takes it, so nothing was kept; declare the queue, or fix its binding`,
       {
         code: 'LAZARET_BROKER_UNROUTABLE',
         retryable: false,
@@ -83,7 +83,7 @@ export class QueueFullError extends LazaretError {
 
   constructor(exchange: string, routingKey: string, cause: unknown) {
     super(
-      `${placeName(exchange, routingKey)}: the server refused it, as a queue that is full does; let consumers catch up, then publish again`,
+      `${destinationName(exchange, routingKey)}: the server refused it, as a queue that is full does; let consumers catch up, then publish again`,
       { code: 'LAZARET_BROKER_FULL', retryable: true, cause },
     )
   }
@@ -131,6 +131,6 @@ export class NotCollectedError extends LazaretError {
   }
 }
 
-function placeName(exchange: string, routingKey: string): string {
+function destinationName(exchange: string, routingKey: string): string {
   return exchange === '' ? `queue '${routingKey}'` : `exchange '${exchange}' with routing key '${routingKey}'`
 }

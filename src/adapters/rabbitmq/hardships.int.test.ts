@@ -15,7 +15,7 @@ describe.runIf(found.found)(`RabbitMQ in hard times${why}`, () => {
     const proxy = await ChaosProxy.to(url)
     const broker = rabbitmq({ url: proxy.through(url), queueType: 'classic' })
     const inbox = await subscribe(broker, channel)
-    const headers = { 'lazaret-past': JSON.stringify({ isSuspected: true }) }
+    const headers = { 'lazaret-log': JSON.stringify({ isSuspected: true }) }
     await outside!.publish('', `${channel}.suspects`, Buffer.from('{}'), { headers, messageId: 'suspect' })
     await inbox.next()
     proxy.isDown = true

@@ -21,8 +21,8 @@ export {
   type CollectorOptions,
   DEFAULT_COLLECT_PREFETCH,
   DEFAULT_HANDLED_AFTER_MS,
-  DEFAULT_LOOK_EVERY_MS,
   DEFAULT_PEEK_LIMIT,
+  DEFAULT_POLL_EVERY_MS,
 } from './letters/options.ts'
 export {
   type ConnectionNews,

@@ -62,7 +62,7 @@ export interface RabbitmqOptions {
    * What is declared at start: everything; only what lies beside the queue, which is there already (dead letters,
    * retry steps, suspects); or nothing, when all was declared before by `lazaret rabbitmq declare` [all].
    */
-  readonly declare?: 'all' | 'beside' | 'none' | undefined
+  readonly declare?: 'all' | 'auxiliary' | 'none' | undefined
   /** Where an event is sent [exchange: its channel, routing key: its type]. Replays go to the queue that failed. */
   readonly route?: ((event: LazaretEvent) => Route) | undefined
   /** The waits with a retry queue of their own, in ms [14 steps from 100 to 3 600 000]. */
@@ -106,7 +106,7 @@ const rules = {
   url: amqpUrl(),
   name: withDefault(text(), 'rabbitmq'),
   queueType: withDefault(oneOf('quorum', 'classic'), 'quorum'),
-  declare: withDefault(oneOf('all', 'beside', 'none'), 'all'),
+  declare: withDefault(oneOf('all', 'auxiliary', 'none'), 'all'),
   route: optional(callable<(event: LazaretEvent) => Route>('give a function from event to its route')),
   retryStepsMs: withDefault(
     derived(list(integer({ min: 10, max: WEEK_MS }), { minItems: 1, maxItems: 50 }), inOrder),

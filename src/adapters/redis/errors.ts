@@ -10,7 +10,7 @@ import { withoutCredentials } from '../../core/options/show.ts'
  * - `lost`: the connection broke before the answer came. It may have been done or not.
  * - `silent`: no answer within the time. It may be done yet.
  */
-export type RedisTrouble = 'reply' | 'unreachable' | 'lost' | 'silent'
+export type RedisErrorKind = 'reply' | 'unreachable' | 'lost' | 'silent'
 
 /** By the first word of the reply. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
@@ -28,7 +28,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['WRONGTYPE', 'something else is kept under this prefix: give another one'],
   ['BUSY', 'a script of somebody else runs too long: SCRIPT KILL ends it'],
 ])
-const TROUBLES: Readonly<Record<Exclude<RedisTrouble, 'reply'>, string>> = {
+const REMEDY_BY_KIND: Readonly<Record<Exclude<RedisErrorKind, 'reply'>, string>> = {
   unreachable: 'see that the server runs and can be reached from here',
   lost: 'whether it was done is not known; try again',
   silent: 'whether it will be done is not known; see what holds up the server, then try again',
@@ -37,20 +37,20 @@ const TROUBLES: Readonly<Record<Exclude<RedisTrouble, 'reply'>, string>> = {
 /** The server did not do what it was asked, or nobody knows whether it did. */
 export class RedisError extends LazaretError {
   override readonly name = 'RedisError'
-  readonly trouble: RedisTrouble
+  readonly kind: RedisErrorKind
   /** The first word of the server's error, such as `OOM`, where it has answered with one. */
   readonly reply: string | undefined
 
-  constructor(doing: string, trouble: RedisTrouble, cause: unknown) {
+  constructor(doing: string, kind: RedisErrorKind, cause: unknown) {
     const message = cause instanceof Error && cause.message !== '' ? cause.message : String(cause)
     const said = withoutCredentials(message)
-    const reply = trouble === 'reply' ? wordOf(said) : undefined
-    super(`redis: ${doing}: ${said}; ${remedyFor(trouble, reply)}`, {
+    const reply = kind === 'reply' ? wordOf(said) : undefined
+    super(`redis: ${doing}: ${said}; ${remedyFor(kind, reply)}`, {
       code: 'LAZARET_STORE_FAILED' satisfies ErrorCode,
-      retryable: trouble !== 'reply' || classify(cause).retryable,
+      retryable: kind !== 'reply' || classify(cause).retryable,
       cause,
     })
-    this.trouble = trouble
+    this.kind = kind
     this.reply = reply
   }
 }
@@ -83,8 +83,8 @@ function wordOf(message: string): string | undefined {
   return (wrapped ?? /^([A-Z]+)(?= |$)/.exec(message))?.[1]
 }
 
-function remedyFor(trouble: RedisTrouble, reply: string | undefined): string {
-  if (trouble !== 'reply') return TROUBLES[trouble]
+function remedyFor(kind: RedisErrorKind, reply: string | undefined): string {
+  if (kind !== 'reply') return REMEDY_BY_KIND[kind]
   return REMEDIES.get(reply ?? '') ?? 'see the cause, then try again'
 }
 

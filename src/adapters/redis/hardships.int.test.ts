@@ -114,9 +114,9 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
       await node.command('SAVE')
       await node.kill()
       const starting = node.start()
-      const hasty = open(server, { timeoutMs: 2_000 })
+      const loading = open(server, { timeoutMs: 2_000 })
       const isLoading = async () =>
-        (await hasty.deadLetters.stats().catch(error => error)).message?.includes('LOADING') === true
+        (await loading.deadLetters.stats().catch(error => error)).message?.includes('LOADING') === true
       await timing.eventually(isLoading, 'a call has met a server that reads its data')
       const stats = store.deadLetters.stats()
       await node.command('CONFIG', 'SET', 'key-load-delay', '0')

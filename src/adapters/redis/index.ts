@@ -8,7 +8,7 @@ export type {
   RedisCommandOptions,
 } from './connection/client.ts'
 export { isVersionEnough, MIN_VERSION, type ServerFindings } from './connection/server.ts'
-export { RedisError, RedisServerError, type RedisTrouble } from './errors.ts'
+export { RedisError, type RedisErrorKind, RedisServerError } from './errors.ts'
 export type { RedisLedger } from './ledger/ledger.ts'
 export type { RedisDeadLetters } from './letters/dead-letters.ts'
 export type { RedisUsage } from './letters/scripts.ts'

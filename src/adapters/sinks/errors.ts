@@ -4,7 +4,7 @@ import { PermanentError } from '../../core/failure/signals.ts'
 import { verdictOfStatus } from '../../core/failure/tables/http-status.ts'
 import type { Category } from '../../core/failure/verdict.ts'
 
-const SAID_MAX = 300
+const MAX_QUOTE_LENGTH = 300
 
 interface Refusal {
   /** Who answered, without credentials. */
@@ -79,7 +79,7 @@ const CONNECTION_REMEDY = {
 export function quoted(said: string): string {
   const words = said.replace(/\s+/g, ' ').trim()
   if (words === '') return ''
-  return `: ${words.length > SAID_MAX ? `${words.slice(0, SAID_MAX)}…` : words}`
+  return `: ${words.length > MAX_QUOTE_LENGTH ? `${words.slice(0, MAX_QUOTE_LENGTH)}…` : words}`
 }
 
 function remedyFor(status: number): string {
@@ -92,7 +92,7 @@ function remedyFor(status: number): string {
 }
 
 /** A function among the options of a sink threw for an event. It would again, and says nothing about the others. */
-export function brokenOption(subject: string, cause: unknown): PermanentError {
+export function optionFunctionError(subject: string, cause: unknown): PermanentError {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new PermanentError(
     `${subject}: a function of the sink's options threw for this event: ${reason}; fix it`,

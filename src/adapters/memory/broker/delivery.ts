@@ -20,7 +20,7 @@ export class MemoryDelivery extends TrackedDelivery {
   }
 
   /** The next handing-over of the same message, with the attempts of this one. */
-  again(): MemoryDelivery {
+  nextDelivery(): MemoryDelivery {
     return new MemoryDelivery(this.channel, this.content, this.origin, this.log)
   }
 }

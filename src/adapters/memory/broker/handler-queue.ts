@@ -6,7 +6,7 @@ import { MemoryDelivery, type Message } from './delivery.ts'
 import { Deque } from './deque.ts'
 import { KeyOrder } from './key-order.ts'
 
-const SOON = Promise.resolve()
+const RESOLVED = Promise.resolve()
 
 /** A consumer of the queue's deliveries. */
 interface Subscriber {
@@ -37,7 +37,7 @@ export class HandlerQueue {
   readonly #order: KeyOrder | undefined
   #subscriptions: readonly Subscriber[] = []
   #turn = 0
-  #willPump = false
+  #isPumpScheduled = false
 
   constructor(channel: string, origin: Origin, ordering: 'none' | 'by-key', clock: Clock) {
     this.#channel = channel
@@ -113,9 +113,9 @@ export class HandlerQueue {
    * consumer's handler, and a whole batch of settlements costs one promise.
    */
   pumpSoon(): void {
-    if (this.#willPump || this.#subscriptions.length === 0) return
-    this.#willPump = true
-    void SOON.then(() => this.#pump())
+    if (this.#isPumpScheduled || this.#subscriptions.length === 0) return
+    this.#isPumpScheduled = true
+    void RESOLVED.then(() => this.#pump())
   }
 
   #makeReady(message: Message | MemoryDelivery): void {
@@ -124,7 +124,7 @@ export class HandlerQueue {
   }
 
   #pump(): void {
-    this.#willPump = false
+    this.#isPumpScheduled = false
     while (this.#ready.size > 0) {
       const subscription = this.#nextWithRoom()
       if (subscription === undefined) return

@@ -13,21 +13,21 @@ interface KeyQueue {
  * it is ready, open, waiting for a retry, or dead, and its key has a queue.
  */
 export class KeyOrder {
-  readonly #goOn: (event: LazaretEvent) => void
+  readonly #release: (event: LazaretEvent) => void
   readonly #queues = new Map<string, KeyQueue>()
   /** By event id: the keys that a dead-lettered event blocks. */
   readonly #dead = new Map<string, KeyQueue>()
 
-  constructor(goOn: (event: LazaretEvent) => void) {
-    this.#goOn = goOn
+  constructor(release: (event: LazaretEvent) => void) {
+    this.#release = release
   }
 
   arrived(event: LazaretEvent): void {
-    const placeOfDeath = this.#dead.get(event.id)
-    if (placeOfDeath !== undefined && placeOfDeath.key === event.key) {
+    const deadQueue = this.#dead.get(event.id)
+    if (deadQueue !== undefined && deadQueue.key === event.key) {
       // A replay goes on from the place that its event died in, before all that have waited since.
       this.#dead.delete(event.id)
-      this.#goOn(event)
+      this.#release(event)
       return
     }
     // An edited replay may have another key: then its old one need not wait for it.
@@ -62,12 +62,12 @@ export class KeyOrder {
       return
     }
     if (key !== undefined) this.#queues.set(key, { key, held: undefined })
-    this.#goOn(event)
+    this.#release(event)
   }
 
   #next(queue: KeyQueue): void {
     const next = queue.held?.shift()
     if (next === undefined) this.#queues.delete(queue.key)
-    else this.#goOn(next)
+    else this.#release(next)
   }
 }

@@ -60,11 +60,11 @@ export class MemorySubscription implements Subscription {
         break
       case 'retry':
         delivery.recordEnds(settlement.ended)
-        this.#queue.putBack(delivery.again(), settlement.notBefore)
+        this.#queue.putBack(delivery.nextDelivery(), settlement.notBefore)
         break
       case 'release':
         delivery.takeBackStart()
-        this.#queue.putBack(delivery.again(), settlement.notBefore)
+        this.#queue.putBack(delivery.nextDelivery(), settlement.notBefore)
         break
       case 'dead':
         this.#queue.died(delivery, settlement.saved ? undefined : settlement.letter)
@@ -88,7 +88,7 @@ export class MemorySubscription implements Subscription {
     // From the last to the first, each before those that were handed over after it.
     for (let open = this.#open.last; open !== undefined; open = this.#open.last) {
       this.#forget(open)
-      this.#queue.giveBack(open.again())
+      this.#queue.giveBack(open.nextDelivery())
     }
   }
 

@@ -30,7 +30,7 @@ type Entry =
   | { readonly kind: 'done'; readonly at: number }
 
 /** Old entries looked at for each claim: more than one, so that the sweep outruns what is added. */
-const SWEPT_PER_CLAIM = 2
+const CHECKED_PER_CLAIM = 2
 
 /** A ledger for one process, for tests and examples: what it knows ends with the process. */
 export function memoryLedger(options?: MemoryLedgerOptions): MemoryLedger {
@@ -101,7 +101,7 @@ export class MemoryLedger implements Ledger {
 
   /** A few entries with every claim, round and round: memory is bounded, and no claim pays for all the others. */
   #forgetOld(now: number): void {
-    for (let looked = 0; looked < SWEPT_PER_CLAIM; looked++) {
+    for (let looked = 0; looked < CHECKED_PER_CLAIM; looked++) {
       const { value, done } = this.#sweep.next()
       if (done) {
         this.#sweep = this.#entries.entries()

@@ -23,7 +23,7 @@ export interface MemoryLimitOptions {
   readonly clock?: Clock | undefined
 }
 
-interface Kept {
+interface LimitState {
   bucket: FleetBucket
   /** Until when each member is counted. */
   readonly members: Map<string, number>
@@ -33,7 +33,7 @@ interface Kept {
 export class MemoryLimit implements SharedLimit {
   readonly assumedMembers: number
   readonly #clock: Clock
-  readonly #limits = new Map<string, Kept>()
+  readonly #limits = new Map<string, LimitState>()
   readonly #closing = new AbortController()
 
   constructor(options: MemoryLimitOptions = {}) {

@@ -11,7 +11,7 @@ import {
 } from '../../../ports/replays.ts'
 import { ReplayExistsError } from '../../../ports/store.ts'
 
-interface Kept {
+interface StoredReplay {
   replay: Replay
   readonly items: ReplayItem[]
   lease: { readonly owner: string; readonly until: number } | undefined
@@ -19,32 +19,32 @@ interface Kept {
 
 export class MemoryReplays implements Replays {
   readonly #clock: Clock
-  readonly #kept = new Map<string, Kept>()
+  readonly #replays = new Map<string, StoredReplay>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
-    if (this.#kept.has(replay.id)) throw new ReplayExistsError(replay.id)
-    this.#kept.set(replay.id, { replay, items: [...items], lease: undefined })
+    if (this.#replays.has(replay.id)) throw new ReplayExistsError(replay.id)
+    this.#replays.set(replay.id, { replay, items: [...items], lease: undefined })
   }
 
   async get(id: string): Promise<Replay | undefined> {
-    return this.#kept.get(id)?.replay
+    return this.#replays.get(id)?.replay
   }
 
   async list(
     options: { readonly state?: ReplayState | undefined; readonly limit?: number | undefined } = {},
   ) {
     const { state, limit = 100 } = options
-    const all = [...this.#kept.values()].map(({ replay }) => replay)
+    const all = [...this.#replays.values()].map(({ replay }) => replay)
     const wanted = all.filter(replay => state === undefined || replay.state === state)
     return wanted.sort((a, b) => b.createdAt - a.createdAt).slice(0, limit)
   }
 
   async update(replay: Replay): Promise<Replay | undefined> {
-    const kept = this.#kept.get(replay.id)
+    const kept = this.#replays.get(replay.id)
     if (kept === undefined || kept.replay.revision !== replay.revision) return undefined
     kept.replay = { ...replay, revision: replay.revision + 1 }
     return kept.replay
@@ -52,24 +52,24 @@ export class MemoryReplays implements Replays {
 
   async items(id: string, query: ItemQuery = {}): Promise<readonly ReplayItem[]> {
     const { status, after = -1, limit = Number.POSITIVE_INFINITY } = query
-    const items = this.#kept.get(id)?.items ?? []
+    const items = this.#replays.get(id)?.items ?? []
     const wanted = items.filter(item => item.position > after && (status ?? item.status) === item.status)
     return wanted.slice(0, limit)
   }
 
   async record(id: string, items: readonly ReplayItem[]): Promise<void> {
-    const kept = this.#kept.get(id)
+    const kept = this.#replays.get(id)
     for (const item of items) if (kept !== undefined) kept.items[item.position] = item
   }
 
   async counts(id: string): Promise<ReplayCounts> {
     const counts = { ...NO_COUNTS } as { -readonly [S in ItemStatus]: number }
-    for (const { status } of this.#kept.get(id)?.items ?? []) counts[status]++
+    for (const { status } of this.#replays.get(id)?.items ?? []) counts[status]++
     return counts
   }
 
   async lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
-    const kept = this.#kept.get(id)
+    const kept = this.#replays.get(id)
     const now = this.#clock.now()
     if (kept === undefined) return false
     if (kept.lease !== undefined && kept.lease.owner !== owner && kept.lease.until > now) return false
@@ -78,7 +78,7 @@ export class MemoryReplays implements Replays {
   }
 
   async releaseLease(id: string, owner: string): Promise<void> {
-    const kept = this.#kept.get(id)
+    const kept = this.#replays.get(id)
     if (kept?.lease?.owner === owner) kept.lease = undefined
   }
 }

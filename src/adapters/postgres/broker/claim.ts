@@ -4,7 +4,7 @@ import type { PgQueryable } from '../connection/client.ts'
 import { runQuery } from '../connection/query.ts'
 import { arrayOf } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
-import { HELD_UP } from '../schema/functions.ts'
+import { IS_BLOCKED } from '../schema/functions.ts'
 import type { ClaimedRows, ClaimNumber, MakeClaim } from './claimed-rows.ts'
 import { CLAIMED_ROW, type ClaimedRow, OutboxDelivery, readRow } from './delivery.ts'
 import type { ProcessLease } from './lease.ts'
@@ -182,7 +182,7 @@ const LANE_HEADS = `with recursive heads (lane, seq) as (
 )
 select h.lane, o.seq::float8 as seq,
   o.status = 'pending' and o.next_attempt_at <= statement_timestamp() and o.generation <= $4
-    and not ${HELD_UP('o')} as "isReady",
+    and not ${IS_BLOCKED('o')} as "isReady",
   case when o.status = 'pending' and o.next_attempt_at > statement_timestamp() and isfinite(o.next_attempt_at)
     then (extract(epoch from o.next_attempt_at - statement_timestamp()) * 1000)::float8 end as "dueInMs"
 from (select * from heads limit ${LANES_PER_LOOK}) h join lazaret.outbox o on o.seq = h.seq

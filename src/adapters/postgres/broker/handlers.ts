@@ -29,7 +29,7 @@ export async function registerHandler(
     'select by_key as "isByKey" from lazaret.outbox_handlers where channel = $1 and handler = $2',
     [channel, handler],
   )
-  if (rows[0]?.isByKey !== isByKey) throw orderedOtherwise(isByKey, handler)
+  if (rows[0]?.isByKey !== isByKey) throw orderingMismatch(isByKey, handler)
   while (await adoptRows(on, channel));
 }
 
@@ -74,7 +74,7 @@ export async function countDepth(on: PgQueryable, channel: string, handler: stri
   return rows[0].count
 }
 
-function orderedOtherwise(isByKey: boolean, handler: string): OptionsError {
+function orderingMismatch(isByKey: boolean, handler: string): OptionsError {
   const [asked, begun] = isByKey ? ['by-key', 'none'] : ['none', 'by-key']
   const remedy = `give '${begun}', which handler ${handler} began with, or another handler name; docs/brokers/postgres.md says how to change it`
   return new OptionsError('subscribe', [{ path: 'subscribe.ordering', received: `'${asked}'`, remedy }])

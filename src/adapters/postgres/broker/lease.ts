@@ -8,7 +8,7 @@ import type { PostgresSettings } from '../options.ts'
 import type { HeldRow, RowClaim } from './claimed-rows.ts'
 
 const MAX_PER_WRITE = 10_000
-const STRAYS_PER_STEP = 5_000
+const ORPHANS_PER_STEP = 5_000
 
 /**
  * The lease of this process: a row of `outbox_owners` that it renews all the time. Its rows in flight name that owner, so
@@ -26,7 +26,7 @@ export class ProcessLease {
   /** The same once it is known. */
   #current: number | undefined
   #isReleased = false
-  #nextStray = 0
+  #nextOrphan = 0
 
   constructor(settings: Pick<PostgresSettings, 'pool' | 'clock' | 'leaseMs'>) {
     this.#settings = settings
@@ -76,14 +76,14 @@ export class ProcessLease {
    * Makes rows pending again whose owner does not exist, among the next few by number, and answers how many there were.
    * There should be none: this is the safety net under everything that should have given them back.
    */
-  async reclaimStrays(): Promise<number> {
+  async reclaimOrphans(): Promise<number> {
     const { rows } = await runQuery(
       this.#settings.pool,
       'looking for events without an owner',
       'select found, next::float8 as next from lazaret.outbox_give_back_strays($1::bigint, $2::integer)',
-      [this.#nextStray, STRAYS_PER_STEP],
+      [this.#nextOrphan, ORPHANS_PER_STEP],
     )
-    this.#nextStray = rows[0].next ?? 0
+    this.#nextOrphan = rows[0].next ?? 0
     return rows[0].found
   }
 

@@ -99,7 +99,7 @@ failed as (
   order by e.place, h.handler
 ) ${NOTIFY}`
 
-interface Batch {
+interface RowBatch {
   readonly events: readonly LazaretEvent[]
   readonly generation: number
   /** The channels that are notified in the same transaction. */
@@ -119,7 +119,7 @@ const LOCK_FAILED = `select from lazaret.outbox
   where event_id = any ($1::uuid[]) and failed_at is not null order by event_id, seq for update`
 
 /** If two processes replay one event at the same moment, the second waits and then finds the replay on its way. */
-export async function publishEvents(pool: PgPool, batch: Batch, codec: EventCodec): Promise<void> {
+export async function publishEvents(pool: PgPool, batch: RowBatch, codec: EventCodec): Promise<void> {
   const replays = batch.events.filter(event => replayOf(event)?.replayId !== undefined)
   if (replays.length === 0) return writeEvents(pool, 'publish', batch, codec)
   const doing = 'publishing replays'
@@ -135,7 +135,7 @@ export async function publishEvents(pool: PgPool, batch: Batch, codec: EventCode
 export async function writeEvents(
   on: PgQueryable,
   how: 'enqueue' | 'publish',
-  { events, generation, notified }: Batch,
+  { events, generation, notified }: RowBatch,
   codec: EventCodec,
 ): Promise<void> {
   const doing = how === 'enqueue' ? 'enqueueing events' : 'publishing events'

@@ -165,7 +165,7 @@ export class Subscriptions {
       () => this.#connection.start(),
       () => this.#claimed.check(),
       async () => (await this.#lease.reclaim()) > 0 && this.wake(),
-      async () => (await this.#lease.reclaimStrays()) > 0 && this.wake(),
+      async () => (await this.#lease.reclaimOrphans()) > 0 && this.wake(),
       () => this.#adoptAll(),
       () => this.#retention.apply(),
     ]

@@ -8,7 +8,7 @@ const LANE_LOCKS = 1_024
  * Whether another row holds up a row of a lane: an earlier one that is in flight or dead, or any that is in flight. A later
  * row can be in flight when the transaction of this one took longer.
  */
-export const HELD_UP = (row: string): string => `exists (
+export const IS_BLOCKED = (row: string): string => `exists (
     select from lazaret.outbox b
     where b.channel = ${row}.channel and b.target = ${row}.target and b.lane = ${row}.lane
       and b.owner is not null and b.lane is not null and (b.seq < ${row}.seq or b.status = 'in_flight'))`
@@ -101,7 +101,7 @@ begin
     select c.seq from lazaret.outbox c
     where c.seq = any (v_free) and c.channel = p_channel and c.target = p_handler and c.owner is null
       and c.next_attempt_at <= pg_catalog.statement_timestamp() and c.generation <= p_generation
-      and not ${HELD_UP('c')} and not exists (
+      and not ${IS_BLOCKED('c')} and not exists (
         select from lazaret.outbox e
         where e.channel = c.channel and e.target = c.target and e.lane = c.lane and e.owner is null and e.seq < c.seq)
     for update skip locked);

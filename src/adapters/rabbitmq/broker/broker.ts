@@ -84,7 +84,7 @@ export class RabbitmqBroker implements Broker {
         if (declared !== undefined) await declared
       }
       const back = await this.#send(messages)
-      if (back.length > 0) await this.#sendWhereNobodyIs(back as readonly Message[])
+      if (back.length > 0) await this.#declareQueuesAndSend(back as readonly Message[])
     } finally {
       this.#publishes.end()
     }
@@ -184,7 +184,7 @@ export class RabbitmqBroker implements Broker {
    * Nobody has subscribed yet: the queue of the channel is made, so that what is published waits for the first. A replay for a
    * handler that is not there waits in the queue of that handler.
    */
-  async #sendWhereNobodyIs(messages: readonly Message[]): Promise<void> {
+  async #declareQueuesAndSend(messages: readonly Message[]): Promise<void> {
     const [first] = messages
     const { route, declare } = this.#settings
     if (declare !== 'all' || route !== undefined) throw unroutable(first!)

@@ -45,10 +45,10 @@ interface InnerChannel {
 }
 
 /** Every member may be missing. */
-type Shown<T> = { readonly [K in keyof T]?: Partial<T[K]> }
+type PartiallyVisible<T> = { readonly [K in keyof T]?: Partial<T[K]> }
 
-function innerOf(owner: unknown): Shown<InnerConnection> {
-  return (owner as { readonly connection?: Shown<InnerConnection> }).connection ?? {}
+function innerOf(owner: unknown): PartiallyVisible<InnerConnection> {
+  return (owner as { readonly connection?: PartiallyVisible<InnerConnection> }).connection ?? {}
 }
 
 /**

@@ -4,7 +4,7 @@ import { yieldToEventLoop } from '../../../ports/clock.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import type { Outgoing } from '../broker/wire/event-codec.ts'
 import type { AmqpConfirmChannel } from './amqp.ts'
-import { Confirms, Gate } from './confirms.ts'
+import { Backpressure, Confirms } from './confirms.ts'
 
 const TIMEOUT_MS = 1_000
 
@@ -45,9 +45,9 @@ class FakeChannel extends EventEmitter {
 function world() {
   const channel = new FakeChannel()
   const clock = new FakeClock()
-  const gate = new Gate()
-  const confirms = new Confirms(channel as unknown as AmqpConfirmChannel, gate, clock, TIMEOUT_MS)
-  return { channel, clock, gate, confirms }
+  const backpressure = new Backpressure()
+  const confirms = new Confirms(channel as unknown as AmqpConfirmChannel, backpressure, clock, TIMEOUT_MS)
+  return { channel, clock, backpressure, confirms }
 }
 
 function message(name: string, properties: Outgoing['properties'] = {}): Outgoing {

@@ -4,7 +4,7 @@ import { QueueFullError } from '../errors.ts'
 import type { Route } from '../options.ts'
 import type { AmqpConfirmChannel, AmqpReturned } from './amqp.ts'
 import { isNack, isOfClosedChannel } from './amqplib-internals.ts'
-import { Writer } from './writer.ts'
+import { FrameWriter } from './frame-writer.ts'
 
 type Reason = 'full' | 'blocked'
 
@@ -12,7 +12,7 @@ type Reason = 'full' | 'blocked'
  * Holds publishing back while the socket's buffer is full, or while the server has no memory or disk left and says so.
  * Writing on would only fill this process instead.
  */
-export class Gate {
+export class Backpressure {
   readonly #reasons = new Set<Reason>()
   #waiting: (() => void)[] = []
 
@@ -25,19 +25,19 @@ export class Gate {
     return this.#reasons.has('blocked')
   }
 
-  shut(reason: Reason): void {
+  apply(reason: Reason): void {
     this.#reasons.add(reason)
   }
 
   open(reason: Reason): void {
     this.#reasons.delete(reason)
-    if (this.isOpen) this.#letThrough()
+    if (this.isOpen) this.#resumeWaiting()
   }
 
   /** Another connection: what held the old one back is over. */
   reset(): void {
     this.#reasons.clear()
-    this.#letThrough()
+    this.#resumeWaiting()
   }
 
   async opened(): Promise<void> {
@@ -46,7 +46,7 @@ export class Gate {
     while (!this.isOpen) await new Promise<void>(resolve => this.#waiting.unshift(resolve))
   }
 
-  #letThrough(): void {
+  #resumeWaiting(): void {
     const waiting = this.#waiting
     this.#waiting = []
     for (const resolve of waiting) resolve()
@@ -54,7 +54,7 @@ export class Gate {
 }
 
 /** Messages that are published together. Told once how it went; the first that went wrong decides. */
-class Batch {
+class PublishBatch {
   readonly messages: readonly Outgoing[]
   readonly unroutable: Outgoing[] = []
   readonly #done = Promise.withResolvers<readonly Outgoing[]>()
@@ -63,7 +63,7 @@ class Batch {
   /** When it was written, or the server last spoke of it. */
   movedAt = 0
   /** Some of it is not written yet: the server takes no more for the moment. */
-  isHeldBack = false
+  isBlocked = false
 
   constructor(messages: readonly Outgoing[]) {
     this.messages = messages
@@ -85,8 +85,8 @@ class Batch {
 const RETIRE_AFTER_MS = 1_000
 
 /** The connection is there, and its queue says nothing. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer'
+export class ConfirmTimeoutError extends Error {
+  override readonly name = 'ConfirmTimeoutError'
 }
 
 /**
@@ -96,11 +96,11 @@ export class NoAnswer extends Error {
  */
 export class Confirms {
   readonly #channel: AmqpConfirmChannel
-  readonly #writer: Writer
-  readonly #gate: Gate
+  readonly #writer: FrameWriter
+  readonly #backpressure: Backpressure
   readonly #clock: Clock
   readonly #timeoutMs: number
-  readonly #batches = new Set<Batch>()
+  readonly #batches = new Set<PublishBatch>()
   /** By place and id: the server sends a message back before it confirms it. */
   readonly #returned = new Map<string, number>()
   #stopWatching: Cancel | undefined
@@ -113,14 +113,14 @@ export class Confirms {
   /** Why the server closed it. */
   #closedBy: Error | undefined
 
-  constructor(channel: AmqpConfirmChannel, gate: Gate, clock: Clock, timeoutMs: number) {
+  constructor(channel: AmqpConfirmChannel, backpressure: Backpressure, clock: Clock, timeoutMs: number) {
     this.#channel = channel
-    this.#writer = new Writer(channel, () => gate.shut('full'))
-    this.#gate = gate
+    this.#writer = new FrameWriter(channel, () => backpressure.apply('full'))
+    this.#backpressure = backpressure
     this.#clock = clock
     this.#timeoutMs = timeoutMs
     this.#openedAt = monotonicNow(clock)
-    channel.on('drain', () => gate.open('full'))
+    channel.on('drain', () => backpressure.open('full'))
     channel.on('return', (message: AmqpReturned) => this.#noteReturned(message))
     // Told by the close that follows; without a listener it would end the process.
     channel.on('error', (error: Error) => {
@@ -136,22 +136,22 @@ export class Confirms {
 
   /** Resolves with those that no queue took, once all the others are durable. */
   send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
-    const batch = new Batch(messages)
+    const batch = new PublishBatch(messages)
     this.#batches.add(batch)
     if (this.#stopWatching === undefined) this.#watch(this.#timeoutMs)
     this.#write(batch, 0)
     return batch.done
   }
 
-  #write(batch: Batch, from: number): void {
+  #write(batch: PublishBatch, from: number): void {
     const { messages } = batch
     batch.movedAt = this.#clock.now()
     try {
       for (let index = from; index < messages.length; index++) {
         if (!this.#batches.has(batch)) return
-        batch.isHeldBack = !this.#gate.isOpen
-        if (batch.isHeldBack) {
-          void this.#gate.opened().then(() => this.#write(batch, index))
+        batch.isBlocked = !this.#backpressure.isOpen
+        if (batch.isBlocked) {
+          void this.#backpressure.opened().then(() => this.#write(batch, index))
           return
         }
         const message = messages[index]!
@@ -163,7 +163,7 @@ export class Confirms {
     }
   }
 
-  #confirmed(message: Outgoing, batch: Batch, error: unknown): void {
+  #confirmed(message: Outgoing, batch: PublishBatch, error: unknown): void {
     this.#movedAt = this.#clock.now()
     if (this.#returned.size > 0 && this.#takeReturned(message)) batch.unroutable.push(message)
     if (error) this.#refused(message, batch, error as Error)
@@ -171,7 +171,7 @@ export class Confirms {
     else batch.movedAt = this.#movedAt
   }
 
-  #refused({ route }: Outgoing, batch: Batch, error: Error): void {
+  #refused({ route }: Outgoing, batch: PublishBatch, error: Error): void {
     if (!isNack(error)) {
       this.#finish(batch, this.#closedBy ?? error)
       return
@@ -181,7 +181,7 @@ export class Confirms {
     this.#finish(batch, new QueueFullError(route.exchange, route.routingKey, error))
   }
 
-  #finish(batch: Batch, error?: Error): void {
+  #finish(batch: PublishBatch, error?: Error): void {
     if (!this.#batches.delete(batch)) return
     batch.finish(error)
     if (this.#batches.size > 0) return
@@ -197,17 +197,17 @@ export class Confirms {
       const latest = this.#clock.now() - this.#timeoutMs
       const late = [...this.#batches].filter(batch => this.#lastMove(batch) <= latest)
       for (const batch of late)
-        this.#finish(batch, new NoAnswer(`no confirmation within ${this.#timeoutMs} ms`))
+        this.#finish(batch, new ConfirmTimeoutError(`no confirmation within ${this.#timeoutMs} ms`))
       // A server that told us to wait is left in peace.
-      if (late.length > 0 && !this.#gate.isBlocked) this.#abandon()
+      if (late.length > 0 && !this.#backpressure.isBlocked) this.#abandon()
       else if (this.#batches.size > 0)
         this.#watch(Math.min(...Array.from(this.#batches, batch => this.#lastMove(batch))) - latest)
     })
   }
 
   /** What waits for others is not late for as long as the server speaks of these. */
-  #lastMove({ movedAt, isHeldBack }: Batch): number {
-    return isHeldBack ? Math.max(movedAt, this.#movedAt) : movedAt
+  #lastMove({ movedAt, isBlocked }: PublishBatch): number {
+    return isBlocked ? Math.max(movedAt, this.#movedAt) : movedAt
   }
 
   /** Gives the channel up, and with it all that waits. Another one may hear. */
@@ -221,16 +221,16 @@ export class Confirms {
     this.#isOpen = false
     const error = this.#closedBy ?? new Error('the channel closed')
     for (const batch of [...this.#batches]) this.#finish(batch, error)
-    this.#gate.open('full')
+    this.#backpressure.open('full')
   }
 
   #noteReturned({ fields, properties }: AmqpReturned): void {
-    const name = placeOf(fields, properties.messageId)
+    const name = messageKey(fields, properties.messageId)
     this.#returned.set(name, (this.#returned.get(name) ?? 0) + 1)
   }
 
   #takeReturned({ route, properties }: Outgoing): boolean {
-    const name = placeOf(route, properties.messageId)
+    const name = messageKey(route, properties.messageId)
     const count = this.#returned.get(name)
     if (count === undefined) return false
     if (count === 1) this.#returned.delete(name)
@@ -239,6 +239,6 @@ export class Confirms {
   }
 }
 
-function placeOf({ exchange, routingKey }: Route, messageId: string | undefined): string {
+function messageKey({ exchange, routingKey }: Route, messageId: string | undefined): string {
   return `${exchange}\n${routingKey}\n${messageId ?? ''}`
 }

@@ -9,7 +9,7 @@ import {
 import type { RabbitmqSettings } from '../options.ts'
 import type { AmqpConnection } from './amqp.ts'
 import { requireOpen } from './amqplib-internals.ts'
-import { Confirms, Gate } from './confirms.ts'
+import { Backpressure, Confirms } from './confirms.ts'
 import type { Link } from './link.ts'
 
 const MAX_WRITES_WAITING = 16
@@ -23,7 +23,7 @@ const NOT_FOUND = 404
 export class Publisher {
   readonly #link: Link
   readonly #settings: RabbitmqSettings
-  readonly #gate = new Gate()
+  readonly #backpressure = new Backpressure()
   #opening: { readonly connection: AmqpConnection; readonly confirms: Promise<Confirms> } | undefined
   #confirms: Confirms | undefined
 
@@ -74,7 +74,7 @@ export class Publisher {
       const { clock, confirmTimeoutMs } = this.#settings
       const channel = await connection.createConfirmChannel({ highWaterMark: MAX_WRITES_WAITING })
       requireOpen(channel)
-      const confirms = new Confirms(channel, this.#gate, clock, confirmTimeoutMs)
+      const confirms = new Confirms(channel, this.#backpressure, clock, confirmTimeoutMs)
       this.#confirms = confirms
       return confirms
     } catch (error) {
@@ -84,13 +84,13 @@ export class Publisher {
 
   #listen(connection: AmqpConnection): void {
     const { onConnection } = this.#settings
-    this.#gate.reset()
+    this.#backpressure.reset()
     connection.on('blocked', (reason: string) => {
-      this.#gate.shut('blocked')
+      this.#backpressure.apply('blocked')
       onConnection({ state: 'blocked', reason })
     })
     connection.on('unblocked', () => {
-      this.#gate.open('blocked')
+      this.#backpressure.open('blocked')
       onConnection({ state: 'unblocked' })
     })
   }

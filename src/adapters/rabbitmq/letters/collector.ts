@@ -16,7 +16,7 @@ import { findQueues } from './queues.ts'
 import { returned, unkeptHeaders } from './returned-message.ts'
 import { Saver } from './saver.ts'
 
-const LOOK_FOR_OUTCOMES_MS = 1_000
+const OUTCOME_POLL_MS = 1_000
 
 /** Collects the dead-letter queues of a RabbitMQ server. Nothing is connected until it is started or sends. */
 export function rabbitmqCollector(options: CollectorOptions): Collector {
@@ -59,8 +59,8 @@ class RabbitmqCollector implements Collector {
     const run: Run = { isOver: false }
     this.#run = run
     const saver = new Saver(this.#settings, into)
-    void this.#every(run, 'queues', this.#settings.lookEveryMs, () => this.#look(run, saver))
-    void this.#every(run, 'outcomes', LOOK_FOR_OUTCOMES_MS, () => this.#lookForOutcomes(into))
+    void this.#every(run, 'queues', this.#settings.pollEveryMs, () => this.#look(run, saver))
+    void this.#every(run, 'outcomes', OUTCOME_POLL_MS, () => this.#resolveOutcomes(into))
   }
 
   async stop(): Promise<void> {
@@ -153,13 +153,14 @@ class RabbitmqCollector implements Collector {
     const { connection, peekLimit } = this.#settings
     const beganAt = connection.clock.now()
     const server = await this.#collecting.get(connection.connectTimeoutMs)
-    for (const queue of this.#queues) this.#peeked.set(queue, await peekAt(server, queue, peekLimit, saver))
+    for (const queue of this.#queues)
+      this.#peeked.set(queue, await peekQueue(server, queue, peekLimit, saver))
     this.#peekedAt = beganAt
   }
 
-  async #lookForOutcomes(store: DeadLetterStore): Promise<void> {
+  async #resolveOutcomes(store: DeadLetterStore): Promise<void> {
     const seenUpTo = this.#seenUpTo()
-    if (seenUpTo !== undefined) await presumeHandled(store, this.#settings, seenUpTo)
+    if (seenUpTo !== undefined) await resolveNotReturned(store, this.#settings, seenUpTo)
   }
 
   /** While something is on its way into the store, nobody knows whether it is what was sent. */
@@ -175,7 +176,7 @@ class RabbitmqCollector implements Collector {
  * Looks at the first messages of a queue. They are held while they are saved, and go back when the channel closes: a
  * queue that was looked at from several at once, or whose head was taken meanwhile, may hand them over in another order.
  */
-async function peekAt(
+async function peekQueue(
   connection: AmqpConnection,
   queue: string,
   limit: number,
@@ -208,7 +209,7 @@ const BY = 'collector'
  * Resolves letters that were sent back and have not come again: nobody tells us of success. `seenUpTo` is the time up to
  * which everything that came back has been saved.
  */
-async function presumeHandled(
+async function resolveNotReturned(
   store: DeadLetterStore,
   { connection, handledAfterMs }: CollectorSettings,
   seenUpTo: number,

@@ -2,7 +2,7 @@ import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import { settlesWithin } from '../../../ports/clock.ts'
 import { ConsumerChannel } from '../broker/consume/consumer-channel.ts'
-import { DeliveryWatch, LookTimer, type PrefetchWindow } from '../broker/consume/delivery-watch.ts'
+import { PollTimer, type PrefetchWindow, StallDetector } from '../broker/consume/stall-detector.ts'
 import type { AmqpMessage } from '../connection/amqp.ts'
 import { CLOSE_MS, type Link } from '../connection/link.ts'
 import { NotCollectedError } from '../errors.ts'
@@ -24,8 +24,8 @@ export class Drain {
   readonly #saver: Saver
   readonly #running: Promise<void>
   readonly #saving = new PendingWork()
-  readonly #deliveries: DeliveryWatch
-  readonly #looks: LookTimer
+  readonly #deliveries: StallDetector
+  readonly #pollTimer: PollTimer
   #channel: ConsumerChannel | undefined
   /** Of the current channel, once the server delivers on it. */
   #window: PrefetchWindow | undefined
@@ -42,8 +42,8 @@ export class Drain {
     const stalls = new StallReporter(news => {
       if (news.state === 'stalled') settings.onError(this.#notCollected(news.error))
     })
-    this.#deliveries = new DeliveryWatch(queue, stalls)
-    this.#looks = new LookTimer(settings.connection.clock, () => this.#look())
+    this.#deliveries = new StallDetector(queue, stalls)
+    this.#pollTimer = new PollTimer(settings.connection.clock, () => this.#look())
     this.#running = this.#run()
   }
 
@@ -56,7 +56,7 @@ export class Drain {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#looks.stop()
+    this.#pollTimer.stop()
     this.#wake()
     const { clock } = this.#settings.connection
     const channel = this.#channel
@@ -76,12 +76,12 @@ export class Drain {
         await this.#consume(() => {
           this.#problem = undefined
           restMs = FIRST_BACKOFF_MS
-          if (!this.#isClosed) this.#looks.start()
+          if (!this.#isClosed) this.#pollTimer.start()
         })
       } catch (error) {
         this.#tell(error as Error)
       }
-      this.#looks.stop()
+      this.#pollTimer.stop()
       if (!this.#isClosed) await this.#rest(restMs)
       restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)
     }
@@ -133,9 +133,9 @@ export class Drain {
   }
 
   #tell(problem: Error): void {
-    const isNews = this.#problem === undefined && !this.#isClosed
+    const isNew = this.#problem === undefined && !this.#isClosed
     this.#problem = problem
-    if (isNews) this.#settings.onError(this.#notCollected(problem))
+    if (isNew) this.#settings.onError(this.#notCollected(problem))
   }
 
   #notCollected(problem: Error): NotCollectedError {

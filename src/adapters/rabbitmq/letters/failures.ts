@@ -21,7 +21,7 @@ export class Failures {
       return stack === undefined ? failure : { ...failure, stack }
     }
     if (death === undefined) return undefined
-    return this.#classified('DeadLettered', tellDeath(death), death.reason)
+    return this.#classified('DeadLettered', describeDeath(death), death.reason)
   }
 
   #classified(name: string, message: string, code: string | undefined): Failure {
@@ -86,15 +86,15 @@ function secondsOf(value: unknown): number | undefined {
     : undefined
 }
 
-const HOW: Readonly<Record<string, string>> = {
+const DEATH_TEXTS: Readonly<Record<string, string>> = {
   rejected: 'was rejected from queue',
   expired: 'expired in queue',
   maxlen: 'was pushed out of the full queue',
   delivery_limit: 'was delivered too often from queue',
 }
 
-function tellDeath({ reason, queue }: Death): string {
-  return `${HOW[reason] ?? `was dead-lettered (${reason}) from queue`} ${queue}`
+function describeDeath({ reason, queue }: Death): string {
+  return `${DEATH_TEXTS[reason] ?? `was dead-lettered (${reason}) from queue`} ${queue}`
 }
 
 /** What a framework wrote on a message that it gave up on. */
@@ -112,19 +112,19 @@ export interface Fault {
 }
 
 /** Headers that tell of the failure. They go into the letter and are not sent again: the next failure writes its own. */
-const OF_FAULTS =
+const FAULT_HEADERS =
   /^(?:x-exception-(?:stacktrace|message)|x-original-(?:exchange|routingKey)|MT-(?:Reason|Fault-.*)|NServiceBus\.(?:ExceptionInfo\..*|FailedQ|TimeOfFailure|FLRetries|Retries(?:\.Timestamp)?))$/
 
-export function tellsOfFault(header: string): boolean {
-  return OF_FAULTS.test(header)
+export function isFaultHeader(header: string): boolean {
+  return FAULT_HEADERS.test(header)
 }
 
 export function readFault(headers: AmqpHeaders): Fault | undefined {
-  return springs(headers) ?? massTransits(headers) ?? nServiceBus(headers)
+  return readSpringFault(headers) ?? readMassTransitFault(headers) ?? readNServiceBusFault(headers)
 }
 
 /** Spring AMQP's RepublishMessageRecoverer, and Spring Cloud Stream with `republishToDlq`. */
-function springs(headers: AmqpHeaders): Fault | undefined {
+function readSpringFault(headers: AmqpHeaders): Fault | undefined {
   const stack = textOf(headers['x-exception-stacktrace'])
   const message = textOf(headers['x-exception-message'])
   if (stack === undefined && message === undefined) return undefined
@@ -153,7 +153,7 @@ function rootCause(stack: string): { readonly error: string; readonly message: s
 }
 
 /** What MassTransit moves to `QUEUE_error`, and with another reason to `QUEUE_skipped`. */
-function massTransits(headers: AmqpHeaders): Fault | undefined {
+function readMassTransitFault(headers: AmqpHeaders): Fault | undefined {
   const reason = textOf(headers['MT-Reason'])
   const error = textOf(headers['MT-Fault-ExceptionType'])
   if (reason === undefined && error === undefined) return undefined
@@ -185,7 +185,7 @@ function lastOfPath(address: string | undefined): string | undefined {
 }
 
 /** What NServiceBus forwards to its error queue, which is one for many endpoints. */
-function nServiceBus(headers: AmqpHeaders): Fault | undefined {
+function readNServiceBusFault(headers: AmqpHeaders): Fault | undefined {
   const info = (name: string) => textOf(headers[`NServiceBus.ExceptionInfo.${name}`])
   const error = info('ExceptionType')
   const failedQueue = textOf(headers['NServiceBus.FailedQ'])

@@ -11,7 +11,7 @@ export type WireType =
   | { readonly A: readonly WireType[] }
 
 /** A value as text for people, and its type, from which the bytes can be made again. */
-interface Typed {
+interface TypedText {
   readonly text: string
   readonly type: WireType
 }
@@ -19,7 +19,7 @@ interface Typed {
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Undefined for what would not come back as the same bytes. */
-export function typedText(value: Buffer): Typed | undefined {
+export function typedText(value: Buffer): TypedText | undefined {
   try {
     const { plain, type } = toPlain(value)
     const text = plain === null ? '' : typeof plain === 'string' ? plain : JSON.stringify(plain)

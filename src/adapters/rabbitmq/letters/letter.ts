@@ -24,7 +24,7 @@ import { type Death, type Failures, type Fault, readDeaths, readFault } from './
 import { type CollectedHeaders, collectedHeaders, keptProperties } from './returned-message.ts'
 
 /** Where a message was found. */
-interface Finding {
+interface CollectionContext {
   /** The collector's name. */
   readonly broker: string
   readonly queue: string
@@ -39,10 +39,10 @@ export interface Collected {
 }
 
 /** The letter for a message in a dead-letter queue, no matter which program put it there. Never throws. */
-export function collect(message: AmqpMessage, finding: Finding): Collected {
+export function collect(message: AmqpMessage, context: CollectionContext): Collected {
   const own = ownLetter(message)
-  if (own === undefined) return foreignLetter(message, finding)
-  const origin = { ...own.origin, broker: finding.broker, collectedFrom: finding.queue }
+  if (own === undefined) return foreignLetter(message, context)
+  const origin = { ...own.origin, broker: context.broker, collectedFrom: context.queue }
   return { letter: { ...own, origin }, isTimeKnown: true }
 }
 
@@ -55,15 +55,15 @@ function ownLetter(message: AmqpMessage): DeadLetter | undefined {
   }
 }
 
-function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: Finding): Collected {
+function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: CollectionContext): Collected {
   const headers = message.properties.headers ?? {}
   const deaths = readDeaths(headers)
   const fault = readFault(headers)
-  const place = placeOf(message, queue, deaths, fault)
+  const source = sourceOf(message, queue, deaths, fault)
   const times = [...deaths.map(({ at }) => at), fault?.at].filter(at => at !== undefined)
   const collected = collectedHeaders(message.properties)
-  const event = collectedEvent(message, place, deaths, times[0] ?? now, collected.texts)
-  const handler = place.handler
+  const event = collectedEvent(message, source, deaths, times[0] ?? now, collected.texts)
+  const handler = source.handler
   const replay = replayOfLetter(event, () => letterId(event.channel, handler, event))
   const letter = createLetter({
     event,
@@ -75,11 +75,11 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: F
     attemptCount: attemptsOf(headers, deaths, fault),
     origin: {
       broker,
-      queue: place.queue,
-      exchange: place.exchange,
-      routingKey: place.routingKey,
+      queue: source.queue,
+      exchange: source.exchange,
+      routingKey: source.routingKey,
       collectedFrom: queue,
-      ...(place.isOwn
+      ...(source.isOwn
         ? undefined
         : {
             writtenBy: fault?.writtenBy ?? 'other',
@@ -125,7 +125,7 @@ const ID_DIGITS = 32
 /** The event of a dead-lettered message. It can always be stored. */
 function collectedEvent(
   message: AmqpMessage,
-  { channel, routingKey, isOwn }: Place,
+  { channel, routingKey, isOwn }: LetterSource,
   deaths: readonly Death[],
   failedAt: number,
   texts: Readonly<Record<string, string>>,
@@ -134,7 +134,7 @@ function collectedEvent(
   if (own !== undefined && !('raw' in own)) return own
   const { properties } = message
   const headers = properties.headers ?? {}
-  const id = fitting(properties.messageId, MAX_ID_BYTES) ?? madeId(message, deaths)
+  const id = fitting(properties.messageId, MAX_ID_BYTES) ?? derivedId(message, deaths)
   const event: LazaretEvent = {
     v: 1,
     id,
@@ -163,7 +163,7 @@ function sentAt(timestamp: number | undefined): number | undefined {
  * For a message without an id: made of all that a second delivery does not change. Two that are equal in everything and
  * died in the same second in the same queue cannot be told apart, and are one letter.
  */
-function madeId({ content, properties, fields }: AmqpMessage, deaths: readonly Death[]): string {
+function derivedId({ content, properties, fields }: AmqpMessage, deaths: readonly Death[]): string {
   const { type, timestamp, correlationId, headers = {} } = properties
   const said = Object.entries(headers).filter(([name]) => !isReserved(name))
   const { exchange, routingKey } = fields
@@ -172,7 +172,7 @@ function madeId({ content, properties, fields }: AmqpMessage, deaths: readonly D
 }
 
 /** Who gave up on a message, and where it has to go to be handled. */
-interface Place extends Route {
+interface LetterSource extends Route {
   readonly channel: string
   readonly handler: string
   readonly queue: string
@@ -184,12 +184,12 @@ interface Place extends Route {
  * The queue that failed is the one the server took it from, or the one the framework names; else the dead-letter queue's
  * own name without its ending. It goes back the way it came; where nobody tells that way, straight into the queue.
  */
-function placeOf(
+function sourceOf(
   message: AmqpMessage,
   foundIn: string,
   [death]: readonly Death[],
   fault: Fault | undefined,
-): Place {
+): LetterSource {
   const headers = message.properties.headers ?? {}
   const isOwn = message.properties.appId === APP_ID
   const failed = fault?.queue ?? death?.queue ?? withoutEnding(foundIn)
@@ -197,13 +197,13 @@ function placeOf(
   if (channel !== undefined && CHANNEL_NAME.test(channel)) {
     const queue = failed.replace(/\.suspects$/, '')
     const handler = queue.startsWith(`${channel}.`) ? queue.slice(channel.length + 1) : channel
-    return { channel, handler, queue, ...wayOf(queue, death, fault), isOwn }
+    return { channel, handler, queue, ...routeBack(queue, death, fault), isOwn }
   }
   return {
     channel: channelName(failed),
     handler: failed,
     queue: failed,
-    ...wayOf(failed, death, fault),
+    ...routeBack(failed, death, fault),
     isOwn: false,
   }
 }
@@ -213,7 +213,7 @@ function ownChannel(headers: AmqpHeaders, death: Death | undefined): string | un
   return textOf(headers[OWN.channel]) ?? readExchange(headers) ?? death?.exchange
 }
 
-function wayOf(queue: string, death: Death | undefined, fault: Fault | undefined): Route {
+function routeBack(queue: string, death: Death | undefined, fault: Fault | undefined): Route {
   if (fault?.exchange !== undefined) return { exchange: fault.exchange, routingKey: fault.routingKey ?? '' }
   if (death !== undefined && death.queue === queue && fault?.queue === undefined)
     return { exchange: death.exchange, routingKey: death.routingKey }

@@ -2,7 +2,7 @@ import { matchesPattern } from '../../../core/options/pattern.ts'
 import { RabbitmqUnreachableError } from '../errors.ts'
 import { type CollectorSettings, isPattern } from './options.ts'
 
-const PATIENCE_MS = 10_000
+const REQUEST_TIMEOUT_MS = 10_000
 const PAGE = 500
 
 /** The queues to collect from: those named, and those that a pattern finds now. */
@@ -52,7 +52,7 @@ async function ask(url: string, authorization: string, server: string): Promise<
   try {
     const response = await fetch(url, {
       headers: { authorization },
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     })
     if (response.ok) return (await response.json()) as Page
     problem = new Error(`HTTP ${response.status}`)

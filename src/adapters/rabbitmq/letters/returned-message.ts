@@ -10,7 +10,7 @@ import { rawHeaders, type TableEntry, WireValue } from '../broker/wire/table.ts'
 import type { AmqpHeaders, AmqpProperties } from '../connection/amqp.ts'
 import { HeadersTooLargeError } from '../errors.ts'
 import type { Route } from '../options.ts'
-import { tellsOfFault } from './failures.ts'
+import { isFaultHeader } from './failures.ts'
 import { fromText, plainOf, typedText, type WireType } from './header-types.ts'
 
 /** A frame of RabbitMQ holds 128 KiB; the rest is for properties and what a replay adds. */
@@ -21,7 +21,7 @@ const MAX_TYPES_LENGTH = 20_000
  * The parts that an event cannot hold: the types of headers that are not texts, and header names that an event cannot
  * have. No values: an origin is shown to everyone, and header values may be secret.
  */
-interface KeptForms {
+interface HeaderForms {
   readonly v: 1
   readonly types: Readonly<Record<string, WireType>>
   /** By the name that the event has. */
@@ -37,8 +37,8 @@ export interface CollectedHeaders {
 
 /** The headers of another program's message, such that they can be sent back as they were; or with the reason why not. */
 export function collectedHeaders(properties: AmqpProperties): CollectedHeaders {
-  const entries = rawHeaders(properties)?.filter(({ name }) => !isReserved(name) && !tellsOfFault(name))
-  return entries === undefined ? asClientRead(properties.headers ?? {}) : asOnTheWire(entries)
+  const entries = rawHeaders(properties)?.filter(({ name }) => !isReserved(name) && !isFaultHeader(name))
+  return entries === undefined ? headersFromClient(properties.headers ?? {}) : headersFromWire(entries)
 }
 
 /** Why the message of a letter cannot be sent back as it was; undefined when it can. */
@@ -47,7 +47,7 @@ export function unkeptHeaders(origin: Origin): string | undefined {
   return typeof why === 'string' ? why : undefined
 }
 
-function asOnTheWire(entries: readonly TableEntry[]): CollectedHeaders {
+function headersFromWire(entries: readonly TableEntry[]): CollectedHeaders {
   const texts: [string, string][] = []
   const types: [string, WireType][] = []
   const names: [string, string][] = []
@@ -69,7 +69,7 @@ function asOnTheWire(entries: readonly TableEntry[]): CollectedHeaders {
   const bytes = entries.reduce((sum, { name, value }) => sum + 1 + Buffer.byteLength(name) + value.length, 0)
   if (bytes > MAX_RETURNED_BYTES) faults.push(`headers take ${bytes} bytes, more than a frame has room for`)
   if (texts.length > WIDEST_EVENT_LIMITS.maxHeaders) faults.push(`there are ${texts.length} headers`)
-  const forms: KeptForms = { v: 1, types: Object.fromEntries(types), names: Object.fromEntries(names) }
+  const forms: HeaderForms = { v: 1, types: Object.fromEntries(types), names: Object.fromEntries(names) }
   const formsText = types.length + names.length === 0 ? '' : JSON.stringify(forms)
   const hasRoom = formsText.length <= MAX_TYPES_LENGTH
   if (!hasRoom) faults.push('the types of its headers take too much room')
@@ -81,8 +81,10 @@ function asOnTheWire(entries: readonly TableEntry[]): CollectedHeaders {
 }
 
 /** A client that does not show its frames. What it read as something else than text is sent back as it would write it. */
-function asClientRead(headers: AmqpHeaders): CollectedHeaders {
-  const texts = Object.fromEntries(Object.entries(headersOf(headers)).filter(([name]) => !tellsOfFault(name)))
+function headersFromClient(headers: AmqpHeaders): CollectedHeaders {
+  const texts = Object.fromEntries(
+    Object.entries(headersOf(headers)).filter(([name]) => !isFaultHeader(name)),
+  )
   const names = Object.keys(texts).filter(name => typeof headers[name] !== 'string')
   return { texts, origin: names.length === 0 ? {} : { typedHeaders: JSON.stringify(names) } }
 }
@@ -115,13 +117,13 @@ function restoredHeaders(origin: Origin, headers: Readonly<Record<string, string
   return Object.fromEntries(restored)
 }
 
-const NO_FORMS: KeptForms = Object.freeze({ v: 1, types: {}, names: {} })
+const NO_FORMS: HeaderForms = Object.freeze({ v: 1, types: {}, names: {} })
 
-function formsOf({ headerForms, typedHeaders }: Origin): KeptForms {
+function formsOf({ headerForms, typedHeaders }: Origin): HeaderForms {
   try {
     if (typeof headerForms === 'string') {
       const forms: unknown = JSON.parse(headerForms)
-      return isPlainObject(forms) && forms['v'] === 1 ? (forms as unknown as KeptForms) : NO_FORMS
+      return isPlainObject(forms) && forms['v'] === 1 ? (forms as unknown as HeaderForms) : NO_FORMS
     }
     // As earlier versions kept them: the names of headers that were not texts.
     if (typeof typedHeaders === 'string') {

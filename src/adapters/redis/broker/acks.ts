@@ -1,7 +1,7 @@
 import { run } from '../connection/script.ts'
 import type { HandlerContext } from './context.ts'
 import type { StreamDelivery } from './delivery.ts'
-import { persist } from './persistence.ts'
+import { retryUntilDone } from './retry-until-done.ts'
 import { FINISH } from './scripts/settling.ts'
 import { TRIM } from './scripts/stream.ts'
 
@@ -59,13 +59,13 @@ export class Acks {
   }
 
   async #flush(): Promise<void> {
-    const { settings, isGivenUp } = this.#context
+    const { settings, hasGivenUp } = this.#context
     // Behind everything that is finished in this turn.
     await new Promise<void>(resolve => process.nextTick(resolve))
     while (this.#finished.length > 0) {
       const batch = this.#finished.splice(0, MAX_BATCH)
       this.#sending = batch
-      await persist(settings, isGivenUp, () => this.#send(batch))
+      await retryUntilDone(settings, hasGivenUp, () => this.#send(batch))
       this.#sending = []
       this.#sinceTrim += batch.length
       if (this.#sinceTrim >= TRIM_EVERY) this.trim(TRIM_EVERY).catch(settings.onError)
@@ -84,7 +84,7 @@ export class Acks {
       if (side === 'events' && !hasNotes) plain.push(id)
       else marks.push(side, id)
     }
-    const options = { key: events, again: true }
+    const options = { key: events, idempotent: true }
     await Promise.all([
       plain.length > 0 &&
         connection.send('acknowledging events', ['XACK', events, handler, ...plain], options),

@@ -8,5 +8,5 @@ export interface HandlerContext {
   readonly keys: HandlerKeys
   readonly settings: RedisStreamsSettings
   /** Whether nothing is tried again any more, because closing has waited long enough. */
-  isGivenUp(): boolean
+  hasGivenUp(): boolean
 }

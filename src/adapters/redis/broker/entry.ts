@@ -23,7 +23,7 @@ export interface EntryLog extends AttemptLog {
 }
 
 /** The field of an entry that has its log. Scripts read and write its numbers, and pass the history on as it is. */
-export const LOG_FIELD = 'lazaret-past'
+export const LOG_FIELD = 'lazaret-log'
 /** The field that has all others, as a list in JSON, where there are too many of them to be put back one by one. */
 export const FIELDS_FIELD = 'lazaret-fields'
 

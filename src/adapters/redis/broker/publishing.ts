@@ -14,7 +14,7 @@ const MAX_BATCH_TEXT = 1_048_576
 const MAX_BATCHES_UNDER_WAY = 8
 
 /** Events for one stream that are added in one step. */
-interface Batch {
+interface StreamBatch {
   readonly stream: string
   readonly channel: string
   readonly isBounded: boolean
@@ -43,7 +43,11 @@ export async function publish(
   if (failed?.status === 'rejected') throw failed.reason
 }
 
-async function add(connection: RedisConnection, settings: RedisStreamsSettings, batch: Batch): Promise<void> {
+async function add(
+  connection: RedisConnection,
+  settings: RedisStreamsSettings,
+  batch: StreamBatch,
+): Promise<void> {
   const { stream, channel, isBounded, texts } = batch
   const { name, maxLength } = settings
   if (!isBounded || maxLength === undefined) await run(connection, PUBLISH, [stream], texts)
@@ -54,8 +58,11 @@ async function add(connection: RedisConnection, settings: RedisStreamsSettings, 
 }
 
 /** A replay is for the handler that failed: it goes to that one's own stream. */
-function* gather({ prefix, codec }: RedisStreamsSettings, events: readonly LazaretEvent[]): Generator<Batch> {
-  const open = new Map<string, Batch>()
+function* gather(
+  { prefix, codec }: RedisStreamsSettings,
+  events: readonly LazaretEvent[],
+): Generator<StreamBatch> {
+  const open = new Map<string, StreamBatch>()
   const streams = new Map<string, string>()
   for (const given of events) {
     const event = withoutForeignReplay(given)

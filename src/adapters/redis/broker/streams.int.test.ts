@@ -133,7 +133,7 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     const channel = uniqueName('namesake')
     const inbox = await subscribe(open(), channel)
     for (const text of ['{', 'null', '[1]'])
-      await node.command('XADD', streamOf(channel), '*', 'lazaret-fields', text, 'lazaret-past', text)
+      await node.command('XADD', streamOf(channel), '*', 'lazaret-fields', text, 'lazaret-log', text)
     for (let time = 0; time < 2; time++)
       for (const delivery of await inbox.take(3)) {
         expect(delivery.content).toMatchObject({ type: 'message', payload: {} })

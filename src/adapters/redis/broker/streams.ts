@@ -113,7 +113,7 @@ export class RedisStreams implements Broker {
   async depth(channel: string, handler: string): Promise<number> {
     this.#requireOpen()
     const { events, own, waiting } = handlerKeys(this.#settings.prefix, channel, handler)
-    return await run(this.#connection, DEPTH, [events, own, waiting], [handler], { again: true })
+    return await run(this.#connection, DEPTH, [events, own, waiting], [handler], { idempotent: true })
   }
 
   close(): Promise<void> {

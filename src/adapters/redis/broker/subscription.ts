@@ -13,18 +13,18 @@ import type { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { Acks } from './acks.ts'
 import type { HandlerContext } from './context.ts'
 import { StreamDelivery } from './delivery.ts'
-import { Intake } from './intake.ts'
-import { Member } from './member.ts'
-import { persist } from './persistence.ts'
-import { Reader } from './reader.ts'
-import { Returns } from './returns.ts'
+import { DeliveryBuffer } from './delivery-buffer.ts'
+import { EntryReturns } from './entry-returns.ts'
+import { GroupConsumer } from './group-consumer.ts'
+import { retryUntilDone } from './retry-until-done.ts'
 import { BRING_DUE } from './scripts/settling.ts'
+import { StreamReader } from './stream-reader.ts'
 
 const MAX_DUE_AT_ONCE = 100
 /** How long closing waits, in all, for a server that does not answer. Events it was not told of come again when the lease expires. */
 const CLOSE_MS = 5_000
 
-interface SubscriptionOptions extends Omit<HandlerContext, 'isGivenUp'> {
+interface SubscriptionOptions extends Omit<HandlerContext, 'hasGivenUp'> {
   readonly prefetch: number
   /** Where letters are kept that nobody else has saved. */
   readonly letters: RedisDeadLetters
@@ -37,27 +37,27 @@ interface SubscriptionOptions extends Omit<HandlerContext, 'isGivenUp'> {
 export class StreamSubscription implements Subscription {
   readonly #options: SubscriptionOptions
   readonly #open = new Set<StreamDelivery>()
-  readonly #member: Member
-  readonly #intake: Intake
-  readonly #reader: Reader
+  readonly #consumer: GroupConsumer
+  readonly #buffer: DeliveryBuffer
+  readonly #reader: StreamReader
   readonly #acks: Acks
-  readonly #returns: Returns
+  readonly #returns: EntryReturns
   readonly #rounds: PollLoop
   /** Deliveries whose settlement is being written. */
   readonly #settling = new Map<StreamDelivery, Promise<void>>()
   #isClosed = false
   /** Closing has waited long enough: nothing is tried again. */
-  #isGivenUp = false
+  #hasGivenUp = false
   #closing: Promise<void> | undefined
 
   constructor(options: SubscriptionOptions, deliver: (delivery: Delivery) => void) {
     const { connection, keys, settings, newName, stalls } = options
-    const context = { connection, keys, settings, isGivenUp: () => this.#isGivenUp }
+    const context = { connection, keys, settings, hasGivenUp: () => this.#hasGivenUp }
     this.#options = options
-    this.#member = new Member(context, newName, () => this.#loseAll())
+    this.#consumer = new GroupConsumer(context, newName, () => this.#loseAll())
     this.#acks = new Acks(context, acked => this.#acked(acked))
-    this.#returns = new Returns(context)
-    this.#intake = new Intake(
+    this.#returns = new EntryReturns(context)
+    this.#buffer = new DeliveryBuffer(
       context,
       () => this.#room(),
       delivery => {
@@ -65,13 +65,13 @@ export class StreamSubscription implements Subscription {
         deliver(delivery)
       },
     )
-    this.#reader = new Reader(context, {
-      member: this.#member,
+    this.#reader = new StreamReader(context, {
+      consumer: this.#consumer,
       stalls,
-      room: () => this.#room() - this.#intake.held.length,
+      room: () => this.#room() - this.#buffer.held.length,
       known: () => this.#known(),
-      receive: entries => this.#intake.receive(entries),
-      giveBack: async entries => this.#giveBack(await this.#intake.read(entries)),
+      receive: entries => this.#buffer.receive(entries),
+      giveBack: async entries => this.#giveBack(await this.#buffer.read(entries)),
     })
     this.#rounds = new PollLoop({
       clock: settings.clock,
@@ -84,8 +84,8 @@ export class StreamSubscription implements Subscription {
   }
 
   async enter(): Promise<void> {
-    await this.#member.enter()
-    await this.#member.reclaim()
+    await this.#consumer.enter()
+    await this.#consumer.reclaim()
   }
 
   /** Begins to deliver. The subscriber has its subscription by now. */
@@ -101,7 +101,7 @@ export class StreamSubscription implements Subscription {
     delivery.hasNotes ||= ended.length > 0
     delivery.recordEnds(ended)
     delivery.recordStart()
-    if (!(await this.#member.begin(delivery)) || !this.#open.has(delivery)) throw this.#lost()
+    if (!(await this.#consumer.begin(delivery)) || !this.#open.has(delivery)) throw this.#lost()
   }
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
@@ -130,13 +130,13 @@ export class StreamSubscription implements Subscription {
   }
 
   pause(): void {
-    this.#intake.pause()
+    this.#buffer.pause()
     this.#reader.pause()
   }
 
   resume(): void {
     if (this.#isClosed) return
-    this.#intake.resume()
+    this.#buffer.resume()
     this.#reader.resume()
   }
 
@@ -146,15 +146,15 @@ export class StreamSubscription implements Subscription {
   }
 
   #acked(deliveries: readonly StreamDelivery[]): void {
-    for (const delivery of deliveries) this.#member.end(delivery)
+    for (const delivery of deliveries) this.#consumer.end(delivery)
     this.#madeRoom()
   }
 
   /** All records about an event are durable before the event is acknowledged. */
   #ackAfter(delivery: StreamDelivery, write: () => Promise<unknown>): Promise<void> {
     return this.#track(delivery, async () => {
-      await persist(this.#options.settings, () => this.#isGivenUp, write)
-      if (this.#isGivenUp) throw this.#lost()
+      await retryUntilDone(this.#options.settings, () => this.#hasGivenUp, write)
+      if (this.#hasGivenUp) throw this.#lost()
       this.#acks.add(delivery)
     })
   }
@@ -164,7 +164,7 @@ export class StreamSubscription implements Subscription {
       const delayMs = notBefore - this.#options.settings.clock.now()
       const isBack = await this.#returns.add(delivery, delayMs)
       // Not before it is settled: if the process dies until then, its attempt must count.
-      this.#member.end(delivery)
+      this.#consumer.end(delivery)
       if (!isBack) throw this.#lost()
       if (delayMs > 0) this.#rounds.wakeIn(delayMs)
     })
@@ -188,9 +188,9 @@ export class StreamSubscription implements Subscription {
 
   async #close(): Promise<void> {
     this.#isClosed = true
-    this.#intake.pause()
+    this.#buffer.pause()
     await settlesWithin(this.#options.settings.clock, CLOSE_MS, this.#leave())
-    this.#isGivenUp = true
+    this.#hasGivenUp = true
     this.#options.onClosed(this)
   }
 
@@ -198,17 +198,17 @@ export class StreamSubscription implements Subscription {
     const ended = this.#rounds.end()
     await this.#reader.stop()
     await Promise.allSettled([this.#acks.settled(), ...this.#settling.values()])
-    const open = [...this.#open, ...this.#intake.takeAll()]
+    const open = [...this.#open, ...this.#buffer.takeAll()]
     this.#open.clear()
     await this.#giveBack(open)
     await ended
-    await this.#member.resign().catch(this.#options.settings.onError)
+    await this.#consumer.resign().catch(this.#options.settings.onError)
   }
 
   /** This consumer was taken for dead: others have all that it had. */
   #loseAll(): void {
     this.#open.clear()
-    this.#intake.takeAll()
+    this.#buffer.takeAll()
     this.#madeRoom()
   }
 
@@ -217,12 +217,12 @@ export class StreamSubscription implements Subscription {
   }
 
   #known(): ReadonlySet<string> {
-    const known = [this.#open, this.#settling.keys(), this.#acks.underWay, this.#intake.held]
+    const known = [this.#open, this.#settling.keys(), this.#acks.underWay, this.#buffer.held]
     return new Set(known.flatMap(deliveries => Array.from(deliveries, ({ mark }) => mark)))
   }
 
   #madeRoom(): void {
-    this.#intake.pump()
+    this.#buffer.pump()
     this.#reader.wake()
   }
 
@@ -241,8 +241,8 @@ export class StreamSubscription implements Subscription {
 
   async #heartbeat(): Promise<void> {
     const duties = [
-      () => this.#member.heartbeat(),
-      () => this.#member.reclaim(),
+      () => this.#consumer.heartbeat(),
+      () => this.#consumer.reclaim(),
       () => this.#reader.findForgotten(),
       () => this.#acks.trim(),
     ]

@@ -72,7 +72,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     const connection = connect({ url, timeoutMs: 300 })
     const error = await connection.send('saving a letter', ['PING']).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(RedisError)
-    expect(error).toMatchObject({ trouble: 'unreachable', retryable: true, code: 'LAZARET_STORE_FAILED' })
+    expect(error).toMatchObject({ kind: 'unreachable', retryable: true, code: 'LAZARET_STORE_FAILED' })
     expect((error as RedisError).message).toMatch(
       /^redis: saving a letter: no connection to redis:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED .*; see that the server runs/,
     )
@@ -83,7 +83,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     await server.node!.command('ACL', 'SETUSER', 'ann', 'on', '>right', '~*', '+@all')
     const connection = connect({ url: server.url.replace('//', '//ann:wrong@'), timeoutMs: 60_000 })
     const error = await connection.send('saving', ['PING']).catch(thrown => thrown)
-    expect(error).toMatchObject({ reply: 'WRONGPASS', trouble: 'reply', retryable: true })
+    expect(error).toMatchObject({ reply: 'WRONGPASS', kind: 'reply', retryable: true })
     expect((error as Error).message).toMatch(/^redis: saving: WRONGPASS .*; give a user and a password/)
     await server.node!.command('ACL', 'SETUSER', 'ann', 'on', '>wrong', '~*', '+@all')
     expect(await connection.send('saving', ['PING'])).toBe('PONG')
@@ -91,18 +91,18 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
 
   it('F8: somebody who sits and waits is told by the first try that fails', async () => {
     const connection = connect({ url: 'redis://127.0.0.1:1', timeoutMs: 60_000 })
-    const asked = connection.send('asking', ['PING'], { hasty: true })
-    await expect(asked).rejects.toMatchObject({ trouble: 'unreachable' })
+    const asked = connection.send('asking', ['PING'], { failOnFirstConnect: true })
+    await expect(asked).rejects.toMatchObject({ kind: 'unreachable' })
   })
 
   it('E4: what would mean something else later fails at once while a lost connection is replaced', async () => {
     const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100 })
-    await connection.send('asking', ['PING'], { promptly: true })
+    await connection.send('asking', ['PING'], { failWhileDisconnected: true })
     await server.node!.kill()
     const isLost = () =>
-      connection.send('asking', ['PING'], { promptly: true }).then(
+      connection.send('asking', ['PING'], { failWhileDisconnected: true }).then(
         () => false,
-        error => error instanceof RedisError && error.trouble === 'unreachable',
+        error => error instanceof RedisError && error.kind === 'unreachable',
       )
     await timing.eventually(isLost, 'that there is no connection is known')
     await server.node!.start()
@@ -113,11 +113,11 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     client.on('error', () => {})
     await client.connect()
     const connection = connect({ client, timeoutMs: 20_000 })
-    await connection.send('asking', ['PING'], { promptly: true })
+    await connection.send('asking', ['PING'], { failWhileDisconnected: true })
     await server.node!.kill()
     await timing.eventually(() => !client.isReady, 'it is not connected')
-    const asked = connection.send('asking', ['PING'], { promptly: true })
-    await expect(asked).rejects.toMatchObject({ trouble: 'unreachable' })
+    const asked = connection.send('asking', ['PING'], { failWhileDisconnected: true })
+    await expect(asked).rejects.toMatchObject({ kind: 'unreachable' })
     client.destroy()
   })
 
@@ -129,14 +129,14 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     await connection.send('asking', ['PING'])
     await server.node!.kill()
     await server.node!.start()
-    expect(await connection.send('asking', ['PING'], { again: true })).toBe('PONG')
+    expect(await connection.send('asking', ['PING'], { idempotent: true })).toBe('PONG')
   })
 
   it('B7: calls made while it is away go through when it comes back in time', async () => {
     const connection = connect({ timeoutMs: 20_000, reconnectMaxMs: 100 })
     await connection.send('asking', ['PING'])
     await server.node!.kill()
-    const later = connection.send('asking', ['PING'], { again: true })
+    const later = connection.send('asking', ['PING'], { idempotent: true })
     await server.node!.start()
     expect(await later).toBe('PONG')
   })
@@ -146,13 +146,13 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     const key = keysOf('broken').of('list')
     await connection.send('asking', ['PING'])
     const once = connection.send('waiting', ['BLPOP', key, '0'], { blockMs: 1_000 }).catch(error => error)
-    const twice = connection.send('waiting', ['BLPOP', key, '0'], { blockMs: 1_000, again: true })
+    const twice = connection.send('waiting', ['BLPOP', key, '0'], { blockMs: 1_000, idempotent: true })
     await timing.eventually(
       async () => textOf(await server.node!.command('INFO', 'clients')).includes('blocked_clients:1'),
       'the call is in flight',
     )
     await server.node!.kill()
-    expect(await once).toMatchObject({ trouble: 'lost', retryable: true })
+    expect(await once).toMatchObject({ kind: 'lost', retryable: true })
     await server.node!.start()
     await server.node!.command('RPUSH', key, 'here')
     expect(await twice).toEqual([key, 'here'])
@@ -163,9 +163,9 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     await connection.send('asking', ['PING'])
     server.node!.freeze()
     const error = await connection.send('asking', ['PING']).catch((thrown: unknown) => thrown)
-    expect(error).toMatchObject({ trouble: 'silent', retryable: true })
+    expect(error).toMatchObject({ kind: 'silent', retryable: true })
     expect((error as Error).message).toContain('no answer within 200 ms')
-    await expect(connection.send('asking', ['PING'])).rejects.toMatchObject({ trouble: 'unreachable' })
+    await expect(connection.send('asking', ['PING'])).rejects.toMatchObject({ kind: 'unreachable' })
     server.node!.thaw()
     const answers = async () => (await connection.send('asking', ['PING']).catch(() => '')) === 'PONG'
     await timing.eventually(answers, 'it answers again')
@@ -176,10 +176,10 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     await server.node!.command('CONFIG', 'SET', 'maxmemory', '1')
     const full = await run(connection, add, [keysOf('full').of('sum')], ['1']).catch(error => error)
     await server.node!.command('CONFIG', 'SET', 'maxmemory', '0')
-    expect(full).toMatchObject({ reply: 'OOM', trouble: 'reply', retryable: true })
+    expect(full).toMatchObject({ reply: 'OOM', kind: 'reply', retryable: true })
     expect(full.message).toMatch(/^redis: adding: OOM .*; raise maxmemory, or make room/)
     const wrong = await connection.send('asking', ['NOSUCHCOMMAND']).catch(error => error)
-    expect(wrong).toMatchObject({ reply: 'ERR', trouble: 'reply' })
+    expect(wrong).toMatchObject({ reply: 'ERR', kind: 'reply' })
   })
 
   it('F2/S3: a replica is reported, and its host name is resolved again', async () => {

@@ -13,11 +13,11 @@ export interface SendOptions {
   /** How long the server may block on the command, in ms, on top of the time that any call has [0]. */
   readonly blockMs?: number | undefined
   /** Whether the command may run twice: it is sent again when the connection breaks before the answer [false]. */
-  readonly again?: boolean | undefined
+  readonly idempotent?: boolean | undefined
   /** Whether the command fails with the first attempt to connect that fails, because a person waits [false]. */
-  readonly hasty?: boolean | undefined
+  readonly failOnFirstConnect?: boolean | undefined
   /** Whether the command fails at once while the connection is lost or the server loads its data [false]. */
-  readonly promptly?: boolean | undefined
+  readonly failWhileDisconnected?: boolean | undefined
 }
 
 interface Call extends Pending {
@@ -106,7 +106,7 @@ export class RedisConnection {
       client: undefined,
       refusal: undefined,
       isOver: false,
-      dueAtLook: 0,
+      dueAtTick: 0,
       heardBefore: this.#heard,
       stopWaiting: NOTHING_TO_CANCEL,
       stopBlocking: NOTHING_TO_CANCEL,
@@ -120,15 +120,16 @@ export class RedisConnection {
 
   #dispatch(call: Call): void {
     const client = this.#given ?? this.#link?.current
-    if (call.options.promptly === true && this.#given !== undefined && !isReady(this.#given))
+    if (call.options.failWhileDisconnected === true && this.#given !== undefined && !isReady(this.#given))
       this.#fail(call, new RedisError(call.doing, 'unreachable', new Error('the client is not connected')))
     else if (client !== undefined) this.#write(call, client)
-    else if (call.options.promptly === true && this.#link!.isLost) this.#fail(call, this.#noConnection(call))
+    else if (call.options.failWhileDisconnected === true && this.#link!.isLost)
+      this.#fail(call, this.#noConnection(call))
     else
       call.stopWaiting = this.#link!.onNext(next => {
         if (next === undefined) this.#fail(call, this.#noConnection(call))
         else this.#write(call, next)
-      }, call.options.hasty === true)
+      }, call.options.failOnFirstConnect === true)
   }
 
   #write(call: Call, client: AnyRedisClient): void {
@@ -152,7 +153,7 @@ export class RedisConnection {
     if (isReplyError(error)) this.#answeredNo(call, error)
     else {
       const wasSent = !isNeverSent(error)
-      if ((!wasSent || call.options.again === true) && this.#canGoAgain(call)) this.#dispatch(call)
+      if ((!wasSent || call.options.idempotent === true) && this.#canGoAgain(call)) this.#dispatch(call)
       else this.#fail(call, new RedisError(call.doing, wasSent ? 'lost' : 'unreachable', error))
     }
   }
@@ -160,7 +161,7 @@ export class RedisConnection {
   #answeredNo(call: Call, error: Error): void {
     this.#heard += 1
     const refusal = new RedisError(call.doing, 'reply', error)
-    const canWait = this.#link !== undefined && !call.isOver && call.options.promptly !== true
+    const canWait = this.#link !== undefined && !call.isOver && call.options.failWhileDisconnected !== true
     if (refusal.reply === 'LOADING' && canWait) this.#later(call, refusal)
     else this.#fail(call, refusal)
     // The name of the server may lead to another one by now.

@@ -7,7 +7,7 @@ function world() {
   const deadlines = new Deadlines(clock, 1_000)
   const expired: string[] = []
   const begin = (name: string): Pending => {
-    const pending = { dueAtLook: 0, expire: () => expired.push(name) }
+    const pending = { dueAtTick: 0, expire: () => expired.push(name) }
     deadlines.add(pending)
     return pending
   }

@@ -1,13 +1,13 @@
 import type { Cancel, Clock } from '../../../ports/clock.ts'
 
 /** How many looks a call has time for. It ends when it is due or a quarter of its time later. */
-const LOOKS = 4
+const TICKS = 4
 
 /** Something that must end in time. */
 export interface Pending {
   expire(): void
   /** Set when it is added. */
-  dueAtLook: number
+  dueAtTick: number
 }
 
 /**
@@ -18,16 +18,16 @@ export class Deadlines {
   readonly #clock: Clock
   readonly #everyMs: number
   readonly #pending = new Set<Pending>()
-  #looks = 0
+  #ticks = 0
   #cancel: Cancel | undefined
 
   constructor(clock: Clock, limitMs: number) {
     this.#clock = clock
-    this.#everyMs = Math.ceil(limitMs / LOOKS)
+    this.#everyMs = Math.ceil(limitMs / TICKS)
   }
 
   add(pending: Pending): void {
-    pending.dueAtLook = this.#looks + LOOKS + 1
+    pending.dueAtTick = this.#ticks + TICKS + 1
     this.#pending.add(pending)
     this.#arm()
   }
@@ -42,15 +42,15 @@ export class Deadlines {
   }
 
   #arm(): void {
-    if (this.#pending.size > 0) this.#cancel ??= this.#clock.schedule(this.#everyMs, () => this.#look())
+    if (this.#pending.size > 0) this.#cancel ??= this.#clock.schedule(this.#everyMs, () => this.#tick())
   }
 
   /** All have the same time, so they fall due in the order they came. */
-  #look(): void {
+  #tick(): void {
     this.#cancel = undefined
-    this.#looks += 1
+    this.#ticks += 1
     for (const pending of this.#pending) {
-      if (pending.dueAtLook > this.#looks) break
+      if (pending.dueAtTick > this.#ticks) break
       this.#pending.delete(pending)
       pending.expire()
     }

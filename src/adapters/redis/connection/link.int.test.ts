@@ -20,7 +20,7 @@ describe.runIf(isOurs)(`a link to Redis${isOurs ? '' : why}`, () => {
       String(await node.command('CLIENT', 'LIST')).split('name=redis-link ').length - 1
     await connection.send('asking', ['PING'])
     node.freeze()
-    await expect(connection.send('asking', ['PING'])).rejects.toMatchObject({ trouble: 'silent' })
+    await expect(connection.send('asking', ['PING'])).rejects.toMatchObject({ kind: 'silent' })
     await timing.pass(300)
     node.thaw()
     await connection.send('asking', ['PING'])

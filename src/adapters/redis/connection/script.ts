@@ -66,7 +66,7 @@ export class ScriptRunner {
   }
 
   /** Runs a script that does no harm twice: it is sent again when the connection breaks before its answer came. */
-  runAgain<T>(script: Script<T>, args: readonly RedisArgument[]): Promise<T> {
-    return this.run(script, args, { again: true })
+  runIdempotent<T>(script: Script<T>, args: readonly RedisArgument[]): Promise<T> {
+    return this.run(script, args, { idempotent: true })
   }
 }

@@ -24,7 +24,7 @@ export interface ServerFindings {
 
 export async function inspectServer(on: RedisConnection): Promise<ServerFindings> {
   const doing = 'asking the server about itself'
-  const info = textOf(await on.send(doing, ['INFO'], { again: true, hasty: true }))
+  const info = textOf(await on.send(doing, ['INFO'], { idempotent: true, failOnFirstConnect: true }))
   const said = (name: string) => infoField(info, name)
   const config = await configOf(on, doing)
   const max = Number(said('maxmemory') ?? 0)
@@ -45,7 +45,7 @@ export async function inspectServer(on: RedisConnection): Promise<ServerFindings
 async function configOf(on: RedisConnection, doing: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const name of ['appendfsync', 'save']) {
-    const reply = await on.send(doing, ['CONFIG', 'GET', name], { again: true }).catch(() => [])
+    const reply = await on.send(doing, ['CONFIG', 'GET', name], { idempotent: true }).catch(() => [])
     for (const [key, value] of pairsOf(reply)) found.set(key, textOf(value))
   }
   return found

@@ -126,6 +126,6 @@ export class RedisLedger implements Ledger {
     // JSON keeps the two apart whatever they contain.
     const pair = JSON.stringify([handler, key])
     const keys = keysOf(prefix, 'ledger', hash128(pair).slice(0, SHARD_DIGITS))
-    return run(this.#connection, script, [keys.of(pair)], args, { again: true })
+    return run(this.#connection, script, [keys.of(pair)], args, { idempotent: true })
   }
 }

@@ -21,10 +21,10 @@ import {
 } from '../../../ports/dead-letters.ts'
 import { RedisError } from '../errors.ts'
 import type { KnownLetter, LetterRecords } from './letter-records.ts'
-import { countLetters, listLetters, timeLetters } from './queries.ts'
-import { deleteSeen, measure, type RedisUsage, sweepDue, tellExpired } from './scripts.ts'
+import { countLetters, countOverTime, listLetters } from './queries.ts'
+import { deleteSeen, measure, type RedisUsage, recordExpired, removeDue } from './scripts.ts'
 
-const NO_MEMORY =
+const OUT_OF_MEMORY =
   'no memory is left on the server; raise its maxmemory, or discard, replay or expire what is kept there'
 
 /**
@@ -77,7 +77,7 @@ export class RedisDeadLetters implements DeadLetterStore {
   }
 
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
-    return this.#track(() => timeLetters(this.#records, resolveTimeline(filter, span)))
+    return this.#track(() => countOverTime(this.#records, resolveTimeline(filter, span)))
   }
 
   /** As `expire`, and answers how many went in all. */
@@ -91,14 +91,14 @@ export class RedisDeadLetters implements DeadLetterStore {
    */
   expire(): Promise<LetterCounts> {
     return this.#track(async () => {
-      while (await this.#records.runAgain(sweepDue, []));
-      return await this.#records.run(tellExpired, [])
+      while (await this.#records.runIdempotent(removeDue, []));
+      return await this.#records.run(recordExpired, [])
     })
   }
 
   /** What the letters take, and what the server has. */
   memory(): Promise<RedisUsage> {
-    return this.#track(() => this.#records.runAgain(measure, []))
+    return this.#track(() => this.#records.runIdempotent(measure, []))
   }
 
   close(): Promise<void> {
@@ -125,10 +125,10 @@ export class RedisDeadLetters implements DeadLetterStore {
 
   async #save(letter: DeadLetter, known: KnownLetter | undefined) {
     try {
-      return await this.#records.save(letter, known, this.#retention, { again: true })
+      return await this.#records.save(letter, known, this.#retention, { idempotent: true })
     } catch (error) {
       const isFull = error instanceof RedisError && error.reply === 'OOM'
-      throw isFull ? new DeadLettersFullError(this.#name, undefined, error, NO_MEMORY) : error
+      throw isFull ? new DeadLettersFullError(this.#name, undefined, error, OUT_OF_MEMORY) : error
     }
   }
 

@@ -4,7 +4,7 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { TextCodec } from '../../../ports/codec.ts'
 
 /** What separates the texts that can be searched; nobody looks for it. */
-const BETWEEN = '\u0000\u0001'
+const SEPARATOR = '\u0000\u0001'
 
 /** What a script has to know of a letter, because it cannot look into it: it may be sealed. In the order `save` reads it. */
 export function factsOf(letter: DeadLetter, texts: TextCodec | undefined): string[] {
@@ -31,7 +31,7 @@ export function factsOf(letter: DeadLetter, texts: TextCodec | undefined): strin
 function searchTextOf(letter: DeadLetter, isSealed: boolean): string {
   return searchedTexts(letter, isSealed)
     .filter(text => text !== undefined)
-    .join(BETWEEN)
+    .join(SEPARATOR)
     .toLowerCase()
 }
 

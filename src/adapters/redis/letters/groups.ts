@@ -15,7 +15,7 @@ import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../.
 import { isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import type { LetterRecords } from './letter-records.ts'
-import { LETTERS, PLACES } from './shared-lua.ts'
+import { LETTERS, RANKS } from './shared-lua.ts'
 
 const MAX_CHANNELS = 20
 const CHANNEL = 'c:'
@@ -54,7 +54,7 @@ const readGroups: Script<readonly GroupRow[] | undefined> = script(
   'listing groups',
   reply => (Array.isArray(reply) ? reply.map(rowOf) : undefined),
   LETTERS,
-  PLACES,
+  RANKS,
   GROUPS,
   `
 if sweep() then return 0 end
@@ -109,7 +109,7 @@ export class RedisGroups implements Groups {
     const found: Group[] = []
     let place = startAfter === undefined ? ['', ''] : [String(startAfter.lastSeenAt), startAfter.id]
     for (let isMore = true; isMore && found.length <= limit; ) {
-      const rows = await this.#records.runSwept(readGroups, [...place, String(limit + 1)])
+      const rows = await this.#records.runAfterExpiry(readGroups, [...place, String(limit + 1)])
       const groups = rows.map(row => this.#group(row))
       found.push(...groups.filter(group => matchesGroup(group, filter)))
       const last = groups.at(-1)
@@ -122,22 +122,22 @@ export class RedisGroups implements Groups {
 
   async get(id: string): Promise<Group | undefined> {
     this.#door.requireOpen()
-    const row = await this.#records.runSwept(readGroup, [id])
+    const row = await this.#records.runAfterExpiry(readGroup, [id])
     return row === 'none' ? undefined : this.#group(row)
   }
 
   async change(id: string, change: TriageChange): Promise<Group | undefined> {
     this.#door.requireOpen()
     for (;;) {
-      const row = await this.#records.runSwept(readGroup, [id])
+      const row = await this.#records.runAfterExpiry(readGroup, [id])
       if (row === 'none') return undefined
-      const said = JSON.stringify(applyTriageChange(saidOf(row.said), change))
+      const said = JSON.stringify(applyTriageChange(parseTriage(row.said), change))
       if (await this.#records.run(writeTriage, [id, row.said, said])) return this.#group({ ...row, said })
     }
   }
 
   #group({ id, lastSeenAt, firstSeenAt, fields, said }: GroupRow): Group {
-    const { triage, notes } = saidOf(said)
+    const { triage, notes } = parseTriage(said)
     const number = (field: string) => Number(fields.get(field) ?? 0)
     const channels = [...fields]
       .filter(([field]) => field.startsWith(CHANNEL))
@@ -163,6 +163,6 @@ export class RedisGroups implements Groups {
   }
 }
 
-function saidOf(said: string): GroupTriage {
+function parseTriage(said: string): GroupTriage {
   return said === '' ? NO_TRIAGE : JSON.parse(said)
 }

@@ -30,15 +30,15 @@ export class LetterRecords extends ScriptRunner {
   }
 
   /** Repeats a script until everything that is due has been swept: expired letters are neither shown nor counted. */
-  async runSwept<T>(script: Script<T | undefined>, args: readonly RedisArgument[]): Promise<T> {
+  async runAfterExpiry<T>(script: Script<T | undefined>, args: readonly RedisArgument[]): Promise<T> {
     for (;;) {
-      const answer = await this.runAgain(script, args)
+      const answer = await this.runIdempotent(script, args)
       if (answer !== undefined) return answer
     }
   }
 
   async read(id: string): Promise<KnownLetter | undefined> {
-    const kept = await this.runAgain(read, [id])
+    const kept = await this.runIdempotent(read, [id])
     return kept && { letter: this.decode(kept.body), version: kept.version }
   }
 

@@ -12,10 +12,10 @@ import type { LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type ScanFilter, scanFilterOf } from './facts.ts'
 import type { LetterRecords } from './letter-records.ts'
-import { countStretches, type Slice, scan, totals } from './scripts.ts'
+import { countIntervals, type Slice, scan, totals } from './scripts.ts'
 
 /** Letters that one script looks at: about a millisecond in which the server does nothing else. */
-const LOOKED_AT_ONCE = 1_000
+const SCANNED_AT_ONCE = 1_000
 /** Texts of letters come in smaller portions: they may be large. */
 const READ_AT_ONCE = 200
 
@@ -39,13 +39,13 @@ export async function countLetters(
   filter: ResolvedLetterFilter,
 ): Promise<LetterStats> {
   const isEverything = Object.values(filter).every(each => each === undefined)
-  const tally = new Tally()
-  if (isEverything) tally.add(await records.runSwept(totals, []))
-  else for await (const found of slices(records, 'counts', scanFilterOf(filter))) tally.add(found)
-  return tally.stats()
+  const counter = new StatsCounter()
+  if (isEverything) counter.add(await records.runAfterExpiry(totals, []))
+  else for await (const found of slices(records, 'counts', scanFilterOf(filter))) counter.add(found)
+  return counter.stats()
 }
 
-export async function timeLetters(
+export async function countOverTime(
   records: LetterRecords,
   { filter, span }: ReturnType<typeof resolveTimeline>,
 ): Promise<readonly number[]> {
@@ -70,31 +70,31 @@ async function countBuckets(
       String(Math.min(from + (bucket + 1) * bucketMs, Number(before))),
     ]
   })
-  return records.runSwept(countStretches, [facet, value, ...bounds.flat()])
+  return records.runAfterExpiry(countIntervals, [facet, value, ...bounds.flat()])
 }
 
-type Place = NonNullable<Slice['next']>
+type ScanPosition = NonNullable<Slice['next']>
 
 /** What matches, slice by slice, so that the server does something else in between. */
 async function* slices(
   records: LetterRecords,
   take: 'bodies' | 'counts' | 'times',
   { facet, value, after, before, search, others }: ScanFilter,
-  start?: Place | undefined,
-  most: () => number = () => LOOKED_AT_ONCE,
+  start?: ScanPosition | undefined,
+  most: () => number = () => SCANNED_AT_ONCE,
 ): AsyncGenerator<readonly unknown[]> {
   const filter = [facet, value, after, before]
-  for (let place = start, isMore = true; isMore; ) {
-    const from = [place?.score ?? '', place?.id ?? '', String(LOOKED_AT_ONCE), String(most())]
-    const { found, next } = await records.runSwept(scan, [take, ...filter, ...from, search, ...others])
+  for (let position = start, isMore = true; isMore; ) {
+    const from = [position?.score ?? '', position?.id ?? '', String(SCANNED_AT_ONCE), String(most())]
+    const { found, next } = await records.runAfterExpiry(scan, [take, ...filter, ...from, search, ...others])
     yield found
-    place = next
+    position = next
     isMore = next !== undefined
   }
 }
 
 /** Adds up what `totals` and `scan` answer: the oldest time, the newest, then fields such as `s:dead` with their counts. */
-class Tally {
+class StatsCounter {
   readonly #counts = new Map<string, number>()
   #oldestAt: number | undefined
   #newestAt: number | undefined

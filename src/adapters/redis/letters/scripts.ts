@@ -1,15 +1,15 @@
 import type { LetterCounts } from '../../../ports/dead-letters.ts'
 import { infoField, isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
-import { LETTERS, PLACES } from './shared-lua.ts'
+import { LETTERS, RANKS } from './shared-lua.ts'
 
 /** A letter as it is kept. Its version changes with every write, and no two writes of a store have the same one. */
-interface Kept {
+interface StoredLetter {
   readonly version: string
   readonly body: string
 }
 
-export type Saved = { readonly is: 'saved' | 'full' | 'gone' } | ({ readonly is: 'known' } & Kept)
+export type Saved = { readonly is: 'saved' | 'full' | 'gone' } | ({ readonly is: 'known' } & StoredLetter)
 
 /**
  * Writes a letter if it is still of the version it was made from ('' where there must be none), with everything that
@@ -60,14 +60,14 @@ local info = root .. ':group:' .. group
 if redis.call('HEXISTS', info, 'title') == 0 then
   redis.call('HSET', info, 'title', title, 'rule', rule, 'basis', basis, 'category', category)
 end
-tally(facts, 1)
+countLetter(facts, 1)
 placeGroup(group)
 if goesAt then redis.call('ZADD', root .. ':expiry', goesAt, id) end
 return { 'saved' }
 `,
 )
 
-export const read: Script<Kept | undefined> = script(
+export const read: Script<StoredLetter | undefined> = script(
   'reading a dead letter',
   reply => {
     const [version, body] = listOf(reply)
@@ -99,7 +99,7 @@ return 1
 )
 
 /** Takes out letters that are due; true when there are more. */
-export const sweepDue: Script<boolean> = script(
+export const removeDue: Script<boolean> = script(
   'sweeping expired dead letters',
   isOne,
   LETTERS,
@@ -107,11 +107,11 @@ export const sweepDue: Script<boolean> = script(
 )
 
 /** Tells the audit how many letters of each state went since it was last told, and answers the same. */
-export const tellExpired: Script<LetterCounts> = script(
+export const recordExpired: Script<LetterCounts> = script(
   'telling the audit of expired dead letters',
   reply => Object.fromEntries(pairsOf(reply).map(([state, count]) => [state, numberOf(count)])),
   LETTERS,
-  'return tellExpired()',
+  'return recordExpired()',
 )
 
 /** The oldest time, the newest, then fields and their counts; nothing where there is no letter. Undefined: sweep more first. */
@@ -131,7 +131,7 @@ return found
 )
 
 /** How many letters of one index failed in each of the stretches. Undefined: there is more to sweep first. */
-export const countStretches: Script<readonly number[] | undefined> = script(
+export const countIntervals: Script<readonly number[] | undefined> = script(
   'counting dead letters by time',
   reply => (Array.isArray(reply) ? reply.map(numberOf) : undefined),
   LETTERS,
@@ -165,7 +165,7 @@ export const scan: Script<Slice | undefined> = script(
     return { next, found: listOf(found) }
   },
   LETTERS,
-  PLACES,
+  RANKS,
   `
 if sweep() then return 0 end
 local take, facet, value, after, before, score, behind = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]

@@ -42,7 +42,7 @@ local function factsOf(id)
   return packed and cmsgpack.unpack(packed)
 end
 
-local function tally(facts, step)
+local function countLetter(facts, step)
   for _, facet in ipairs({ 's', 'r', 'c' }) do count(root .. ':counts', facet .. ':' .. facts[facet], step) end
   local group = root .. ':group:' .. facts.g
   count(group, 'count', step)
@@ -68,7 +68,7 @@ local function unindex(id, facts)
   if not facts then return end
   for _, facet in ipairs(INDEXED) do redis.call('ZREM', by(facet, facts[facet]), id) end
   redis.call('ZREM', root .. ':first:' .. facts.g, id)
-  tally(facts, -1)
+  countLetter(facts, -1)
   placeGroup(facts.g)
 end
 
@@ -91,7 +91,7 @@ local function expire(id)
 end
 
 -- One entry of the audit for what went since the last one. The audit is the stream beside the letters.
-local function tellExpired()
+local function recordExpired()
   local kept = redis.call('HGETALL', root .. ':expired')
   local byState, letters, counts = {}, 0, {}
   for at = 1, #kept, 2 do
@@ -114,7 +114,7 @@ local function sweep()
   local due = redis.call('ZRANGEBYSCORE', root .. ':expiry', '-inf', now, 'LIMIT', 0, ${SWEPT_AT_ONCE + 1})
   for at = 1, math.min(#due, ${SWEPT_AT_ONCE}) do expire(due[at]) end
   local since = redis.call('HGET', root .. ':expired', 'since')
-  if since and tonumber(since) <= now - ${RUN_MS} then tellExpired() end
+  if since and tonumber(since) <= now - ${RUN_MS} then recordExpired() end
   return #due > ${SWEPT_AT_ONCE}
 end
 
@@ -125,7 +125,7 @@ end
 `
 
 /** Where a page begins, read from the end of an index as Redis has it (`rankBehind`), or from its beginning (`rankAfter`). */
-export const PLACES = `
+export const RANKS = `
 local function isLess(a, b)
   for at = 1, math.min(#a, #b) do
     local x, y = string.byte(a, at), string.byte(b, at)

@@ -44,7 +44,9 @@ export function redisLimit(options: RedisLimitOptions): SharedLimit {
       const { perSecond, burst, want, ahead, longestWaitMs, knownAheadMs, isAlone } = asked
       const numbers = [perSecond, burst, want, ahead, longestWaitMs, knownAheadMs].map(String)
       const args = [...numbers, id, String(ttlMs), isAlone ? '1' : '0']
-      return run(connection, reserve, [keys.of(limit), membersOf(limit)], args, { promptly: true })
+      return run(connection, reserve, [keys.of(limit), membersOf(limit)], args, {
+        failWhileDisconnected: true,
+      })
     },
     async leave(limit, memberId) {
       closing.signal.throwIfAborted()

@@ -6,12 +6,12 @@ import type { RedisConnection } from '../connection/connection.ts'
 import { listOf, pairsOf, textOf } from '../connection/replies.ts'
 import { run } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
-import { tellExpired } from '../letters/scripts.ts'
+import { recordExpired } from '../letters/scripts.ts'
 
 /** Entries read at once while looking for those of a target or an action. */
 const READ_AT_ONCE = 500
 
-interface Numbered {
+interface NumberedEntry {
   readonly id: string
   readonly entry: AuditEntry
 }
@@ -40,8 +40,8 @@ export class RedisAudit implements AuditLog {
     this.#door.requireOpen()
     const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryId)
     // Expired letters are recorded now, so that the reader sees all deletions.
-    if (behind === undefined) await run(this.#connection, tellExpired, [this.#letters])
-    const found: Numbered[] = []
+    if (behind === undefined) await run(this.#connection, recordExpired, [this.#letters])
+    const found: NumberedEntry[] = []
     for (
       let before: string | undefined = behind === undefined ? '+' : `(${behind}`;
       before !== undefined && found.length <= limit;
@@ -59,9 +59,12 @@ export class RedisAudit implements AuditLog {
     return { entries: shown.map(({ entry }) => entry), cursor }
   }
 
-  async #slice(before: string): Promise<Numbered[]> {
+  async #slice(before: string): Promise<NumberedEntry[]> {
     const words = ['XREVRANGE', this.#key, before, '-', 'COUNT', String(READ_AT_ONCE)]
-    const reply = await this.#connection.send('reading the audit log', words, { key: this.#key, again: true })
+    const reply = await this.#connection.send('reading the audit log', words, {
+      key: this.#key,
+      idempotent: true,
+    })
     return listOf(reply).map(each => {
       const [id, fields] = listOf(each)
       return { id: textOf(id), entry: JSON.parse(textOf(new Map(pairsOf(fields)).get('entry'))) }

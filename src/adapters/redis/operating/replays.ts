@@ -45,7 +45,7 @@ export class RedisReplays implements Replays {
     const { id, createdAt, revision } = replay
     const staged = `staged-${this.#newId(createdAt)}`
     for (let at = 0; at < all.length; at += AT_ONCE)
-      await this.#scripts.runAgain(stage, [staged, ...all.slice(at, at + AT_ONCE).flatMap(wordsOf)])
+      await this.#scripts.runIdempotent(stage, [staged, ...all.slice(at, at + AT_ONCE).flatMap(wordsOf)])
     const words = [
       id,
       staged,
@@ -54,12 +54,12 @@ export class RedisReplays implements Replays {
       String(revision),
       JSON.stringify(replay),
     ]
-    const outcome = await this.#scripts.runAgain(create, words)
+    const outcome = await this.#scripts.runIdempotent(create, words)
     if (outcome !== 'created') throw new ReplayExistsError(id, outcome)
   }
 
   async get(id: string): Promise<Replay | undefined> {
-    const body = await this.#scripts.runAgain(read, [id])
+    const body = await this.#scripts.runIdempotent(read, [id])
     return body === undefined ? undefined : JSON.parse(body)
   }
 
@@ -69,7 +69,7 @@ export class RedisReplays implements Replays {
     const { state, limit = DEFAULT_LIMIT } = options
     const found: Replay[] = []
     for (let rank = 0, isMore = true; isMore && found.length < limit; rank += AT_ONCE) {
-      const bodies = await this.#scripts.runAgain(list, [String(rank), String(AT_ONCE)])
+      const bodies = await this.#scripts.runIdempotent(list, [String(rank), String(AT_ONCE)])
       const replays = bodies.map(body => JSON.parse(body) as Replay)
       found.push(...replays.filter(replay => state === undefined || replay.state === state))
       isMore = bodies.length === AT_ONCE
@@ -89,7 +89,7 @@ export class RedisReplays implements Replays {
     const found: ReplayItem[] = []
     for (let place = after, isMore = true; isMore && found.length < limit; ) {
       const most = Math.min(AT_ONCE, limit - found.length)
-      const texts = await this.#scripts.runAgain(items, [id, status ?? '', String(place), String(most)])
+      const texts = await this.#scripts.runIdempotent(items, [id, status ?? '', String(place), String(most)])
       found.push(...texts.map(text => JSON.parse(text) as ReplayItem))
       place = found.at(-1)?.position ?? place
       isMore = texts.length === most
@@ -98,20 +98,20 @@ export class RedisReplays implements Replays {
   }
 
   async record(id: string, changed: readonly ReplayItem[]): Promise<void> {
-    await this.#scripts.runAgain(record, [id, ...changed.flatMap(wordsOf)])
+    await this.#scripts.runIdempotent(record, [id, ...changed.flatMap(wordsOf)])
   }
 
   async counts(id: string): Promise<ReplayCounts> {
-    const numbers = await this.#scripts.runAgain(counts, [id, ...STATUSES])
+    const numbers = await this.#scripts.runIdempotent(counts, [id, ...STATUSES])
     return Object.fromEntries(STATUSES.map((status, at) => [status, numbers[at]])) as ReplayCounts
   }
 
   lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
-    return this.#scripts.runAgain(lease, [id, owner, String(leaseMs)])
+    return this.#scripts.runIdempotent(lease, [id, owner, String(leaseMs)])
   }
 
   async releaseLease(id: string, owner: string): Promise<void> {
-    await this.#scripts.runAgain(releaseLease, [id, owner])
+    await this.#scripts.runIdempotent(releaseLease, [id, owner])
   }
 }
 

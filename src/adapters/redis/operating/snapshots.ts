@@ -90,15 +90,15 @@ export class RedisSnapshots implements Snapshots {
   async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
     this.#door.requireOpen()
     for (const portion of portionsOf(resolveSnapshots(snapshots), WRITTEN_AT_ONCE))
-      await this.#scripts.runAgain(put, portion.flatMap(rowOf).map(String))
+      await this.#scripts.runIdempotent(put, portion.flatMap(rowOf).map(String))
   }
 
   async list(query?: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
     return await listRows(
       {
-        channels: () => this.#scripts.runAgain(listChannels, []),
+        channels: () => this.#scripts.runIdempotent(listChannels, []),
         bodies: (channels, { after, before, perChannel }) =>
-          this.#scripts.runAgain(list, [String(after), String(before), String(perChannel), ...channels]),
+          this.#scripts.runIdempotent(list, [String(after), String(before), String(perChannel), ...channels]),
       },
       query,
     )

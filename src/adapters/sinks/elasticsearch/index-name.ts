@@ -24,7 +24,7 @@ export const indexRule: Rule<IndexName> = {
     if (typeof value === 'function') return checked(value as IndexName)
     const remedy =
       "give a name in lower case such as 'events-{yyyy.MM.dd}' or '{channel}-{yyyy.MM}', or a function"
-    if (typeof value === 'string' && isPattern(value)) return namesBy(value)
+    if (typeof value === 'string' && isPattern(value)) return indexNamer(value)
     faults.add(path, value, remedy)
     return () => ''
   },
@@ -65,20 +65,20 @@ function isPattern(pattern: string): boolean {
   return isName(pattern.replace(PLACEHOLDER, 'x')) && !/[{}]/.test(pattern.replace(PLACEHOLDER, ''))
 }
 
-function namesBy(pattern: string): IndexName {
+function indexNamer(pattern: string): IndexName {
   const remembered = new Map<string, string>()
   return ({ channel, occurredAt }) => {
     const mark = `${Math.floor(occurredAt / DAY_MS)} ${channel}`
     const known = remembered.get(mark)
     if (known !== undefined) return known
-    const name = nameBy(pattern, channel, occurredAt)
+    const name = indexNameFor(pattern, channel, occurredAt)
     if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.set(mark, name)
     return name
   }
 }
 
-function nameBy(pattern: string, channel: string, occurredAt: number): string {
+function indexNameFor(pattern: string, channel: string, occurredAt: number): string {
   const [year, month, day] = new Date(occurredAt).toISOString().slice(0, 10).split('-') as [
     string,
     string,

@@ -5,7 +5,7 @@ import { Delivery } from '../sending/delivery.ts'
 import { masking } from '../sending/secrets.ts'
 import { decoded } from '../sending/target.ts'
 import { untilAborted } from '../until-aborted.ts'
-import { mailTrouble } from './errors.ts'
+import { mailError } from './errors.ts'
 import { mailOf } from './mail.ts'
 import { type EmailOptions, resolveEmail } from './options.ts'
 import { type Mail, type MailTransport, openTransport } from './transport.ts'
@@ -40,7 +40,7 @@ export function email(options: EmailOptions): Sink {
       await untilAborted(work(await opened()), signal)
     } catch (error) {
       signal.throwIfAborted()
-      throw error instanceof LazaretError ? error : mailTrouble(subject, error, mask)
+      throw error instanceof LazaretError ? error : mailError(subject, error, mask)
     }
   }
 

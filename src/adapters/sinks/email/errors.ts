@@ -54,7 +54,7 @@ interface MailFailure {
 const UNSENDABLE: ReadonlySet<unknown> = new Set(['EENVELOPE', 'EMESSAGE', 'EMAXRECIPIENTS', 'ECONFIG'])
 
 /** The original is not kept as the cause: what a server says may quote what it was told. */
-export function mailTrouble(subject: string, thrown: unknown, mask: (text: string) => string): LazaretError {
+export function mailError(subject: string, thrown: unknown, mask: (text: string) => string): LazaretError {
   const { responseCode, response, code, message } = (thrown ?? {}) as MailFailure
   if (typeof responseCode === 'number') {
     const said = typeof response === 'string' ? response.replace(/^\d{3}[ -]/, '') : ''

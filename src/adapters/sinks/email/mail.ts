@@ -4,7 +4,7 @@ import { countLine, cut, headline, type Rendered, render } from '../alerts/rende
 import type { Mail } from './transport.ts'
 
 const MAX_SUBJECT_LENGTH = 200
-const MAX_CONTROLS = /[\p{Cc}\u2028\u2029]+/gu
+const CONTROL_CHARACTERS = /[\p{Cc}\u2028\u2029]+/gu
 
 interface MailSettings {
   readonly from: string
@@ -19,7 +19,7 @@ export function mailOf(event: LazaretEvent, { from, to, subjectPrefix }: MailSet
   const domain = from.slice(from.lastIndexOf('@') + 1).replace(/[>\s].*$/, '')
   const root = alert && idOf(`alert-${hash128(`${alert.key} ${alert.since}`)}`, domain)
   const isRoot = root !== undefined && alert?.status === 'firing'
-  const line = headline(rendered).replace(MAX_CONTROLS, ' ')
+  const line = headline(rendered).replace(CONTROL_CHARACTERS, ' ')
   return {
     from,
     to,

@@ -2,7 +2,7 @@ import { LazaretError } from '../../../core/failure/errors.ts'
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
 
 /** The error itself when it says enough, else one that names the path, the failure and the remedy. */
-export function fileTrouble(doing: string, path: string, cause: unknown): LazaretError {
+export function fileSinkError(doing: string, path: string, cause: unknown): LazaretError {
   if (cause instanceof LazaretError) return cause
   const reason = cause instanceof Error ? cause.message : String(cause)
   const { remedy, retryable } = adviceFor((cause as { code?: unknown } | undefined)?.code)

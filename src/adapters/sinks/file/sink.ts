@@ -2,11 +2,11 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { encodeEvent } from '../../../core/event/json.ts'
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
 import type { Sink } from '../../../ports/sink.ts'
-import { fileTrouble } from './errors.ts'
+import { fileSinkError } from './errors.ts'
 import { type Files, realFiles } from './files.ts'
 import { OpenFile } from './open-file.ts'
 import { type FileSinkOptions, type FileSinkSettings, resolveFileSinkOptions } from './options.ts'
-import { dayOf, Rotated } from './rotated.ts'
+import { dayOf, RotatedFiles } from './rotated-files.ts'
 
 /** Events as JSON lines in a file that rotates. */
 export function file(options: FileSinkOptions): FileSink {
@@ -22,7 +22,7 @@ export function file(options: FileSinkOptions): FileSink {
 export class FileSink implements Sink {
   readonly #settings: FileSinkSettings
   readonly #files: Files
-  readonly #rotated: Rotated
+  readonly #rotatedFiles: RotatedFiles
   readonly #onHangUp = () => void this.reopen()
   #open: OpenFile | undefined
   #isClosed = false
@@ -33,7 +33,7 @@ export class FileSink implements Sink {
   constructor(settings: FileSinkSettings, files: Files) {
     this.#settings = settings
     this.#files = files
-    this.#rotated = new Rotated(settings.path)
+    this.#rotatedFiles = new RotatedFiles(settings.path)
   }
 
   /** @internal From the start on: until somebody listens, SIGHUP ends the process. */
@@ -46,7 +46,7 @@ export class FileSink implements Sink {
       signal.throwIfAborted()
       if (this.#isClosed) throw closed(this.#settings.path)
       const lines = Buffer.from(batch.map(event => `${encodeEvent(event)}\n`).join(''))
-      await this.#guarded('writing', () => this.#append(lines))
+      await this.#closingOnError('writing', () => this.#append(lines))
       return undefined
     })
   }
@@ -55,8 +55,8 @@ export class FileSink implements Sink {
   async probe(): Promise<void> {
     await this.#inTurn(async () => {
       if (this.#isClosed) throw closed(this.#settings.path)
-      await this.#guarded('probing', () => this.#opened())
-      const { folder } = this.#rotated
+      await this.#closingOnError('probing', () => this.#opened())
+      const { folder } = this.#rotatedFiles
       const free = await this.#files.freeBytes(folder).catch(() => undefined)
       if (free === 0) throw new TransientError(`${folder}: the disk is full; make room`)
     })
@@ -86,25 +86,25 @@ export class FileSink implements Sink {
     const isOld = rotate.daily && dayOf(open.writtenAt) !== dayOf(now)
     if (open.size === 0 || !(isOld || open.size + bytes > rotate.bytes)) return open
     await this.#closeFile()
-    await this.#rotated.rotate(this.#files, dayOf(open.writtenAt), rotate.keep)
+    await this.#rotatedFiles.rotate(this.#files, dayOf(open.writtenAt), rotate.keep)
     return await this.#opened()
   }
 
   async #opened(): Promise<OpenFile> {
     if (this.#open !== undefined) return this.#open
     const { path, durable } = this.#settings
-    await this.#files.makeFolder(this.#rotated.folder)
+    await this.#files.makeFolder(this.#rotatedFiles.folder)
     this.#open = await OpenFile.open(this.#files, path)
-    if (durable) await this.#files.syncFolder(this.#rotated.folder)
+    if (durable) await this.#files.syncFolder(this.#rotatedFiles.folder)
     return this.#open
   }
 
-  async #guarded(doing: string, work: () => Promise<unknown>): Promise<void> {
+  async #closingOnError(doing: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work()
     } catch (error) {
       await this.#closeFile()
-      throw fileTrouble(doing, this.#settings.path, error)
+      throw fileSinkError(doing, this.#settings.path, error)
     }
   }
 

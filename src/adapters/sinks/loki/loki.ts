@@ -36,7 +36,11 @@ export function loki(options: LokiOptions): Sink {
     const outgoing = { method: 'POST', path, body: pushBody(entries) }
     await sender.deliver(await gzipped(outgoing, settings.gzip), signal)
   }
-  const maker: EntryMaker = { ...settings, labels: new Labels(withSome(settings)), subject: sender.subject }
+  const maker: EntryMaker = {
+    ...settings,
+    labels: new Labels(withAnyLabel(settings)),
+    subject: sender.subject,
+  }
   const pieceOf = (event: LazaretEvent, index: number) => entryOf(event, index, maker)
   const delivery = new Delivery({ subject: sender.subject, shape, pieceOf, send, halveAt: HALVE_AT })
   const { probe } = settings
@@ -55,7 +59,7 @@ export function loki(options: LokiOptions): Sink {
 }
 
 /** Loki wants at least one label. Those of an event may all be empty, so then there is one that is not. */
-function withSome(settings: LokiSettings): LokiSettings {
+function withAnyLabel(settings: LokiSettings): LokiSettings {
   const isSure = Object.keys(settings.labels).length > 0 || settings.labelFields.includes('channel')
   return isSure ? settings : { ...settings, labels: { source: 'lazaret' } }
 }

@@ -3,7 +3,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { parseRetryAfter } from '../../../core/failure/delay.ts'
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
 import type { BatchLimits, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
-import { brokenOption, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
+import { optionFunctionError, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 import { masking, secretsIn } from '../sending/secrets.ts'
 import { addressOf, targetOf } from '../sending/target.ts'
 import { type OtlpLogExporter, type OtlpLogRecord, openExporter } from './exporter.ts'
@@ -15,7 +15,7 @@ import {
 } from './options.ts'
 import { type PartialSuccess, readPartialSuccess } from './partial-success.ts'
 import { type RecordSettings, recordOf } from './records.ts'
-import { type Answer, createWatching, Watch, watchedAgent } from './watched-agent.ts'
+import { type Answer, createExportContext, ExportRequest, trackingAgent } from './tracking-agent.ts'
 
 /** Exports that wait to try again by themselves, and then may not, take up room for a while; that must not run out. */
 const MAX_EXPORTS = 100_000
@@ -31,7 +31,7 @@ class OtlpSink implements Sink {
   readonly batch: BatchLimits = { maxCount: DEFAULT_OTLP_BATCH_COUNT }
   readonly #settings: OtlpSettings
   readonly #records: RecordSettings
-  readonly #watching = createWatching()
+  readonly #exports = createExportContext()
   /** Without the path: that of some collectors has the key in it. */
   readonly #subject: string
   readonly #masked: (said: string) => string
@@ -91,7 +91,7 @@ class OtlpSink implements Sink {
         made.records.push(recordOf(event, this.#records, now))
         made.places.push(index)
       } catch (error) {
-        made.rejected.push({ index, error: brokenOption(this.#subject, error) })
+        made.rejected.push({ index, error: optionFunctionError(this.#subject, error) })
       }
     }
     return made
@@ -119,7 +119,7 @@ class OtlpSink implements Sink {
     signal: AbortSignal,
   ): Promise<Answer> {
     return new Promise<Answer>((resolve, reject) => {
-      const watch = new Watch({
+      const exportRequest = new ExportRequest({
         answered: answer => {
           signal.removeEventListener('abort', stop)
           resolve(answer)
@@ -130,11 +130,11 @@ class OtlpSink implements Sink {
         },
       })
       const stop = () => {
-        watch.stop(signal.reason)
+        exportRequest.stop(signal.reason)
         reject(signal.reason)
       }
       signal.addEventListener('abort', stop, { once: true })
-      this.#watching.run(watch, () =>
+      this.#exports.run(exportRequest, () =>
         exporter.export(records, ({ code, error }) => {
           // Had there been a request, its answer or error would have settled this by now.
           if (code !== SUCCESS) reject(this.#notSent(error))
@@ -160,7 +160,7 @@ class OtlpSink implements Sink {
       timeoutMillis: timeoutMs,
       concurrencyLimit: MAX_EXPORTS,
       httpAgentOptions: async protocol => {
-        this.#agent = await watchedAgent(protocol, agent, this.#watching)
+        this.#agent = await trackingAgent(protocol, agent, this.#exports)
         return this.#agent
       },
     })

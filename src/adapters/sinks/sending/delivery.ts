@@ -1,7 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { LazaretError } from '../../../core/failure/errors.ts'
 import type { BatchLimits, RejectedItem, WriteResult } from '../../../ports/sink.ts'
-import { brokenOption, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
+import { optionFunctionError, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 
 /** Halvings of one write, at most. Enough to find a few bad events among thousands, too few to be a flood. */
 const MAX_HALVINGS = 64
@@ -54,7 +54,7 @@ export class Delivery<P extends Piece> {
       } catch (error) {
         // An error of another kind comes from a function of the options: it says nothing about the receiver.
         const isOurs = error instanceof LazaretError
-        rejected.push({ index, error: isOurs ? error : brokenOption(this.#options.subject, error) })
+        rejected.push({ index, error: isOurs ? error : optionFunctionError(this.#options.subject, error) })
       }
     }
     return pieces
@@ -85,7 +85,7 @@ export class Delivery<P extends Piece> {
         return
       }
       reject(state, portion, error)
-      if (asksForPause(error)) state.stoppedBy ??= { error }
+      if (isPauseRequest(error)) state.stoppedBy ??= { error }
     }
   }
 
@@ -107,7 +107,7 @@ function reject(state: State, portion: readonly Piece[], error: unknown): void {
   for (const { index } of portion) state.rejected.push({ index, error })
 }
 
-function asksForPause(error: unknown): boolean {
+function isPauseRequest(error: unknown): boolean {
   if (error instanceof SinkRefusedError) return error.status === 429 || error.status === 503
   return error instanceof SinkUnreachableError
 }
@@ -118,11 +118,11 @@ function conclude(rejected: readonly RejectedItem[], count: number): WriteResult
   if (first === undefined) return undefined
   const areAll = (are: (error: unknown) => boolean) => rejected.every(({ error }) => are(error))
   const isWhole = rejected.length === count
-  if (isWhole && (areAll(error => error === first.error) || areAll(mayPass))) throw first.error
+  if (isWhole && (areAll(error => error === first.error) || areAll(isRetryable))) throw first.error
   return { rejected }
 }
 
-function mayPass(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   return (error as { readonly retryable?: unknown } | undefined)?.retryable === true
 }
 

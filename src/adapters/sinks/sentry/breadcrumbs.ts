@@ -16,7 +16,7 @@ export class Breadcrumbs {
 
   add(event: LazaretEvent, showsPayload: boolean): void {
     if (this.#max === 0 || this.#crumbs.has(event.id)) return
-    this.#crumbs.set(event.id, crumbOf(event, showsPayload))
+    this.#crumbs.set(event.id, breadcrumbOf(event, showsPayload))
     if (this.#crumbs.size > this.#max) this.#crumbs.delete(this.#crumbs.keys().next().value!)
   }
 
@@ -25,7 +25,7 @@ export class Breadcrumbs {
   }
 }
 
-function crumbOf(event: LazaretEvent, showsPayload: boolean): object {
+function breadcrumbOf(event: LazaretEvent, showsPayload: boolean): object {
   const { id, channel, key, occurredAt, payload } = event
   return {
     type: 'default',

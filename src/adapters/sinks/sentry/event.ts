@@ -144,7 +144,7 @@ export function sentryId(eventId: string): string {
 const MAX_TAGS = 50
 const MAX_NAME_LENGTH = 200
 const MAX_VALUE_LENGTH = 200
-const NOT_IN_A_NAME = /[^a-zA-Z0-9_.:-]/g
+const INVALID_IN_NAME = /[^a-zA-Z0-9_.:-]/g
 
 /** Type and channel, and what the service adds, cut to what Sentry takes. */
 function tagsOf(event: LazaretEvent, own: Readonly<Record<string, string>> = {}): Record<string, string> {
@@ -154,7 +154,7 @@ function tagsOf(event: LazaretEvent, own: Readonly<Record<string, string>> = {})
     entries
       .slice(-MAX_TAGS)
       .map(([name, value]) => [
-        name.replace(NOT_IN_A_NAME, '_').slice(0, MAX_NAME_LENGTH),
+        name.replace(INVALID_IN_NAME, '_').slice(0, MAX_NAME_LENGTH),
         value.replace(/\s+/g, ' ').slice(0, MAX_VALUE_LENGTH).toWellFormed(),
       ]),
   )

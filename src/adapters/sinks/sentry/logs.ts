@@ -6,7 +6,7 @@ import { messageOf, sentryId } from './event.ts'
 import type { SentryEnvelope } from './sdk.ts'
 
 /** Sentry takes a hundred in one envelope. */
-export const LOGS_IN_AN_ENVELOPE = 100
+export const LOGS_PER_ENVELOPE = 100
 
 /** Events as one envelope of Sentry's structured logs. */
 export function logEnvelope(events: readonly LazaretEvent[], showsPayload: boolean): SentryEnvelope {

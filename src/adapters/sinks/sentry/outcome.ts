@@ -2,10 +2,10 @@ import { TransientError } from '../../../core/failure/signals.ts'
 import { SinkRefusedError, SinkUnreachableError } from '../errors.ts'
 import type { Delivery } from './deliveries.ts'
 
-const TOO_MANY = 429
+const TOO_MANY_REQUESTS = 429
 
 /** What stood in the way of a delivery; undefined when it arrived, or when the client did not want it sent. */
-export function troubleOf(
+export function deliveryError(
   subject: string,
   delivery: Delivery,
   limitedMs: number | undefined,
@@ -16,7 +16,11 @@ export function troubleOf(
   const { statusCode: status, loss } = delivery.response
   if (status !== undefined) {
     if (status >= 200 && status < 300) return undefined
-    return new SinkRefusedError({ subject, status, delayMs: status === TOO_MANY ? limitedMs : undefined })
+    return new SinkRefusedError({
+      subject,
+      status,
+      delayMs: status === TOO_MANY_REQUESTS ? limitedMs : undefined,
+    })
   }
   if (loss !== undefined) return new SinkUnreachableError(subject, loss)
   if (limitedMs !== undefined) return limited(subject, limitedMs)
@@ -27,5 +31,10 @@ export function troubleOf(
 
 /** Sentry asked to be left alone for a while, so nothing was sent. */
 export function limited(subject: string, delayMs: number): SinkRefusedError {
-  return new SinkRefusedError({ subject, status: TOO_MANY, said: 'its rate limit still holds', delayMs })
+  return new SinkRefusedError({
+    subject,
+    status: TOO_MANY_REQUESTS,
+    said: 'its rate limit still holds',
+    delayMs,
+  })
 }

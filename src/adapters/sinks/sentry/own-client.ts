@@ -2,13 +2,13 @@ import type { ClientRequest } from 'node:http'
 import type { SendRequest, SentryClient, SentryEnvelope, SentrySdk, SentryTransport } from './sdk.ts'
 
 /** What a request was made for: the id of the event in it, or the envelope itself where there is none. */
-type Cargo = string | SentryEnvelope
+type RequestKey = string | SentryEnvelope
 
 /** A client whose requests can be ended. */
-export interface WatchedClient {
+export interface CancellableClient {
   readonly client: SentryClient
   /** Ends a request that nobody waits for any more. */
-  stop(cargo: Cargo): void
+  stop(key: RequestKey): void
 }
 
 interface OwnClientSettings {
@@ -24,9 +24,9 @@ const BUFFER_SIZE = 1_000
  * A client of its own: no integrations, nothing global, no hooks on the process but for its own `beforeExit`. So it
  * neither changes nor reads what the service has set up with `Sentry.init`.
  */
-export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings): Promise<WatchedClient> {
+export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings): Promise<CancellableClient> {
   const { dsn, release, environment } = settings
-  const requests = new Map<Cargo, ClientRequest>()
+  const requests = new Map<RequestKey, ClientRequest>()
   const { request } = await (dsn.startsWith('https:') ? import('node:https') : import('node:http'))
   const client = new sdk.NodeClient({
     dsn,
@@ -40,37 +40,37 @@ export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings)
     transportOptions: { bufferSize: BUFFER_SIZE },
     // `request` has several forms; SendRequest is the one that the transport uses.
     transport: (options: object) =>
-      watchedTransport(sdk, options, request as unknown as SendRequest, requests),
+      cancellableTransport(sdk, options, request as unknown as SendRequest, requests),
   })
   return {
     client,
-    stop(cargo) {
-      requests.get(cargo)?.destroy(new Error('nobody waits for it any more'))
+    stop(key) {
+      requests.get(key)?.destroy(new Error('nobody waits for it any more'))
     },
   }
 }
 
 /** A client that the service made: its transport is not ours to look into. */
-export function foreignClient(client: SentryClient): WatchedClient {
+export function callersClient(client: SentryClient): CancellableClient {
   return { client, stop: () => {} }
 }
 
-function watchedTransport(
+function cancellableTransport(
   sdk: SentrySdk,
   options: object,
   request: SendRequest,
-  requests: Map<Cargo, ClientRequest>,
+  requests: Map<RequestKey, ClientRequest>,
 ): SentryTransport {
-  let sending: Cargo = ''
+  let sending: RequestKey = ''
   const transport = sdk.makeNodeTransport({
     ...options,
     httpModule: {
       request(requestOptions: object, answered: (response: never) => void) {
         const made = request(requestOptions, answered)
-        const cargo = sending
-        requests.set(cargo, made)
+        const key = sending
+        requests.set(key, made)
         made.once('close', () => {
-          if (requests.get(cargo) === made) requests.delete(cargo)
+          if (requests.get(key) === made) requests.delete(key)
         })
         return made
       },
@@ -78,9 +78,9 @@ function watchedTransport(
   })
   return {
     send(envelope: SentryEnvelope) {
-      const cargo = envelope[0].event_id ?? envelope
+      const key = envelope[0].event_id ?? envelope
       // The request is made before send returns, so there is never more than one that is being made.
-      sending = cargo
+      sending = key
       // The SDK makes of an error the same silence as of a full queue. An answer it passes on as it is.
       return transport.send(envelope).then(undefined, (loss: unknown) => ({ loss }))
     },

@@ -1,16 +1,16 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { PermanentError } from '../../../core/failure/signals.ts'
 import type { BatchLimits, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
-import { brokenOption } from '../errors.ts'
+import { optionFunctionError } from '../errors.ts'
 import { severityOf } from '../severity.ts'
 import { untilAborted } from '../until-aborted.ts'
 import { Breadcrumbs } from './breadcrumbs.ts'
 import { Deliveries } from './deliveries.ts'
 import { type SentryEvent, sentryEvent } from './event.ts'
-import { LOGS_IN_AN_ENVELOPE, logEnvelope } from './logs.ts'
+import { LOGS_PER_ENVELOPE, logEnvelope } from './logs.ts'
 import { resolveSentryOptions, type SentryOptions, type SentrySettings } from './options.ts'
-import { limited, troubleOf } from './outcome.ts'
-import { foreignClient, openOwnClient, type WatchedClient } from './own-client.ts'
+import { deliveryError, limited } from './outcome.ts'
+import { type CancellableClient, callersClient, openOwnClient } from './own-client.ts'
 import { RateLimits, type SentryQuota } from './rate-limits.ts'
 import { loadSdk, type SentryEnvelope, type SentryResponse, type SentrySdk } from './sdk.ts'
 
@@ -21,7 +21,7 @@ export function sentry(options: SentryOptions): Sink {
   return new SentrySink(resolveSentryOptions(options))
 }
 
-interface Opened extends WatchedClient {
+interface Opened extends CancellableClient {
   readonly sdk: SentrySdk
   readonly deliveries: Deliveries
 }
@@ -34,7 +34,7 @@ interface Capture {
 }
 
 class SentrySink implements Sink {
-  readonly batch: BatchLimits = { maxCount: LOGS_IN_AN_ENVELOPE }
+  readonly batch: BatchLimits = { maxCount: LOGS_PER_ENVELOPE }
   readonly #settings: SentrySettings
   readonly #subject: string
   readonly #limits = new RateLimits()
@@ -71,8 +71,8 @@ class SentrySink implements Sink {
     const opened = await this.#opened()
     const timestamp = this.#settings.clock.now() / 1_000
     const report = [{ type: 'client_report' }, { timestamp, discarded_events: [] }] as const
-    const trouble = await this.#sendEnvelope(opened, [{}, [report]], 'error', signal)
-    if (trouble !== undefined) throw trouble
+    const error = await this.#sendEnvelope(opened, [{}, [report]], 'error', signal)
+    if (error !== undefined) throw error
   }
 
   async close(): Promise<void> {
@@ -132,14 +132,14 @@ class SentrySink implements Sink {
       const { stackParser } = client.getOptions()
       event = sentryEvent(capture.event, capture.breadcrumbs, this.#settings, sdk, stackParser)
     } catch (error) {
-      return brokenOption(this.#subject, error)
+      return optionFunctionError(this.#subject, error)
     }
     try {
       const delivery = await untilAborted(deliveries.capture(event), signal)
       const now = clock.now()
       if (delivery.kind === 'answered') this.#limits.note(delivery.response, now)
       const limitedMs = this.#limits.waitMs('error', now)
-      return troubleOf(this.#subject, delivery, limitedMs)
+      return deliveryError(this.#subject, delivery, limitedMs)
     } catch (error) {
       deliveries.forget(event.event_id)
       opened.stop(event.event_id)
@@ -149,8 +149,8 @@ class SentrySink implements Sink {
 
   async #sendLogs(opened: Opened, logs: readonly Capture[], signal: AbortSignal): Promise<RejectedItem[]> {
     const rejected: RejectedItem[] = []
-    for (let at = 0; at < logs.length; at += LOGS_IN_AN_ENVELOPE) {
-      const part = logs.slice(at, at + LOGS_IN_AN_ENVELOPE)
+    for (let at = 0; at < logs.length; at += LOGS_PER_ENVELOPE) {
+      const part = logs.slice(at, at + LOGS_PER_ENVELOPE)
       const envelope = logEnvelope(
         part.map(({ event }) => event),
         this.#settings.payload,
@@ -180,7 +180,7 @@ class SentrySink implements Sink {
     const now = clock.now()
     this.#limits.note(response, now)
     const limitedMs = this.#limits.waitMs(quota, now)
-    return troubleOf(this.#subject, { kind: 'answered', response }, limitedMs)
+    return deliveryError(this.#subject, { kind: 'answered', response }, limitedMs)
   }
 
   #opened(): Promise<Opened> {
@@ -197,7 +197,7 @@ class SentrySink implements Sink {
     const watched =
       client === undefined
         ? await openOwnClient(sdk, { dsn: dsn!, release, environment })
-        : foreignClient(client)
+        : callersClient(client)
     if (watched.client.getTransport() === undefined)
       throw new PermanentError(`${this.#subject}: the client has no DSN, so it sends nothing; give it one`, {
         category: 'integration',

@@ -13,7 +13,12 @@ export interface OutputStream {
 }
 
 /** The reader of the pipe has exited and does not come back to this process. */
-const NOBODY_READS = new Set(['EPIPE', 'ERR_STREAM_DESTROYED', 'ERR_STREAM_WRITE_AFTER_END', 'ECONNRESET'])
+const BROKEN_PIPE_CODES = new Set([
+  'EPIPE',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+  'ECONNRESET',
+])
 
 /** Writes to a stream as fast as it is read. */
 export class Output {
@@ -37,7 +42,7 @@ export class Output {
   }
 
   check(): void {
-    if (!this.#stream.writable) throw nobodyReads(undefined)
+    if (!this.#stream.writable) throw brokenPipeError(undefined)
   }
 
   /** A stream that broke stays guarded: its event may be yet to come. */
@@ -57,7 +62,7 @@ export class Output {
     return new Promise((resolve, reject) => {
       this.#stream.write(text, error => {
         if (error === null || error === undefined) resolve()
-        else reject(streamTrouble(error))
+        else reject(streamError(error))
       })
     })
   }
@@ -78,13 +83,13 @@ export class Output {
   }
 }
 
-function streamTrouble(error: Error): Error {
+function streamError(error: Error): Error {
   const { code } = error as { readonly code?: unknown }
-  if (typeof code === 'string' && NOBODY_READS.has(code)) return nobodyReads(error)
+  if (typeof code === 'string' && BROKEN_PIPE_CODES.has(code)) return brokenPipeError(error)
   return new TransientError(`standard output: ${error.message}; see where it leads`, { cause: error })
 }
 
-function nobodyReads(cause: Error | undefined): PermanentError {
+function brokenPipeError(cause: Error | undefined): PermanentError {
   return new PermanentError('standard output: nobody reads it any more; see why the reader ended', {
     cause,
     category: 'integration',

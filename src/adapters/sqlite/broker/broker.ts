@@ -156,7 +156,7 @@ export class SqliteBroker implements Broker {
     const current = await this.#connection.write('broker', 'beat', owner)
     if (current === undefined) await this.#startOver(owner)
     else this.#owner = Promise.resolve(current)
-    await this.#settler.giveBackStrays()
+    await this.#settler.retryGivingBack()
   }
 
   /** The thread died, and its replacement has no subscriptions. Open deliveries are returned. */

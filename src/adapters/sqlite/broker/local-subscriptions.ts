@@ -31,7 +31,7 @@ interface ClaimedRow extends Omit<OpenRow, 'handler'> {
   readonly body: string | Uint8Array
 }
 
-type Give = (subscription: LocalSubscription, row: ClaimedRow) => void
+type GiveDelivery = (subscription: LocalSubscription, row: ClaimedRow) => void
 
 /**
  * Hands ready deliveries to the subscriptions of this process. At the end of every transaction each of them gets as
@@ -112,7 +112,7 @@ export class LocalSubscriptions {
   }
 
   /** Others may have added anything. */
-  lookAgain(): void {
+  checkAgain(): void {
     for (const handler of this.#handlers.values()) {
       handler.mayHaveReady = true
       handler.first = undefined
@@ -135,11 +135,11 @@ export class LocalSubscriptions {
 
   restore(): void {
     for (const [subscription, credit] of this.#credits) subscription.credit = credit
-    this.lookAgain()
+    this.checkAgain()
   }
 
   /** Hands over what is ready, as `give` is told. */
-  serve(now: number, give: Give): void {
+  serve(now: number, give: GiveDelivery): void {
     for (const handler of this.#handlers.values()) {
       if (isTooFar(this.#first(handler), now)) this.#boundWaits(handler, now)
       if (this.#first(handler).due <= now) this.#promote(handler, now)
@@ -152,7 +152,7 @@ export class LocalSubscriptions {
     }
   }
 
-  #claim(subscription: LocalSubscription, give: Give): void {
+  #claim(subscription: LocalSubscription, give: GiveDelivery): void {
     const { handler, owner } = subscription
     const wanted = Math.min(subscription.credit, CLAIMED_AT_ONCE)
     const rows = this.#db.all<ClaimedRow>`
@@ -191,12 +191,12 @@ export class LocalSubscriptions {
   #first(handler: LocalHandler): Wait {
     handler.first ??=
       this.#db.get<Wait>`select due, delay from waiting where handler = ${handler.id} order by due limit 1` ??
-      NOTHING_WAITS
+      NO_WAIT
     return handler.first
   }
 }
 
-const NOTHING_WAITS: Wait = { due: Number.POSITIVE_INFINITY, delay: null }
+const NO_WAIT: Wait = { due: Number.POSITIVE_INFINITY, delay: null }
 
 function isTooFar({ due, delay }: Wait, now: number): boolean {
   return delay !== null && due > now + delay

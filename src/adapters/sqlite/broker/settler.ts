@@ -13,7 +13,7 @@ export class Settler {
   readonly #connection: Connection
   readonly #saver: LetterSaver
   /** Deliveries that could not be given back yet. */
-  #strays: OpenDelivery[] = []
+  #notGivenBack: OpenDelivery[] = []
 
   constructor(connection: Connection, codec: LetterCodec) {
     this.#connection = connection
@@ -56,11 +56,11 @@ export class Settler {
     if (deliveries.length === 0) return
     await this.#connection
       .write('broker', 'giveBack', deliveries)
-      .catch(() => this.#strays.push(...deliveries))
+      .catch(() => this.#notGivenBack.push(...deliveries))
   }
 
-  async giveBackStrays(): Promise<void> {
-    await this.giveBack(this.#strays.splice(0))
+  async retryGivingBack(): Promise<void> {
+    await this.giveBack(this.#notGivenBack.splice(0))
   }
 
   async #settleDead({ at, replay }: SqliteDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {

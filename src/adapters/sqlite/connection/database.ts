@@ -83,9 +83,9 @@ export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): Databas
 }
 
 function migrate(db: DatabaseSync, busyTimeoutMs: number): void {
-  requireOurs(db)
+  requireApplicationId(db)
   // Two processes that open a new file at once may meet here, where SQLite does not wait by itself.
-  untilFree(busyTimeoutMs, () => {
+  retryWhileBusy(busyTimeoutMs, () => {
     // Letters are larger than most rows, so larger pages waste less; it counts for a new file only.
     db.exec('pragma page_size = 16384')
     const { journal_mode: mode } = db.prepare('pragma journal_mode = wal').get() as { journal_mode: string }
@@ -94,7 +94,7 @@ function migrate(db: DatabaseSync, busyTimeoutMs: number): void {
   if (pragma(db, 'user_version') === MIGRATIONS.length) return
   db.exec('begin immediate')
   try {
-    requireOurs(db)
+    requireApplicationId(db)
     for (const step of MIGRATIONS.slice(pragma(db, 'user_version'))) db.exec(step)
     db.exec(`pragma application_id = ${APPLICATION_ID}; pragma user_version = ${MIGRATIONS.length}`)
     db.exec('commit')
@@ -104,7 +104,7 @@ function migrate(db: DatabaseSync, busyTimeoutMs: number): void {
   }
 }
 
-function requireOurs(db: DatabaseSync): void {
+function requireApplicationId(db: DatabaseSync): void {
   const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { tables: number }
   const application = pragma(db, 'application_id')
   if (application !== APPLICATION_ID && (tables > 0 || application !== 0))
@@ -132,7 +132,7 @@ function pragma(db: DatabaseSync, name: 'application_id' | 'user_version'): numb
   return Number(Object.values(db.prepare(`pragma ${name}`).get() ?? {})[0])
 }
 
-function untilFree(timeoutMs: number, task: () => void): void {
+function retryWhileBusy(timeoutMs: number, task: () => void): void {
   let waitedMs = 0
   for (let waitMs = FIRST_TRY_MS; ; waitMs = Math.min(MAX_WAIT_MS, waitMs * 2)) {
     try {

@@ -11,7 +11,7 @@ export function makeCall(parts: object, [part, method, args]: Call): unknown {
 }
 
 /** Calls that cross together; an empty list means that the thread must end. */
-export interface Batch {
+export interface CallBatch {
   readonly now: number
   /** The same moment by a clock that nobody sets: what waits for its time goes by this one. */
   readonly steadyNow: number

@@ -6,7 +6,7 @@ import { AuditTable } from '../operating/audit-table.ts'
 import { ReplayTables } from '../operating/replay-tables.ts'
 import { SnapshotTable } from '../operating/snapshot-table.ts'
 import { type Database, failureOf } from './database.ts'
-import { type Answer, type Batch, type Failure, makeCall } from './messages.ts'
+import { type Answer, type CallBatch, type Failure, makeCall } from './messages.ts'
 
 /** What can be asked of the reading thread. It sees what is committed, and waits for nobody. */
 export type ReadParts = ReturnType<typeof createParts>
@@ -24,7 +24,7 @@ function createParts(db: Database, context: { readonly now: number }) {
 }
 
 /** Answers questions one after the other, each from one state of the database. */
-export class Reader {
+export class DatabaseReader {
   readonly #db: Database
   readonly #context = { now: 0 }
   readonly #parts: ReadParts
@@ -34,7 +34,7 @@ export class Reader {
     this.#parts = createParts(db, this.#context)
   }
 
-  run({ now, calls }: Batch): Answer {
+  run({ now, calls }: CallBatch): Answer {
     this.#context.now = now
     const results: unknown[] = []
     const failed: [number, Failure][] = []

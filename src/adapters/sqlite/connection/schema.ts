@@ -145,7 +145,7 @@ create table owners(
 );
 `
 
-const THE_REST = `
+const OTHER_TABLES = `
 create table counters(name text primary key, value integer not null) without rowid;
 create table ledger(
   handler text not null,
@@ -213,7 +213,7 @@ alter table replays add column lease integer;
 `
 
 /** Forward only: a released step is never edited, and a change is one more step at the end. */
-export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + THE_REST, JOURNAL, SNAPSHOTS, DELAYS]
+export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + OTHER_TABLES, JOURNAL, SNAPSHOTS, DELAYS]
 
 /** All tables of a file of this version. */
 export const TABLES: readonly string[] = MIGRATIONS.flatMap(step =>

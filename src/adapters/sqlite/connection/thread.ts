@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { type Clock, steadyTime, yieldToEventLoop } from '../../../ports/clock.ts'
 import { SqliteError } from '../errors.ts'
-import type { Answer, Batch, Call, Failure, Opening, ThreadData } from './messages.ts'
+import type { Answer, Call, CallBatch, Failure, Opening, ThreadData } from './messages.ts'
 
 /** So many requests are posted at once at most, so that the thread has work while this one makes more. */
 const POSTED_AT_ONCE = 32
@@ -80,7 +80,7 @@ export class Thread<Parts> {
     if (worker === undefined) return
     const gone = new Promise(resolve => worker.once('exit', resolve))
     worker.ref()
-    worker.postMessage({ now: 0, steadyNow: 0, calls: [] } satisfies Batch)
+    worker.postMessage({ now: 0, steadyNow: 0, calls: [] } satisfies CallBatch)
     await gone
   }
 
@@ -94,7 +94,7 @@ export class Thread<Parts> {
 
   #flush(): void {
     if (this.#calls.length === 0) return
-    const batch: Batch = { now: this.#clock.now(), steadyNow: this.#steadyNow(), calls: this.#calls }
+    const batch: CallBatch = { now: this.#clock.now(), steadyNow: this.#steadyNow(), calls: this.#calls }
     this.#calls = []
     this.#worker!.postMessage(batch)
   }

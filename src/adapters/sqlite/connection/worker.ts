@@ -1,6 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Database } from './database.ts'
-import type { Answer, Batch, ThreadData } from './messages.ts'
+import type { Answer, CallBatch, ThreadData } from './messages.ts'
 import type { Request } from './writer.ts'
 
 // Either thread of a database. What it needs is loaded when it is known which of them it is: starting should be quick.
@@ -19,8 +19,8 @@ const { openDatabase, failureOf } = await import('./database.ts')
 try {
   const db = openDatabase(data)
   const run = data.role === 'write' ? await writing(db) : await reading(db)
-  port.on('message', (batch: Batch) => {
-    for (let next: Batch | undefined = unlessEnd(batch); next !== undefined; next = take())
+  port.on('message', (batch: CallBatch) => {
+    for (let next: CallBatch | undefined = unlessEmpty(batch); next !== undefined; next = take())
       port.postMessage(run(next))
     if (!isEnding) return
     db.close()
@@ -32,18 +32,18 @@ try {
   port.close()
 }
 
-type Run = (batch: Batch) => Answer
+type Run = (batch: CallBatch) => Answer
 
 async function reading(db: Database): Promise<Run> {
-  const { Reader } = await import('./reader.ts')
-  const reader = new Reader(db)
+  const { DatabaseReader } = await import('./reader.ts')
+  const reader = new DatabaseReader(db)
   return batch => reader.run(batch)
 }
 
 /** Calls that arrive during a transaction still get into it. */
 async function writing(db: Database): Promise<Run> {
-  const { Writer } = await import('./writer.ts')
-  const writer = new Writer(db)
+  const { DatabaseWriter } = await import('./writer.ts')
+  const writer = new DatabaseWriter(db)
   return batch =>
     writer.run(requestsOf(batch), soFar => {
       const more = soFar < MAX_PER_TRANSACTION ? take() : undefined
@@ -51,18 +51,18 @@ async function writing(db: Database): Promise<Run> {
     })
 }
 
-function take(): Batch | undefined {
+function take(): CallBatch | undefined {
   if (isEnding) return undefined
-  const received = receiveMessageOnPort(port) as { readonly message: Batch } | undefined
-  return received && unlessEnd(received.message)
+  const received = receiveMessageOnPort(port) as { readonly message: CallBatch } | undefined
+  return received && unlessEmpty(received.message)
 }
 
 /** A batch of nothing is the end; it comes behind everything else. */
-function unlessEnd(batch: Batch): Batch | undefined {
+function unlessEmpty(batch: CallBatch): CallBatch | undefined {
   isEnding = batch.calls.length === 0
   return isEnding ? undefined : batch
 }
 
-function requestsOf({ now, steadyNow, calls }: Batch): readonly Request[] {
+function requestsOf({ now, steadyNow, calls }: CallBatch): readonly Request[] {
   return calls.map(call => ({ now, steadyNow, call }))
 }

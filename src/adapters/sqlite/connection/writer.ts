@@ -72,7 +72,7 @@ function isClosed(facet: string): boolean {
  * answered together. When a request fails, the transaction is rolled back and its requests are made again one by one,
  * so that only the one at fault fails.
  */
-export class Writer {
+export class DatabaseWriter {
   readonly #db: Database
   readonly #context: WriterContext = { now: 0, steadyNow: 0, othersWrote: false }
   readonly #cached: readonly Cached[]
@@ -94,8 +94,8 @@ export class Writer {
       return this.#transaction(requests, more)
     } catch (error) {
       // Only a request can be at fault for what happens while it runs; a disk or a lock is at fault for all of them.
-      if (error instanceof RequestFailed && requests.length > 1) return this.#oneByOne(requests)
-      const failure = failureOf(rootOf(error))
+      if (error instanceof RequestError && requests.length > 1) return this.#oneByOne(requests)
+      const failure = failureOf(causeOf(error))
       return { results: requests.length, failed: requests.map((_, index) => [index, failure] as const) }
     }
   }
@@ -141,7 +141,7 @@ export class Writer {
         deliveries.push(...(answer.deliveries ?? []))
       } catch (error) {
         results.push(undefined)
-        failed.push([index, failureOf(rootOf(error))])
+        failed.push([index, failureOf(causeOf(error))])
       }
     }
     return { ...this.#answer(results, deliveries), failed }
@@ -151,7 +151,7 @@ export class Writer {
     try {
       return this.#call(request)
     } catch (error) {
-      throw new RequestFailed(error)
+      throw new RequestError(error)
     }
   }
 
@@ -175,7 +175,7 @@ export class Writer {
     this.#seenVersion = version
     if (isFirst) return
     for (const part of this.#cached) part.forget('others-wrote')
-    this.#parts.broker.subscriptions.lookAgain()
+    this.#parts.broker.subscriptions.checkAgain()
     this.#context.othersWrote = true
   }
 
@@ -198,12 +198,12 @@ export class Writer {
   }
 }
 
-class RequestFailed extends Error {
+class RequestError extends Error {
   constructor(cause: unknown) {
     super('a request failed', { cause })
   }
 }
 
-function rootOf(error: unknown): unknown {
-  return error instanceof RequestFailed ? error.cause : error
+function causeOf(error: unknown): unknown {
+  return error instanceof RequestError ? error.cause : error
 }

@@ -2,9 +2,9 @@ import type { Database } from '../connection/database.ts'
 import type { WriterContext } from '../connection/writer-context.ts'
 
 /** Entries looked at for each claim: more than one, so that the sweep outruns what is added. */
-const SWEPT_PER_CLAIM = 2
+const CHECKED_PER_CLAIM = 2
 
-interface Entry {
+interface LedgerRow {
   readonly handler: string
   readonly key: string
   /** Null when it is done; then `until` is when that was. */
@@ -21,7 +21,7 @@ interface Entry {
 export class LedgerTable {
   readonly #db: Database
   readonly #context: WriterContext
-  #swept: readonly [string, string] = ['', '']
+  #checkedUpTo: readonly [string, string] = ['', '']
 
   constructor(db: Database, context: WriterContext) {
     this.#db = db
@@ -38,7 +38,7 @@ export class LedgerTable {
   ): readonly ['busy' | 'done', number] | null {
     const { now } = this.#context
     this.#forgetOld(now - retentionMs)
-    const entry = this.#db.get<Entry>`select * from ledger where handler = ${handler} and key = ${key}`
+    const entry = this.#db.get<LedgerRow>`select * from ledger where handler = ${handler} and key = ${key}`
     if (entry !== undefined && entry.token === null && entry.until > now - retentionMs)
       return ['done', entry.until]
     if (entry !== undefined && entry.token !== null && entry.until > now)
@@ -73,7 +73,7 @@ export class LedgerTable {
   }
 
   /** A lease that has more time left than it was taken for was taken before the clock was set back. */
-  #bounded({ handler, key, until, lease }: Entry): number {
+  #bounded({ handler, key, until, lease }: LedgerRow): number {
     const { now } = this.#context
     if (lease === null || until <= now + lease) return until
     this.#db.run`update ledger set until = ${now + lease} where handler = ${handler} and key = ${key}`
@@ -82,12 +82,12 @@ export class LedgerTable {
 
   /** A few entries with every claim, round and round: the table is bounded, and no claim pays for all the others. */
   #forgetOld(before: number): void {
-    const [afterHandler, afterKey] = this.#swept
-    const entries = this.#db.all<Entry>`select * from ledger
-      where (handler, key) > (${afterHandler}, ${afterKey}) order by handler, key limit ${SWEPT_PER_CLAIM}`
+    const [afterHandler, afterKey] = this.#checkedUpTo
+    const entries = this.#db.all<LedgerRow>`select * from ledger
+      where (handler, key) > (${afterHandler}, ${afterKey}) order by handler, key limit ${CHECKED_PER_CLAIM}`
     for (const { handler, key, until } of entries)
       if (until <= before) this.#db.run`delete from ledger where handler = ${handler} and key = ${key}`
     const last = entries.at(-1)
-    this.#swept = last === undefined ? ['', ''] : [last.handler, last.key]
+    this.#checkedUpTo = last === undefined ? ['', ''] : [last.handler, last.key]
   }
 }

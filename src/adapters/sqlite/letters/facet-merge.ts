@@ -1,7 +1,7 @@
 import { compareLetters, type LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
 import { Heap } from '../../../core/heap.ts'
 import type { Database } from '../connection/database.ts'
-import type { CountedFacet, FoundRow, Span } from './letter-places.ts'
+import type { CountedFacet, FoundRow, Span } from './letter-spans.ts'
 
 const READ_AT_ONCE = 16
 /** Greater than every id, so that a facet nobody has looked into counts as having the best of its time. */

@@ -17,7 +17,7 @@ export interface Facet {
   oldestAt: number
   lastAt: number
   /** Its latest or its oldest letter went; which one is that now has to be looked up. */
-  lostAnEnd: boolean
+  mustFindEnds: boolean
 }
 
 /**
@@ -63,9 +63,9 @@ export class Facets implements Cached {
   }
 
   remove(facet: Facet, at: number, replayed: number): void {
-    facet.lostAnEnd ||= at >= facet.lastAt || at <= facet.oldestAt
+    facet.mustFindEnds ||= at >= facet.lastAt || at <= facet.oldestAt
     this.#count(facet, -1, -replayed)
-    facet.group.lostLatest ||= at >= facet.group.lastAt
+    facet.group.mustFindLatest ||= at >= facet.group.lastAt
   }
 
   /** Letters there are. Facets that were asked for before may be gone afterwards. */
@@ -101,7 +101,7 @@ export class Facets implements Cached {
 
   #write(): void {
     for (const facet of this.#changed) {
-      if (facet.lostAnEnd && facet.count > 0) this.#findEnds(facet)
+      if (facet.mustFindEnds && facet.count > 0) this.#findEnds(facet)
       const { id, key, count, replayed, oldestAt, lastAt } = facet
       if (count > 0)
         this.#db.run`update facets set count = ${count}, replayed = ${replayed}, oldest_at = ${oldestAt},
@@ -121,7 +121,7 @@ export class Facets implements Cached {
       (select max(at) from letters where facet = ${facet.id}) as latest`!
     facet.oldestAt = oldest
     facet.lastAt = latest
-    facet.lostAnEnd = false
+    facet.mustFindEnds = false
   }
 
   #find(key: string): FacetRow | undefined {
@@ -139,7 +139,7 @@ export class Facets implements Cached {
   #remember(row: FacetRow, group: GroupCounts): Facet {
     const { id, key, state, count, replayed, last_at: lastAt } = row
     const oldestAt = count === 0 ? Number.POSITIVE_INFINITY : row.oldest_at
-    const facet = { id, key, group, state, count, replayed, oldestAt, lastAt, lostAnEnd: false }
+    const facet = { id, key, group, state, count, replayed, oldestAt, lastAt, mustFindEnds: false }
     this.#byKey.set(key, facet)
     this.#byId.set(id, facet)
     return facet

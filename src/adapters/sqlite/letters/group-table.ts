@@ -16,7 +16,7 @@ export interface GroupCounts {
   recovered: number
   firstAt: number
   lastAt: number
-  lostLatest: boolean
+  mustFindLatest: boolean
 }
 
 /** The counts of groups, written once a transaction. A group is there as long as it has letters. */
@@ -39,7 +39,7 @@ export class GroupTable implements Cached {
     if (row === undefined && told === null) return undefined
     const counts = row ?? this.#insert(id, JSON.parse(told!))
     const firstAt = counts.count === 0 ? Number.POSITIVE_INFINITY : counts.firstAt
-    const group = { ...counts, firstAt, lostLatest: false }
+    const group = { ...counts, firstAt, mustFindLatest: false }
     this.#known.set(id, group)
     return group
   }
@@ -66,11 +66,11 @@ export class GroupTable implements Cached {
         this.#known.delete(group.id)
         continue
       }
-      if (group.lostLatest)
+      if (group.mustFindLatest)
         group.lastAt = this.#db.get<{
           at: number
         }>`select max(last_at) as at from facets where grp = ${group.id}`!.at
-      group.lostLatest = false
+      group.mustFindLatest = false
       const { count, waiting, replayed, recovered, firstAt, lastAt, id } = group
       this.#db.run`update groups set count = ${count}, waiting = ${waiting}, replayed = ${replayed},
         recovered = ${recovered}, first_at = ${firstAt}, last_at = ${lastAt} where id = ${id}`
@@ -86,7 +86,7 @@ export class GroupTable implements Cached {
   #insert(
     id: string,
     [, title, rule, basis, category, search]: readonly string[],
-  ): Omit<GroupCounts, 'lostLatest'> {
+  ): Omit<GroupCounts, 'mustFindLatest'> {
     this.#db
       .run`insert into groups(id, title, rule, basis, category, search, count, waiting, replayed, recovered, first_at, last_at)
       values(${id}, ${title!}, ${rule!}, ${basis!}, ${category!}, ${search!}, 0, 0, 0, 0, 0, 0)`

@@ -4,16 +4,16 @@ import { Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
 import { mergeFacets } from './facet-merge.ts'
-import { type CountedFacet, type FoundRow, facetsOf, type Span } from './letter-places.ts'
+import { type CountedFacet, type FoundRow, facetsOf, type Span } from './letter-spans.ts'
 import type { FoundLetter } from './letter-table.ts'
 import { SearchReader } from './search-reader.ts'
 
 /** To find the place in a facet costs about as much as to look at so many letters one after the other. */
 const LETTERS_PER_FACET = 4
 /** Where a filter leaves one letter in so many, those that are left are gone through for a while first. */
-const RARE = 4
+const RARE_SHARE = 4
 /** So many of them at most: then the index is asked for the text. */
-const GONE_THROUGH = 8_000
+const MAX_SCANNED = 8_000
 
 /** Pages and figures of letters, for the reading thread. */
 export class LetterReader {
@@ -120,9 +120,9 @@ export class LetterReader {
   /** A text that many letters have leads the index to nearly all of them, whatever else is asked for. */
   #findText(facets: readonly CountedFacet[], span: Span, text: string, limit: number): readonly FoundRow[] {
     const count = matching(facets)
-    if (count <= GONE_THROUGH || count * RARE <= this.#search.lettersIn(span)) {
+    if (count <= MAX_SCANNED || count * RARE_SHARE <= this.#search.lettersIn(span)) {
       const found: FoundRow[] = []
-      for (const letter of mergeFacets(this.#db, facets, span, GONE_THROUGH)) {
+      for (const letter of mergeFacets(this.#db, facets, span, MAX_SCANNED)) {
         const { seq } = letter
         if (
           this.#db.get`select 1 from letters where seq = ${seq} and instr(search, ${text}) > 0` !== undefined
@@ -130,7 +130,7 @@ export class LetterReader {
           found.push(letter)
         if (found.length === limit) return found
       }
-      if (count <= GONE_THROUGH) return found
+      if (count <= MAX_SCANNED) return found
     }
     return this.#search.first(searchOf(facets, span, text), limit)
   }

@@ -14,7 +14,7 @@ import { FIELD_END } from './search-index.ts'
 const MAX_REMEMBERED = 10_000
 
 /** The writing thread wants it once more: with its group, as a new one, or merged with what is there. */
-type Again = 'group' | 'gone' | FoundLetter
+type SendAgain = 'group' | 'gone' | FoundLetter
 
 /** Writes a row: as a new letter, or in the place of the one that has the revision. */
 type Put<T> = (row: LetterRow, revision: number | null) => Promise<T>
@@ -34,12 +34,12 @@ export class LetterSaver {
   }
 
   /** Merges the letter with the one that is there already, if any. Answers the last answer of `put`. */
-  async save<T>(letter: DeadLetter, put: Put<T>): Promise<Exclude<T, Again>> {
+  async save<T>(letter: DeadLetter, put: Put<T>): Promise<Exclude<T, SendAgain>> {
     let revision: number | null = null
     let wanted = letter
     for (;;) {
       const answer: T = await put(this.#rowOf(wanted), revision)
-      if (!isAgain(answer)) return answer as Exclude<T, Again>
+      if (!mustSendAgain(answer)) return answer as Exclude<T, SendAgain>
       if (answer === 'group') this.#told.clear()
       else if (answer === 'gone') {
         revision = null
@@ -98,7 +98,7 @@ export class LetterSaver {
 }
 
 /** The thread does not know a group that it should when what it was told of the group was rolled back. */
-function isAgain(answer: unknown): answer is Again {
+function mustSendAgain(answer: unknown): answer is SendAgain {
   return answer === 'group' || answer === 'gone' || (typeof answer === 'object' && answer !== null)
 }
 

@@ -1,6 +1,6 @@
 import { compareLetters } from '../../../adapter-kit/query/letter-query.ts'
 import type { Database } from '../connection/database.ts'
-import { type FoundRow, isWithin, type Span } from './letter-places.ts'
+import { type FoundRow, isWithin, type Span } from './letter-spans.ts'
 import {
   BLOCK_SIZE,
   BLOCKS_PER_SEGMENT,

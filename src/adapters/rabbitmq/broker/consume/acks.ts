@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { AmqpChannel, AmqpMessage } from '../../connection/amqp.ts'
-import type { PrefetchWindow } from './delivery-watch.ts'
+import type { PrefetchWindow } from './stall-detector.ts'
 
 /**
  * Acknowledges what was settled in one turn of the event loop together: everything below the oldest open delivery with

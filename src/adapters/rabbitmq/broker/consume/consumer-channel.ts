@@ -2,7 +2,7 @@ import { type Clock, delay } from '../../../../ports/clock.ts'
 import type { AmqpChannel, AmqpConnection, AmqpMessage } from '../../connection/amqp.ts'
 import { requireOpen } from '../../connection/amqplib-internals.ts'
 import { Acks } from './acks.ts'
-import { PrefetchWindow } from './delivery-watch.ts'
+import { PrefetchWindow } from './stall-detector.ts'
 
 /** AMQP counts it in 16 bits. */
 const MAX_PREFETCH = 65_535
@@ -59,7 +59,7 @@ export class ConsumerChannel {
   }
 
   /** The channel could not go on because the queue is not there. */
-  get missedItsQueue(): boolean {
+  get isQueueMissing(): boolean {
     return this.#code === NOT_FOUND
   }
 

@@ -5,7 +5,7 @@ import { Isolation } from './isolation.ts'
 function isolation() {
   const clock = new FakeClock()
   const flows: string[] = []
-  const subject = new Isolation(clock, () => flows.push(subject.flow))
+  const subject = new Isolation(clock, () => flows.push(subject.state))
   return { clock, flows, subject }
 }
 
@@ -19,9 +19,9 @@ describe('isolation of suspects', () => {
     expect(flows).toEqual(['draining', 'alone'])
     subject.rest()
     await clock.advance(99)
-    expect(subject.flow).toBe('alone')
+    expect(subject.state).toBe('alone')
     await clock.advance(1)
-    expect(subject.flow).toBe('leaving')
+    expect(subject.state).toBe('leaving')
     subject.rest()
     expect(flows).toEqual(['draining', 'alone', 'leaving', 'all'])
   })
@@ -41,7 +41,7 @@ describe('isolation of suspects', () => {
     subject.suspectsWait(true)
     await clock.advance(4_999)
     subject.suspectsWait(true)
-    expect(subject.flow).toBe('draining')
+    expect(subject.state).toBe('draining')
     await clock.advance(1)
     expect(flows).toEqual(['draining', 'alone'])
   })

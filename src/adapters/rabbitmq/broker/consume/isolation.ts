@@ -10,10 +10,10 @@ import type { Cancel, Clock } from '../../../../ports/clock.ts'
  *
  * all ─suspects wait▶ draining ─nothing is being handled▶ alone ─none for a while▶ leaving ─still none▶ all
  */
-type Flow = 'all' | 'draining' | 'alone' | 'leaving'
+type IsolationState = 'all' | 'draining' | 'alone' | 'leaving'
 
 /** How long to wait for the next suspect. A short time is harmless: it causes another round. */
-const LINGER_MS = 100
+const NEXT_SUSPECT_WAIT_MS = 100
 const MAX_DRAINING_MS = 5_000
 
 /**
@@ -23,7 +23,7 @@ const MAX_DRAINING_MS = 5_000
 export class Isolation {
   readonly #clock: Clock
   readonly #changed: () => void
-  #flow: Flow = 'all'
+  #state: IsolationState = 'all'
   #stopWaiting: Cancel = () => {}
 
   constructor(clock: Clock, changed: () => void) {
@@ -31,13 +31,13 @@ export class Isolation {
     this.#changed = changed
   }
 
-  get flow(): Flow {
-    return this.#flow
+  get state(): IsolationState {
+    return this.#state
   }
 
   /** The server holds suspects. */
   suspectsWait(isBusy: boolean): void {
-    if (this.#flow !== 'all') return
+    if (this.#state !== 'all') return
     if (isBusy) this.#wait(MAX_DRAINING_MS, 'alone')
     this.#become(isBusy ? 'draining' : 'alone')
   }
@@ -50,8 +50,8 @@ export class Isolation {
 
   /** Nothing is being handled, and the server has heard what is to flow. */
   rest(): void {
-    if (this.#flow === 'draining') this.arrived()
-    else if (this.#flow === 'alone') this.#wait(LINGER_MS, 'leaving')
+    if (this.#state === 'draining') this.arrived()
+    else if (this.#state === 'alone') this.#wait(NEXT_SUSPECT_WAIT_MS, 'leaving')
     else this.#become('all')
   }
 
@@ -59,14 +59,14 @@ export class Isolation {
     this.#stopWaiting()
   }
 
-  #wait(limitMs: number, next: Flow): void {
+  #wait(limitMs: number, next: IsolationState): void {
     this.#stopWaiting()
     this.#stopWaiting = this.#clock.schedule(limitMs, () => this.#become(next))
   }
 
-  #become(flow: Flow): void {
-    if (this.#flow === flow) return
-    this.#flow = flow
+  #become(state: IsolationState): void {
+    if (this.#state === state) return
+    this.#state = state
     this.#changed()
   }
 }

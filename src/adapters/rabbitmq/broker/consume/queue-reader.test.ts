@@ -52,7 +52,7 @@ async function readerOn(prefetch: number) {
     receive: (channel: ConsumerChannel, message: AmqpMessage) => void received.push([channel, message]),
     suspectsWait: () => {},
     lose: (channel: ConsumerChannel) => void lost.push(channel),
-    turned: () => {},
+    switched: () => {},
   }
   const stalls = new StallReporter(each => news.push(each))
   const source = { broker: 'rabbitmq', channel: 'q', handler: 'q', queue: 'q', stalls }
@@ -60,7 +60,7 @@ async function readerOn(prefetch: number) {
   const context = { settings, source, prefetch, link, topology } as unknown as SubscriptionContext
   const reader = new QueueReader(context, listener)
   await reader.open()
-  await reader.turn('queue')
+  await reader.switchTo('queue')
   return { clock, channels, news, received, lost, reader, restored: () => restored }
 }
 
@@ -151,7 +151,7 @@ it('B8: what flows has stopped when the server has heard so, and not before', as
   const { channels, reader } = await readerOn(10)
   const answer = Promise.withResolvers<void>()
   channels[0]!.cancel = () => answer.promise
-  const turning = reader.turn('none')
+  const turning = reader.switchTo('none')
   await yieldToEventLoop()
   expect(reader.isAsWanted).toBe(false)
   answer.resolve()

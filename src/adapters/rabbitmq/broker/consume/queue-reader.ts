@@ -5,10 +5,10 @@ import { explainRefusal } from '../../errors.ts'
 import { suspectsQueue } from '../topology/names.ts'
 import { ConsumerChannel } from './consumer-channel.ts'
 import type { SubscriptionContext } from './context.ts'
-import { DeliveryWatch, LookTimer, type PrefetchWindow } from './delivery-watch.ts'
+import { PollTimer, type PrefetchWindow, StallDetector } from './stall-detector.ts'
 
 /** What the server is asked to deliver: the queue itself, its suspects one at a time, or nothing. */
-type Flow = 'queue' | 'suspects' | 'none'
+type ConsumeTarget = 'queue' | 'suspects' | 'none'
 
 interface ReaderListener {
   receive(channel: ConsumerChannel, message: AmqpMessage, isSuspect: boolean): void
@@ -16,13 +16,13 @@ interface ReaderListener {
   suspectsWait(): void
   lose(channel: ConsumerChannel): void
   /** The server delivers what was asked for, again. */
-  turned(): void
+  switched(): void
 }
 
 /** A channel, and what is consumed on it. */
 interface Consumption {
   readonly channel: ConsumerChannel
-  flow: Flow
+  flow: ConsumeTarget
   window: PrefetchWindow | undefined
 }
 
@@ -38,12 +38,12 @@ const ONE_AT_A_TIME = 1
 export class QueueReader {
   readonly #context: SubscriptionContext
   readonly #listener: ReaderListener
-  readonly #deliveries: DeliveryWatch
-  readonly #looks: LookTimer
+  readonly #deliveries: StallDetector
+  readonly #pollTimer: PollTimer
   /** Channels that take nothing more and are closed when what came on them is settled. */
   readonly #retired = new Set<ConsumerChannel>()
   #current: Consumption | undefined
-  #wanted: Flow | 'closed' = 'none'
+  #wanted: ConsumeTarget | 'closed' = 'none'
   #running: Promise<void> | undefined
   #stopListening: Cancel = () => {}
   #restMs = FIRST_BACKOFF_MS
@@ -56,8 +56,8 @@ export class QueueReader {
     this.#listener = listener
     const { settings, source, topology } = context
     const bind = () => topology.bind(source.channel, source.handler)
-    this.#deliveries = new DeliveryWatch(source.queue, source.stalls, bind)
-    this.#looks = new LookTimer(settings.clock, () => this.#look())
+    this.#deliveries = new StallDetector(source.queue, source.stalls, bind)
+    this.#pollTimer = new PollTimer(settings.clock, () => this.#look())
   }
 
   /** The first time it fails instead of trying again: the caller of start wants the error. */
@@ -68,7 +68,7 @@ export class QueueReader {
     this.#stopListening = link.onUp(() => void this.#run())
   }
 
-  turn(wanted: Flow): Promise<void> {
+  switchTo(wanted: ConsumeTarget): Promise<void> {
     if (this.#wanted === 'closed') return Promise.resolve()
     this.#wanted = wanted
     return this.#run()
@@ -76,7 +76,7 @@ export class QueueReader {
 
   async close(): Promise<void> {
     this.#wanted = 'closed'
-    this.#looks.stop()
+    this.#pollTimer.stop()
     this.#stopListening()
     const { clock, queueType } = this.#context.settings
     const current = this.#current?.channel
@@ -116,13 +116,13 @@ export class QueueReader {
     }
     // In the same turn as the last read of the wanted state: a later change starts its own loop.
     this.#running = undefined
-    if (!this.#isClosed()) this.#listener.turned()
+    if (!this.#isClosed()) this.#listener.switched()
   }
 
   async #step(): Promise<void> {
     const { link, settings, topology } = this.#context
     const wanted = this.#wanted
-    this.#looks.stop()
+    this.#pollTimer.stop()
     if (wanted === 'none' || wanted === 'closed') {
       if (this.#current !== undefined) await cancel(this.#current)
       return
@@ -137,7 +137,7 @@ export class QueueReader {
     // Much may have happened while it was waited for.
     if (this.#isClosed()) await current.channel.close()
     if (this.#wanted !== wanted) return
-    if (wanted === 'queue') this.#looks.start()
+    if (wanted === 'queue') this.#pollTimer.start()
     await this.#consume(current, wanted)
   }
 
@@ -190,7 +190,7 @@ export class QueueReader {
 
   async #openOn(connection: AmqpConnection): Promise<Consumption> {
     const channel = await ConsumerChannel.open(connection, lost => {
-      this.#isQueueGone ||= lost.missedItsQueue
+      this.#isQueueGone ||= lost.isQueueMissing
       this.#retired.delete(lost)
       this.#listener.lose(lost)
       if (this.#current?.channel === lost) void this.#run()

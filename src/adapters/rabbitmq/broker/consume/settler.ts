@@ -3,14 +3,14 @@ import { quarantines } from '../../../../core/dead-letter/reason.ts'
 import type { StallPlace } from '../../../../ports/broker.ts'
 import { delay, equalJitter, monotonicNow } from '../../../../ports/clock.ts'
 import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
-import { NoAnswer } from '../../connection/confirms.ts'
+import { ConfirmTimeoutError } from '../../connection/confirms.ts'
 import type { Publisher } from '../../connection/publisher.ts'
 import { ExchangeMissingError, QueueFullError, UnroutableError } from '../../errors.ts'
 import type { RabbitmqSettings } from '../../options.ts'
 import {
   deadLetterExchange,
   heldQueue,
-  IN_PROCESS_REST_MS,
+  IN_PROCESS_WAIT_MS,
   nextStep,
   ownerQueue,
   quarantineKey,
@@ -57,7 +57,7 @@ export class Settler {
     let isFull = false
     return this.#persist(delivery, 'settlements', async () => {
       const remainingMs = Math.ceil(dueAt - monotonicNow(clock))
-      if (remainingMs <= IN_PROCESS_REST_MS && !isFull) {
+      if (remainingMs <= IN_PROCESS_WAIT_MS && !isFull) {
         try {
           return await this.#send(delivery, log, queue, this.#wait(remainingMs))
         } catch (error) {
@@ -74,7 +74,8 @@ export class Settler {
         const wait = { waitMs: Math.max(0, remainingMs - stepMs), notBefore: clock.now() + remainingMs }
         await this.#send(delivery, log, step, wait)
       } catch (error) {
-        if ((error as Error).cause instanceof NoAnswer) this.#silent.set(step, clock.now() + SILENT_MS)
+        if ((error as Error).cause instanceof ConfirmTimeoutError)
+          this.#silent.set(step, clock.now() + SILENT_MS)
         throw error
       }
     })

@@ -10,7 +10,7 @@ import { settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import { TopologyError } from '../../errors.ts'
-import { IN_PROCESS_REST_MS, suspectsQueue } from '../topology/names.ts'
+import { IN_PROCESS_WAIT_MS, suspectsQueue } from '../topology/names.ts'
 import { addCrash, type MessageLog, readWaitMs } from '../wire/message-log.ts'
 import type { ConsumerChannel } from './consumer-channel.ts'
 import type { SubscriptionContext } from './context.ts'
@@ -45,10 +45,10 @@ export class RabbitmqSubscription implements Subscription {
       receive: (channel, message, isSuspect) => this.#receive(channel, message, isSuspect),
       suspectsWait: () => this.#suspectsWait(),
       lose: channel => this.#lose(channel),
-      turned: () => this.#pump(),
+      switched: () => this.#pump(),
     })
     this.#isolation = new Isolation(context.settings.clock, () => {
-      void this.#turn()
+      void this.#switchReader()
       this.#pump()
     })
   }
@@ -94,13 +94,13 @@ export class RabbitmqSubscription implements Subscription {
   pause(): void {
     if (this.#mode === 'closed') return
     this.#mode = 'paused'
-    void this.#turn()
+    void this.#switchReader()
   }
 
   resume(): void {
     if (this.#mode === 'closed') return
     this.#mode = 'running'
-    void this.#turn()
+    void this.#switchReader()
     this.#pump()
   }
 
@@ -113,7 +113,7 @@ export class RabbitmqSubscription implements Subscription {
     this.#mode = 'closed'
     this.#isolation.end()
     const { clock } = this.#context.settings
-    await settlesWithin(clock, CLOSE_MS, this.#turn())
+    await settlesWithin(clock, CLOSE_MS, this.#switchReader())
     await settlesWithin(clock, CLOSE_MS, this.#settling.settled())
     const left = this.#held().filter(delivery => delivery.amqpChannel.isOpen)
     this.#open.clear()
@@ -169,7 +169,7 @@ export class RabbitmqSubscription implements Subscription {
     const isStray = redelivered && known === undefined
     const waitMs = readWaitMs(message.properties.headers ?? {}, settings.clock.now())
     if (isStray && isSuspect) this.#moveAside(delivery, addCrash(delivery.log))
-    else if (waitMs > IN_PROCESS_REST_MS) void this.#during(delivery, settler.putBack(delivery, waitMs))
+    else if (waitMs > IN_PROCESS_WAIT_MS) void this.#during(delivery, settler.putBack(delivery, waitMs))
     else if (!isSuspect && (isStray || delivery.isSuspected))
       this.#moveAside(delivery, { ...delivery.log, isSuspected: true })
     else if (waitMs > 0) this.#rest(delivery, waitMs)
@@ -221,16 +221,16 @@ export class RabbitmqSubscription implements Subscription {
   }
 
   get #isBusy(): boolean {
-    const { flow } = this.#isolation
-    if (flow === 'all' || flow === 'draining')
+    const { state } = this.#isolation
+    if (state === 'all' || state === 'draining')
       return this.#open.size + this.#resting.size + this.#backlog.length > 0
     return this.#suspects.length > 0 || [...this.#open, ...this.#resting].some(({ isSuspect }) => isSuspect)
   }
 
   #next(): RabbitmqDelivery | undefined {
-    const { flow } = this.#isolation
-    if (flow === 'leaving') return undefined
-    return (flow === 'alone' ? this.#suspects : this.#backlog).shift()
+    const { state } = this.#isolation
+    if (state === 'leaving') return undefined
+    return (state === 'alone' ? this.#suspects : this.#backlog).shift()
   }
 
   #pump(): void {
@@ -244,10 +244,10 @@ export class RabbitmqSubscription implements Subscription {
     if (this.#mode !== 'closed' && this.#reader.isAsWanted && !this.#isBusy) this.#isolation.rest()
   }
 
-  #turn(): Promise<void> {
-    const { flow } = this.#isolation
-    const wanted = flow === 'alone' ? 'suspects' : flow === 'all' ? 'queue' : 'none'
-    return this.#reader.turn(this.#mode === 'running' ? wanted : 'none')
+  #switchReader(): Promise<void> {
+    const { state } = this.#isolation
+    const wanted = state === 'alone' ? 'suspects' : state === 'all' ? 'queue' : 'none'
+    return this.#reader.switchTo(this.#mode === 'running' ? wanted : 'none')
   }
 
   #rejectLost(delivery: Delivery): Promise<void> {

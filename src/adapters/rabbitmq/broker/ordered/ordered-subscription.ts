@@ -14,7 +14,7 @@ import type { SubscriptionContext } from '../consume/context.ts'
 import { RabbitmqDelivery } from '../consume/delivery.ts'
 import { countOf, OWN, textOf } from '../wire/headers.ts'
 import { readHeldWaitMs } from '../wire/message-log.ts'
-import { type Entry, KeyLines } from './key-lines.ts'
+import { KeyQueues, type QueuedEvent } from './key-queues.ts'
 import { Ownership, REFRESH_MS } from './ownership.ts'
 
 /** Events that may wait behind others of their key before the queue stands still. */
@@ -30,8 +30,8 @@ const ORDER_WINDOW = 1_000
 export class OrderedSubscription implements Subscription {
   readonly #context: SubscriptionContext
   readonly #ownership: Ownership
-  readonly #lines = new KeyLines()
-  readonly #open = new Map<Delivery, Entry>()
+  readonly #queues = new KeyQueues()
+  readonly #open = new Map<Delivery, QueuedEvent>()
   readonly #settling = new PendingWork()
   /** The channel of the owner; undefined while another keeps the order. */
   #channel: ConsumerChannel | undefined
@@ -122,7 +122,7 @@ export class OrderedSubscription implements Subscription {
 
   async #settleDead(
     delivery: RabbitmqDelivery,
-    entry: Entry,
+    entry: QueuedEvent,
     { letter, saved }: Extract<Settlement, { outcome: 'dead' }>,
   ): Promise<boolean> {
     const { settler } = this.#context
@@ -150,7 +150,7 @@ export class OrderedSubscription implements Subscription {
   }
 
   /** The entry of a delivery that is open, or undefined. */
-  #entryOf(delivery: Delivery): Entry | undefined {
+  #entryOf(delivery: Delivery): QueuedEvent | undefined {
     return this.#channel?.isOpen ? this.#open.get(delivery) : undefined
   }
 
@@ -158,7 +158,7 @@ export class OrderedSubscription implements Subscription {
   #renewLater(): void {
     const { settings, settler, source } = this.#context
     this.#stopRenewing = settings.clock.schedule(REFRESH_MS, () => {
-      for (const { state, delivery, message, place, dueAt } of this.#lines.all()) {
+      for (const { state, delivery, message, place, dueAt } of this.#queues.all()) {
         if (state === 'dead') {
           if (message !== undefined) void settler.renewHeld(source.queue, message).catch(() => {})
         } else if (state !== 'open' && delivery !== undefined)
@@ -203,11 +203,11 @@ export class OrderedSubscription implements Subscription {
       channel.settled(message)
       const { queue } = this.#context.source
       const isForUs = (headerOf(message, OWN.unblockQueue) ?? queue) === queue
-      const entry = isForUs ? this.#lines.dead(unblocked) : undefined
+      const entry = isForUs ? this.#queues.dead(unblocked) : undefined
       if (entry !== undefined) this.#finish(entry)
       return
     }
-    const entry = this.#lines.at(countOf(message.properties.headers?.[OWN.place]))
+    const entry = this.#queues.at(countOf(message.properties.headers?.[OWN.place]))
     const deadId = headerOf(message, OWN.deadEvent)
     const delivery = deadId === undefined ? this.#read(channel, message) : undefined
     // An extra copy, from a publish whose confirmation came too late.
@@ -219,9 +219,9 @@ export class OrderedSubscription implements Subscription {
     const { redelivered: isStray } = message.fields
     const delivery = this.#read(channel, message)
     const { event, id } = delivery
-    const place = this.#lines.nextPlace()
+    const place = this.#queues.nextPlace()
     const key = event?.key === undefined ? keyless(place) : keyed(event.key)
-    const same = this.#lines.of(key).find(entry => entry.id === id)
+    const same = this.#queues.of(key).find(entry => entry.id === id)
     if (same?.state === 'dead') void this.#publishedAgain(same, delivery)
     else if (same !== undefined && isStray) channel.settled(message)
     else this.#add({ ...this.#newEntry(key, place, message), id, delivery, isStray })
@@ -237,19 +237,20 @@ export class OrderedSubscription implements Subscription {
   #lose(channel: ConsumerChannel): void {
     if (this.#channel !== channel) return
     this.#channel = undefined
-    for (const { delivery } of this.#lines.all()) if (delivery !== undefined) this.#context.lost.add(delivery)
+    for (const { delivery } of this.#queues.all())
+      if (delivery !== undefined) this.#context.lost.add(delivery)
     this.#open.clear()
-    this.#lines.clear()
+    this.#queues.clear()
   }
 
-  #add(entry: Entry): void {
-    this.#lines.add(entry)
+  #add(entry: QueuedEvent): void {
+    this.#queues.add(entry)
     if (entry.state === 'waiting') this.#wait(entry)
     else this.#pump()
   }
 
   /** A new copy has come: it is the one that counts from now on. */
-  #replace(entry: Entry, message: AmqpMessage, delivery: RabbitmqDelivery | undefined): void {
+  #replace(entry: QueuedEvent, message: AmqpMessage, delivery: RabbitmqDelivery | undefined): void {
     if (entry.message !== undefined) this.#channel?.settled(entry.message)
     entry.message = message
     if (entry.state === 'open') return
@@ -261,23 +262,23 @@ export class OrderedSubscription implements Subscription {
       entry.dueAt = this.#dueAt(message)
       this.#wait(entry)
     }
-    this.#lines.look(entry.key)
+    this.#queues.look(entry.key)
   }
 
-  #wait(entry: Entry): void {
+  #wait(entry: QueuedEvent): void {
     const { delivery } = entry
-    const ripe = () => {
+    const becomeReady = () => {
       if (entry.delivery !== delivery || entry.state !== 'waiting') return
       entry.state = 'ready'
-      this.#lines.look(entry.key)
+      this.#queues.look(entry.key)
       this.#pump()
     }
     const waitMs = this.#msUntil(entry.dueAt)
-    if (waitMs <= 0) ripe()
-    else this.#context.settings.clock.schedule(waitMs, ripe)
+    if (waitMs <= 0) becomeReady()
+    else this.#context.settings.clock.schedule(waitMs, becomeReady)
   }
 
-  #newEntry(key: string, place: number, message: AmqpMessage): Entry {
+  #newEntry(key: string, place: number, message: AmqpMessage): QueuedEvent {
     const dueAt = this.#dueAt(message)
     const state = this.#msUntil(dueAt) > 0 ? 'waiting' : 'ready'
     return { key, id: undefined, place, state, delivery: undefined, message, dueAt, isStray: false }
@@ -293,14 +294,14 @@ export class OrderedSubscription implements Subscription {
   }
 
   /** It takes the place where it died, and the mark of its death goes when it is written down there. */
-  async #publishedAgain(entry: Entry, delivery: RabbitmqDelivery): Promise<void> {
+  async #publishedAgain(entry: QueuedEvent, delivery: RabbitmqDelivery): Promise<void> {
     if (await this.#context.settler.hold(delivery, entry.place, 0))
       delivery.amqpChannel.settled(delivery.message)
   }
 
-  #finish(entry: Entry): void {
+  #finish(entry: QueuedEvent): void {
     if (entry.message !== undefined) this.#channel?.settled(entry.message)
-    this.#lines.remove(entry)
+    this.#queues.remove(entry)
     this.#pump()
   }
 
@@ -323,17 +324,17 @@ export class OrderedSubscription implements Subscription {
     }
     const { prefetch, deliver } = this.#context
     while (this.#mode === 'running' && this.#open.size < prefetch) {
-      const entry = this.#lines.ready
+      const entry = this.#queues.ready
       if (entry?.delivery === undefined || !this.#mayRun(entry)) return
       entry.state = 'open'
-      this.#lines.look(entry.key)
+      this.#queues.look(entry.key)
       this.#open.set(entry.delivery, entry)
       deliver(entry.delivery)
     }
   }
 
   /** A stray runs alone: should the process die, it is known which one it was. */
-  #mayRun(entry: Entry): boolean {
+  #mayRun(entry: QueuedEvent): boolean {
     if (this.#open.size === 0) return true
     const [[, first] = []] = this.#open
     return !entry.isStray && first?.isStray !== true

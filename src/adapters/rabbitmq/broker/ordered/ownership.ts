@@ -4,7 +4,7 @@ import { CLOSE_MS } from '../../connection/link.ts'
 import { explainRefusal } from '../../errors.ts'
 import { ConsumerChannel } from '../consume/consumer-channel.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
-import { DeliveryWatch, LookTimer, type PrefetchWindow } from '../consume/delivery-watch.ts'
+import { PollTimer, type PrefetchWindow, StallDetector } from '../consume/stall-detector.ts'
 import { inspect } from '../topology/declare.ts'
 import { heldQueue, ownerQueue } from '../topology/names.ts'
 
@@ -40,10 +40,10 @@ export class Ownership {
   readonly #context: SubscriptionContext
   readonly #window: number
   readonly #listener: OwnerListener
-  readonly #looks: LookTimer
-  readonly #deliveries: Readonly<Record<'owner' | 'held' | 'queue', DeliveryWatch>>
+  readonly #pollTimer: PollTimer
+  readonly #deliveries: Readonly<Record<'owner' | 'held' | 'queue', StallDetector>>
   /** What is consumed on the current channel. */
-  readonly #consumed = new Map<DeliveryWatch, PrefetchWindow>()
+  readonly #consumed = new Map<StallDetector, PrefetchWindow>()
   /** Tries in a row that have failed. */
   #failures = 0
   #channel: ConsumerChannel | undefined
@@ -58,11 +58,11 @@ export class Ownership {
     this.#listener = listener
     const { channel, handler, queue, stalls } = context.source
     this.#deliveries = {
-      owner: new DeliveryWatch(ownerQueue(queue), stalls),
-      held: new DeliveryWatch(heldQueue(queue), stalls),
-      queue: new DeliveryWatch(queue, stalls, () => context.topology.bind(channel, handler)),
+      owner: new StallDetector(ownerQueue(queue), stalls),
+      held: new StallDetector(heldQueue(queue), stalls),
+      queue: new StallDetector(queue, stalls, () => context.topology.bind(channel, handler)),
     }
-    this.#looks = new LookTimer(context.settings.clock, () => this.#look())
+    this.#pollTimer = new PollTimer(context.settings.clock, () => this.#look())
   }
 
   /** The first time it fails instead of trying again: the caller of start wants the error. */
@@ -84,12 +84,12 @@ export class Ownership {
       throw error
     }
     this.#refresh()
-    this.#looks.start()
+    this.#pollTimer.start()
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#looks.stop()
+    this.#pollTimer.stop()
     this.#stopRefreshing()
     const channel = this.#channel
     if (channel === undefined) return
@@ -132,7 +132,7 @@ export class Ownership {
 
   async #consume(
     channel: ConsumerChannel,
-    deliveries: DeliveryWatch,
+    deliveries: StallDetector,
     prefetch: number,
     receive: (message: AmqpMessage) => void,
   ): Promise<void> {
@@ -184,7 +184,7 @@ export class Ownership {
   #lost(channel: ConsumerChannel): void {
     if (this.#channel !== channel || this.#isClosed) return
     this.#channel = undefined
-    this.#looks.stop()
+    this.#pollTimer.stop()
     this.#stopRefreshing()
     this.#listener.lose(channel)
     void this.#openAgain()

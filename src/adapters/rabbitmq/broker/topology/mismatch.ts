@@ -17,10 +17,10 @@ export function explainMismatch(spec: QueueSpec | ExchangeSpec, cause: unknown):
 
 function remedyFor(spec: QueueSpec | ExchangeSpec, argument: string): string {
   if (spec.kind === 'exchange')
-    return "delete it if nobody needs it, or give `route` and `declare: 'beside'` to use an exchange of your own"
+    return "delete it if nobody needs it, or give `route` and `declare: 'auxiliary'` to use an exchange of your own"
   if (!spec.isMain)
     return `when it is empty, delete it (rabbitmqctl delete_queue ${spec.name}) and start again; it is declared again`
-  const keep = "keep the queue as it is with `declare: 'beside'`"
+  const keep = "keep the queue as it is with `declare: 'auxiliary'`"
   if (argument === 'x-queue-type' || argument === 'durable')
     return `${keep}, give queueType the type it has, or move its messages and delete it`
   const policy = POLICIES[argument]

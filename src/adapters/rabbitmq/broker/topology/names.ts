@@ -37,7 +37,7 @@ export function durationName(ms: number): string {
 }
 
 /** A wait that is over within this is waited for in process: another round over the broker would take longer. */
-export const IN_PROCESS_REST_MS = 25
+export const IN_PROCESS_WAIT_MS = 25
 /** A step may be longer than what was asked for by this share, if that saves another round. */
 const OVERSHOOT = 0.25
 

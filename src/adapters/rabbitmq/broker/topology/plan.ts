@@ -66,7 +66,7 @@ export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
 }
 
 /** What every queue has beside it from the start. */
-export function besideSpecs(queue: string, options: TopologyOptions): readonly Spec[] {
+export function auxiliarySpecs(queue: string, options: TopologyOptions): readonly Spec[] {
   const exchange = deadLetterExchange(queue)
   const letters = deadLetterQueue(queue)
   return [
@@ -81,7 +81,7 @@ export function besideSpecs(queue: string, options: TopologyOptions): readonly S
 /** What keeping the order of keys needs. */
 export function orderedSpecs(channel: string, queue: string, options: TopologyOptions): readonly Spec[] {
   const { queueType } = options
-  const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
+  const limit = queueType === 'quorum' ? UNLIMITED_DELIVERIES : undefined
   const held = { ...typeOf(queueType), ...limit }
   return [
     queueSpec(ownerQueue(queue), { ...held, 'x-single-active-consumer': true }),
@@ -134,7 +134,7 @@ export function allSpecs(queue: string, channel: string, options: TopologyOption
   return [
     mainQueue(queue, options),
     ...channelSpecs(channel, queue),
-    ...besideSpecs(queue, options),
+    ...auxiliarySpecs(queue, options),
     ...CATEGORIES.flatMap(category => quarantineSpecs(queue, category, options)),
     ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs)),
   ]
@@ -144,12 +144,12 @@ export function allSpecs(queue: string, channel: string, options: TopologyOption
 const AT_LEAST_ONCE = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' }
 
 /** From RabbitMQ 4.0 on a letter would be dropped after being looked at 20 times, if nothing else was said. */
-const AS_OFTEN_AS_ANYONE_LOOKS = { 'x-delivery-limit': 1_000_000 }
+const UNLIMITED_DELIVERIES = { 'x-delivery-limit': 1_000_000 }
 
 function lettersQueue(name: string, options: TopologyOptions): QueueSpec {
   const { queueType, deadLetterTtlMs, deadLetterMaxLength } = options
   const ttl = deadLetterTtlMs === undefined ? undefined : { 'x-message-ttl': deadLetterTtlMs }
-  const limit = queueType === 'quorum' ? AS_OFTEN_AS_ANYONE_LOOKS : undefined
+  const limit = queueType === 'quorum' ? UNLIMITED_DELIVERIES : undefined
   // By itself a full queue would drop its oldest letter.
   const length =
     deadLetterMaxLength === undefined

@@ -4,7 +4,7 @@ import type { RabbitmqSettings } from '../../options.ts'
 import { declareAll } from './declare.ts'
 import { queueName } from './names.ts'
 import {
-  besideSpecs,
+  auxiliarySpecs,
   channelExchange,
   channelSpecs,
   mainQueue,
@@ -35,17 +35,21 @@ export class Topology {
   queue(channel: string, handler: string): Promise<void> {
     const queue = queueName(channel, handler)
     this.#used.set(queue, { channel, handler })
-    const beside = besideSpecs(queue, this.#settings)
-    if (this.#settings.declare === 'beside') return this.#once(queue, beside)
+    const auxiliary = auxiliarySpecs(queue, this.#settings)
+    if (this.#settings.declare === 'auxiliary') return this.#once(queue, auxiliary)
     // What dead-letters to an exchange is declared after it.
-    return this.#once(queue, [...beside, mainQueue(queue, this.#settings), ...channelSpecs(channel, queue)])
+    return this.#once(queue, [
+      ...auxiliary,
+      mainQueue(queue, this.#settings),
+      ...channelSpecs(channel, queue),
+    ])
   }
 
   /** The queue of a handler that has never subscribed. It holds what is sent to that handler alone, and no event of the channel. */
   unboundQueue(channel: string, handler: string): Promise<void> {
     const queue = queueName(channel, handler)
-    const beside = besideSpecs(queue, this.#settings)
-    return this.#once(`unbound ${queue}`, [...beside, mainQueue(queue, this.#settings)])
+    const auxiliary = auxiliarySpecs(queue, this.#settings)
+    return this.#once(`unbound ${queue}`, [...auxiliary, mainQueue(queue, this.#settings)])
   }
 
   /** Publishing to an exchange that is not there closes the channel. Nothing to wait for once it is declared. */

@@ -16,7 +16,7 @@ export const OWN = {
   /** Headers of the event that AMQP or the server would take for something else. */
   packed: 'lazaret-headers',
   /** The content of a MessageLog, as JSON in one header: the server parses and writes every header separately. */
-  log: 'lazaret-past',
+  log: 'lazaret-log',
   /** The place of an event in the line of its key. */
   place: 'lazaret-place',
   /** The id of a dead-lettered event that blocks its key. */
@@ -74,7 +74,7 @@ export function checkHeaderBytes(headers: AmqpHeaders): number {
 const ALL_OWN: ReadonlySet<string> = new Set(Object.values(OWN))
 
 /** Other programs may have used up the frame. Then the largest of their headers go, or the message could go nowhere. */
-export function leavingRoom(headers: Record<string, unknown>): Record<string, unknown> {
+export function dropLargestHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   const kept = { ...headers }
   while (headerBytes(kept) > MAX_EVENT_HEADER_BYTES) {
     const sizes = Object.entries(kept)
@@ -104,10 +104,10 @@ export function timeOf(value: unknown): number | undefined {
 }
 
 /** Most events of one moment have the same time, and writing it takes longer than all other headers together. */
-export const timeText = rememberingTheLast((ms: number) => new Date(ms).toISOString())
+export const timeText = memoizeLast((ms: number) => new Date(ms).toISOString())
 
 /** For what is asked with the same value many times in a row. */
-export function rememberingTheLast<V extends string | number, R>(work: (value: V) => R): (value: V) => R {
+export function memoizeLast<V extends string | number, R>(work: (value: V) => R): (value: V) => R {
   let last: { readonly value: V; readonly result: R } | undefined
   return value => {
     if (last?.value !== value) last = { value, result: work(value) }

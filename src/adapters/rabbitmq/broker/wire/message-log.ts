@@ -6,11 +6,11 @@ import { isPlainObject } from '../../../../core/event/plain.ts'
 import type { AmqpHeaders, AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
 import {
   countOf,
+  dropLargestHeaders,
   headerBytes,
-  leavingRoom,
   MAX_HEADER_BYTES,
+  memoizeLast,
   OWN,
-  rememberingTheLast,
   textOf,
   timeOf,
   timeText,
@@ -27,14 +27,14 @@ const EMPTY: MessageLog = Object.freeze({ ...EMPTY_LOG, isSuspected: false })
 const SUSPECTED: MessageLog = Object.freeze({ ...EMPTY_LOG, isSuspected: true })
 
 /** As it is written. */
-type Carried = Partial<
+type StoredLog = Partial<
   Readonly<Record<keyof MessageLog | 'exchange' | 'routingKey' | 'notBefore' | 'waitMs', unknown>>
 >
 
-const NOTHING: Carried = Object.freeze({})
+const NOTHING: StoredLog = Object.freeze({})
 
 /** It is asked for several times in a row for every message. */
-const carriedIn = rememberingTheLast((text: string): Carried => {
+const parseStoredLog = memoizeLast((text: string): StoredLog => {
   try {
     const carried: unknown = JSON.parse(text)
     return isPlainObject(carried) ? carried : NOTHING
@@ -43,13 +43,13 @@ const carriedIn = rememberingTheLast((text: string): Carried => {
   }
 })
 
-function carriedBy(headers: AmqpHeaders): Carried {
+function storedLogOf(headers: AmqpHeaders): StoredLog {
   const text = textOf(headers[OWN.log])
-  return text === undefined ? NOTHING : carriedIn(text)
+  return text === undefined ? NOTHING : parseStoredLog(text)
 }
 
 export function readLog(headers: AmqpHeaders): MessageLog {
-  const carried = carriedBy(headers)
+  const carried = storedLogOf(headers)
   const started = countOf(carried.started)
   const isSuspected = carried.isSuspected === true
   if (started === 0) return isSuspected ? SUSPECTED : EMPTY
@@ -66,7 +66,7 @@ export function addCrash(log: MessageLog): MessageLog {
 
 /** Where it was published to at first. Sent on by ourselves it would seem to come from the default exchange. */
 export function readOrigin(broker: string, queue: string, { fields, properties }: AmqpMessage): Origin {
-  const { exchange, routingKey } = carriedBy(properties.headers ?? {})
+  const { exchange, routingKey } = storedLogOf(properties.headers ?? {})
   const isCarried = typeof exchange === 'string' && typeof routingKey === 'string'
   return {
     broker,
@@ -78,7 +78,7 @@ export function readOrigin(broker: string, queue: string, { fields, properties }
 
 /** The exchange it was published to at first, if it was sent on since. */
 export function readExchange(headers: AmqpHeaders): string | undefined {
-  const { exchange } = carriedBy(headers)
+  const { exchange } = storedLogOf(headers)
   return typeof exchange === 'string' ? exchange : undefined
 }
 
@@ -87,7 +87,7 @@ export function readExchange(headers: AmqpHeaders): string | undefined {
  * disagree agree on it, and a clock that is set back holds nothing up. Messages of older versions tell the time alone.
  */
 export function readWaitMs(headers: AmqpHeaders, now: number): number {
-  const { waitMs } = carriedBy(headers)
+  const { waitMs } = storedLogOf(headers)
   return typeof waitMs === 'number' ? Math.max(0, waitMs) : untilNotBefore(headers, now)
 }
 
@@ -97,7 +97,7 @@ export function readHeldWaitMs(headers: AmqpHeaders, now: number): number {
 }
 
 function untilNotBefore(headers: AmqpHeaders, now: number): number {
-  return Math.max(0, (timeOf(carriedBy(headers).notBefore) ?? 0) - now)
+  return Math.max(0, (timeOf(storedLogOf(headers).notBefore) ?? 0) - now)
 }
 
 /** What a message is to wait for: `waitMs` counts from its next handing-over, `notBefore` is the time as our clock has it. */
@@ -113,8 +113,8 @@ export function withLog(
   log: MessageLog,
   wait: Wait | undefined,
 ): AmqpProperties {
-  const { [OWN.log]: _, [OWN.place]: __, ...old } = cleaned(message.properties)
-  const headers = leavingRoom(old)
+  const { [OWN.log]: _, [OWN.place]: __, ...old } = withoutRoutingHeaders(message.properties)
+  const headers = dropLargestHeaders(old)
   const { started, ended, isSuspected } = log
   const { exchange = '', routingKey = '' } = origin
   const carried = {
@@ -133,7 +133,7 @@ export function withLog(
 }
 
 /** Counts are never given up; of the attempts themselves as many are kept as there is room for. */
-function fittingText(carried: Carried, history: readonly AttemptRecord[], room: number): string {
+function fittingText(carried: StoredLog, history: readonly AttemptRecord[], room: number): string {
   if (history.length === 0) return JSON.stringify(carried)
   const text = JSON.stringify({ ...carried, history })
   if (Buffer.byteLength(text) < room) return text
@@ -147,7 +147,7 @@ const ROUTED = ['x-death', 'x-delivery-count', 'CC', 'BCC']
  * Without what the server wrote about our own retry steps: it would grow with every one of them. And without the other places
  * the message was sent to: they have it already.
  */
-function cleaned(properties: AmqpProperties): Record<string, unknown> {
+function withoutRoutingHeaders(properties: AmqpProperties): Record<string, unknown> {
   const { headers = {} } = properties
   const wire = wireHeaders(properties)
   if (!ROUTED.some(name => headers[name] !== undefined)) return { ...wire }

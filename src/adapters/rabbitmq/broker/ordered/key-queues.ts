@@ -8,7 +8,7 @@ import type { RabbitmqDelivery } from '../consume/delivery.ts'
  * - `waiting`: for its next attempt.
  * - `dead`: given up on; it blocks its key until the key is unblocked or the event is published again.
  */
-export interface Entry {
+export interface QueuedEvent {
   readonly key: string
   readonly id: string | undefined
   /** Where it stands. Lower goes first. */
@@ -25,9 +25,9 @@ export interface Entry {
 }
 
 /** The events of each key in their order. Only the first of a line may run. */
-export class KeyLines {
-  readonly #lines = new Map<string, Entry[]>()
-  readonly #byPlace = new Map<number, Entry>()
+export class KeyQueues {
+  readonly #queues = new Map<string, QueuedEvent[]>()
+  readonly #byPlace = new Map<number, QueuedEvent>()
   /** Keys whose first is ready, in the order in which they became so. */
   readonly #ready = new Set<string>()
   #lastPlace = 0
@@ -36,15 +36,15 @@ export class KeyLines {
     return this.#lastPlace + 1
   }
 
-  at(place: number): Entry | undefined {
+  at(place: number): QueuedEvent | undefined {
     return this.#byPlace.get(place)
   }
 
-  add(entry: Entry): void {
+  add(entry: QueuedEvent): void {
     this.#lastPlace = Math.max(this.#lastPlace, entry.place)
     this.#byPlace.set(entry.place, entry)
-    const line = this.#lines.get(entry.key)
-    if (line === undefined) this.#lines.set(entry.key, [entry])
+    const line = this.#queues.get(entry.key)
+    if (line === undefined) this.#queues.set(entry.key, [entry])
     else {
       line.push(entry)
       line.sort((a, b) => a.place - b.place)
@@ -52,42 +52,42 @@ export class KeyLines {
     this.look(entry.key)
   }
 
-  remove(entry: Entry): void {
+  remove(entry: QueuedEvent): void {
     this.#byPlace.delete(entry.place)
-    const line = this.#lines.get(entry.key) ?? []
+    const line = this.#queues.get(entry.key) ?? []
     const rest = line.filter(other => other !== entry)
-    if (rest.length === 0) this.#lines.delete(entry.key)
-    else this.#lines.set(entry.key, rest)
+    if (rest.length === 0) this.#queues.delete(entry.key)
+    else this.#queues.set(entry.key, rest)
     this.look(entry.key)
   }
 
   /** Whether its first can be handed over may have changed. */
   look(key: string): void {
-    if (this.#lines.get(key)?.[0]?.state === 'ready') this.#ready.add(key)
+    if (this.#queues.get(key)?.[0]?.state === 'ready') this.#ready.add(key)
     else this.#ready.delete(key)
   }
 
   /** The next to be handed over. */
-  get ready(): Entry | undefined {
+  get ready(): QueuedEvent | undefined {
     const [key] = this.#ready
-    return key === undefined ? undefined : this.#lines.get(key)?.[0]
+    return key === undefined ? undefined : this.#queues.get(key)?.[0]
   }
 
-  dead(id: string): Entry | undefined {
+  dead(id: string): QueuedEvent | undefined {
     for (const entry of this.all()) if (entry.state === 'dead' && entry.id === id) return entry
     return undefined
   }
 
-  of(key: string): readonly Entry[] {
-    return this.#lines.get(key) ?? []
+  of(key: string): readonly QueuedEvent[] {
+    return this.#queues.get(key) ?? []
   }
 
-  *all(): Generator<Entry> {
-    for (const line of this.#lines.values()) yield* line
+  *all(): Generator<QueuedEvent> {
+    for (const line of this.#queues.values()) yield* line
   }
 
   clear(): void {
-    this.#lines.clear()
+    this.#queues.clear()
     this.#byPlace.clear()
     this.#ready.clear()
   }

@@ -22,7 +22,7 @@ const MAX_BODY_BYTES = 65_536
  * One export as the connection sees it. The exporter tells neither status nor Retry-After nor what was refused, takes
  * no signal, and tries again by itself; all of that is here: the first request is watched, and there is no second.
  */
-export class Watch {
+export class ExportRequest {
   readonly #outcome: Outcome
   #request: ClientRequest | undefined
 
@@ -59,9 +59,9 @@ export class Watch {
 }
 
 /** The export that a request belongs to is known by the async context it is made in. */
-type Watching = AsyncLocalStorage<Watch>
+type ExportContext = AsyncLocalStorage<ExportRequest>
 
-export function createWatching(): Watching {
+export function createExportContext(): ExportContext {
   return new AsyncLocalStorage()
 }
 
@@ -74,10 +74,10 @@ interface TakesRequests {
 }
 
 /** A Node agent that gives each export one request and reports the request to its observer. */
-export async function watchedAgent(
+export async function trackingAgent(
   protocol: string,
   options: OtlpAgentOptions,
-  watching: Watching,
+  exports: ExportContext,
 ): Promise<Agent> {
   // Loaded late, as the exporter does, so that instrumentations of the modules come first.
   const { Agent } = await (protocol === 'https:' ? import('node:https') : import('node:http'))
@@ -85,8 +85,8 @@ export async function watchedAgent(
   const taking = agent as unknown as TakesRequests
   const take = taking.addRequest.bind(agent)
   taking.addRequest = (request, ...rest) => {
-    const watch = watching.getStore()
-    if (watch === undefined || watch.admits(request)) take(request, ...rest)
+    const exportRequest = exports.getStore()
+    if (exportRequest === undefined || exportRequest.admits(request)) take(request, ...rest)
     // Never connected. Without a code the error is not one that the exporter would try again after.
     else queueMicrotask(() => request.emit('error', new Error('one request for one export')))
   }

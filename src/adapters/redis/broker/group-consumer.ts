@@ -4,7 +4,7 @@ import { run } from '../connection/script.ts'
 import type { HandlerContext } from './context.ts'
 import type { StreamDelivery } from './delivery.ts'
 import { writeLog } from './entry.ts'
-import { persist } from './persistence.ts'
+import { retryUntilDone } from './retry-until-done.ts'
 import { RunningLists } from './running-lists.ts'
 import { BEGIN, ENTER, HEARTBEAT, RECLAIM, RESIGN } from './scripts/membership.ts'
 
@@ -19,7 +19,7 @@ const MAX_RECLAIMED = 100
  *
  * A consumer that was taken for dead while it lives has lost everything, and goes on under another name.
  */
-export class Member {
+export class GroupConsumer {
   readonly #context: HandlerContext
   readonly #newName: () => string
   readonly #onLost: () => void
@@ -50,7 +50,7 @@ export class Member {
     const { connection, keys, settings } = this.#context
     const { events, own, handlers, leases, running, handler } = keys
     const args = [handler, this.#name, String(settings.leaseMs)]
-    await run(connection, ENTER, [events, own, handlers, leases, running], args, { again: true })
+    await run(connection, ENTER, [events, own, handlers, leases, running], args, { idempotent: true })
     this.#witness.renewed(settings.clock.now())
   }
 
@@ -59,7 +59,7 @@ export class Member {
     const { connection, keys, settings } = this.#context
     const name = this.#name
     const args = [name, String(settings.leaseMs)]
-    const isAlive = await run(connection, HEARTBEAT, [keys.leases], args, { again: true })
+    const isAlive = await run(connection, HEARTBEAT, [keys.leases], args, { idempotent: true })
     if (isAlive) this.#witness.renewed(settings.clock.now())
     else await this.#startOver(name)
   }
@@ -90,7 +90,7 @@ export class Member {
     this.#hasResigned = true
     const { connection, keys } = this.#context
     const { events, own, leases, running, handler } = keys
-    await run(connection, RESIGN, [events, own, leases, running], [handler, this.#name], { again: true })
+    await run(connection, RESIGN, [events, own, leases, running], [handler, this.#name], { idempotent: true })
   }
 
   async #begin(deliveries: readonly StreamDelivery[]): Promise<boolean> {
@@ -105,8 +105,8 @@ export class Member {
       if (delivery.hasNotes)
         args.push(delivery.mark, writeLog(delivery.logBeforeThisAttempt, settings.codec.events.texts))
     const isGone = () => this.#hasResigned || this.#name !== name
-    const isAlive = await persist(settings, isGone, () =>
-      run(connection, BEGIN, [leases, running, notes], args, { again: true }),
+    const isAlive = await retryUntilDone(settings, isGone, () =>
+      run(connection, BEGIN, [leases, running, notes], args, { idempotent: true }),
     )
     if (isAlive === false) await this.#startOver(name)
     return isAlive === true
@@ -119,6 +119,6 @@ export class Member {
     this.#running = new RunningLists()
     this.#onLost()
     const hasResigned = () => this.#hasResigned
-    await persist(this.#context.settings, hasResigned, () => this.enter())
+    await retryUntilDone(this.#context.settings, hasResigned, () => this.enter())
   }
 }

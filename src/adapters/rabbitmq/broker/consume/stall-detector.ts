@@ -3,11 +3,11 @@ import type { Cancel, Clock } from '../../../../ports/clock.ts'
 import { NoDeliveriesError } from '../../errors.ts'
 
 /** Looks in a row at which nothing moved before a queue counts as stalled, at first and at most. */
-const FIRST_LOOKS = 3
-const MAX_LOOKS = 60
+const FIRST_POLLS = 3
+const MAX_POLLS = 60
 /** After every so many looks without an arrival, the queue is bound again. */
 const BIND_EVERY = 10
-const LOOK_EVERY_MS = 1_000
+const POLL_EVERY_MS = 1_000
 
 /** How many unsettled messages the server gives one consumer. Without a limit there is always room. */
 export class PrefetchWindow {
@@ -40,14 +40,14 @@ type Finding = 'moving' | 'full' | 'empty' | 'waiting' | 'stalled'
  * a new channel when `isStalled` says so. Each time that a new channel did not help, the next one is waited for
  * longer: the server may prefer another consumer.
  */
-export class DeliveryWatch {
+export class StallDetector {
   readonly queue: string
   readonly #stalls: StallReporter
   readonly #bind: () => Promise<void>
   #arrivals = 0
   #arrivalsSeen = -1
   #idleLooks = 0
-  #looksNeeded = FIRST_LOOKS
+  #looksNeeded = FIRST_POLLS
   #looksWithout = 0
 
   /** `bind` makes the queue get what is published, should somebody have deleted the exchange. */
@@ -93,7 +93,7 @@ export class DeliveryWatch {
     }
     if (++this.#idleLooks < this.#looksNeeded) return 'waiting'
     this.#idleLooks = 0
-    this.#looksNeeded = Math.min(MAX_LOOKS, this.#looksNeeded * 2)
+    this.#looksNeeded = Math.min(MAX_POLLS, this.#looksNeeded * 2)
     return 'stalled'
   }
 
@@ -101,13 +101,13 @@ export class DeliveryWatch {
     if (this.#arrivals === this.#arrivalsSeen) return false
     this.#arrivalsSeen = this.#arrivals
     this.#idleLooks = 0
-    this.#looksNeeded = FIRST_LOOKS
+    this.#looksNeeded = FIRST_POLLS
     return true
   }
 }
 
 /** Looks once a second, a second after the last look has ended. A look that fails is followed by the next one. */
-export class LookTimer {
+export class PollTimer {
   readonly #clock: Clock
   readonly #look: () => Promise<void>
   #stop: Cancel | undefined
@@ -119,7 +119,7 @@ export class LookTimer {
 
   start(): void {
     this.stop()
-    const stop = this.#clock.schedule(LOOK_EVERY_MS, () => {
+    const stop = this.#clock.schedule(POLL_EVERY_MS, () => {
       const again = () => {
         // The timer may have been stopped, and started again, during the look.
         if (this.#stop === stop) this.start()

@@ -1,11 +1,11 @@
 import { context, createContextKey, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { PassingTrail } from './passing-trail.ts'
+import { UnsampledTrail } from './unsampled-trail.ts'
 
 const TENANT = createContextKey('tenant')
 const traceOf = (n: number) => `4bf92f3577b34da6a3ce929d0e0e47${n.toString(16).padStart(2, '0')}`
-const trail = (n: number) => new PassingTrail({ traceparent: `00-${traceOf(n)}-00f067aa0ba902b7-00` })
+const trail = (n: number) => new UnsampledTrail({ traceparent: `00-${traceOf(n)}-00f067aa0ba902b7-00` })
 const seen = () => [trace.getActiveSpan()?.spanContext().traceId, context.active().getValue(TENANT)]
 
 beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()))
@@ -39,5 +39,5 @@ it('E20: what is begun in one, and so on, holds on to none of those before', () 
   expect(told).toEqual([traceOf(1), 'acme'])
   const inner = trail(2)
   trail(1).run(() => inner.run(() => {}))
-  expect(Object.values(inner)).not.toContainEqual(expect.any(PassingTrail))
+  expect(Object.values(inner)).not.toContainEqual(expect.any(UnsampledTrail))
 })

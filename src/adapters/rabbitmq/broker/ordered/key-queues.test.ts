@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Entry, KeyLines } from './key-lines.ts'
+import { KeyQueues, type QueuedEvent } from './key-queues.ts'
 
-function entry(key: string, place: number, state: Entry['state'] = 'ready'): Entry {
+function entry(key: string, place: number, state: QueuedEvent['state'] = 'ready'): QueuedEvent {
   const id = `${key}-${place}`
   return { key, id, place, state, delivery: undefined, message: undefined, dueAt: 0, isStray: false }
 }
 
 describe('the lines of keys', () => {
   it('B9: only the first of a key is ready, and the next one when that has left', () => {
-    const lines = new KeyLines()
+    const lines = new KeyQueues()
     const [first, second] = [entry('a', 1), entry('a', 2)]
     lines.add(first)
     lines.add(second)
@@ -22,7 +22,7 @@ describe('the lines of keys', () => {
   })
 
   it.each(['waiting', 'dead', 'open'] as const)('B9: one that is %s holds its key, and no other', state => {
-    const lines = new KeyLines()
+    const lines = new KeyQueues()
     lines.add(entry('a', 1, state))
     lines.add(entry('a', 2))
     expect(lines.ready).toBeUndefined()
@@ -34,7 +34,7 @@ describe('the lines of keys', () => {
   it('B9: whatever order they are loaded in, they stand in the order of their places', () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 1_000 }), { minLength: 1 }), places => {
-        const lines = new KeyLines()
+        const lines = new KeyQueues()
         for (const place of places) lines.add(entry('a', place))
         const left = places.length
         const taken: number[] = []
@@ -51,7 +51,7 @@ describe('the lines of keys', () => {
   })
 
   it('B9: a dead one is found by its id, one that is open is not', () => {
-    const lines = new KeyLines()
+    const lines = new KeyQueues()
     lines.add(entry('a', 1, 'dead'))
     lines.add(entry('b', 2, 'open'))
     expect(lines.dead('a-1')?.place).toBe(1)

@@ -6,7 +6,7 @@ import { type Entry, mayBeDamaged, readLog } from './entry.ts'
 import { READ_BYTES } from './scripts/stream.ts'
 
 /** Makes deliveries of entries, and holds them back while the subscriber is paused or busy. */
-export class Intake {
+export class DeliveryBuffer {
   readonly #context: HandlerContext
   /** How many more deliveries the subscriber takes. */
   readonly #room: () => number
@@ -68,6 +68,6 @@ export class Intake {
 
   #bytesOf({ side, id }: Entry): Promise<readonly Buffer[]> {
     const { connection, keys } = this.#context
-    return run(connection, READ_BYTES, [keys[side]], [id], { again: true })
+    return run(connection, READ_BYTES, [keys[side]], [id], { idempotent: true })
   }
 }

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { FakeClock } from '../../../../testing/fake-clock.ts'
-import { LookTimer } from './delivery-watch.ts'
+import { PollTimer } from './stall-detector.ts'
 
 it('B8: a timer looks once a second while it is on, whatever became of its last look', async () => {
   const clock = new FakeClock()
   let looks = 0
-  const watch = new LookTimer(clock, async () => {
+  const watch = new PollTimer(clock, async () => {
     looks++
     throw new Error('the channel closed')
   })
@@ -20,7 +20,7 @@ it('B8: a timer looks once a second while it is on, whatever became of its last 
 it('B8: a timer that is restarted while it looks does not look twice as often', async () => {
   const clock = new FakeClock()
   const answers: (() => void)[] = []
-  const watch = new LookTimer(clock, () => new Promise(resolve => answers.push(resolve)))
+  const watch = new PollTimer(clock, () => new Promise(resolve => answers.push(resolve)))
   watch.start()
   await clock.advance(1_000)
   watch.start()

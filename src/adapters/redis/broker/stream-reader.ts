@@ -6,16 +6,16 @@ import { run } from '../connection/script.ts'
 import { RedisError } from '../errors.ts'
 import type { HandlerContext } from './context.ts'
 import { type DeletedEntry, type Entry, readEntries } from './entry.ts'
+import type { GroupConsumer } from './group-consumer.ts'
 import type { Side } from './keys.ts'
-import type { Member } from './member.ts'
-import { nextRest } from './persistence.ts'
+import { nextBackoff } from './retry-until-done.ts'
 import { FINISH } from './scripts/settling.ts'
 
 /** How many entries of each stream one read takes: more would only wait in memory. */
 const MAX_READ = 1_000
 
-interface ReaderHooks {
-  readonly member: Member
+interface StreamReaderHooks {
+  readonly consumer: GroupConsumer
   readonly stalls: StallReporter
   /** How many more entries the subscription takes. */
   room(): number
@@ -31,19 +31,19 @@ interface ReaderHooks {
  * this consumer's name that it does not know; so after any failure it reads all entries in its name. A server
  * that has not noticed the lost connection may add more later; `findForgotten` finds those.
  */
-export class Reader {
+export class StreamReader {
   readonly #context: HandlerContext
   readonly #connection: RedisConnection
-  readonly #hooks: ReaderHooks
+  readonly #hooks: StreamReaderHooks
   #mode: 'idle' | 'reading' | 'stopped' = 'idle'
   /** Whether there may be entries in this consumer's name that it does not know. */
-  #mustLookThrough = false
+  #mustRecover = false
   /** Reads in a row that have failed. */
   #failures = 0
   #wake: (() => void) | undefined
   #running: Promise<void> | undefined
 
-  constructor(context: HandlerContext, hooks: ReaderHooks) {
+  constructor(context: HandlerContext, hooks: StreamReaderHooks) {
     this.#context = context
     this.#connection = context.connection.another('reading')
     this.#hooks = hooks
@@ -81,29 +81,29 @@ export class Reader {
       const key = keys[side]
       const idle = ['IDLE', String(Math.ceil(settings.leaseMs / 3))]
       // One more than are known: if there are so many, one of them is not known.
-      const range = ['-', '+', String(known.size + 1), this.#hooks.member.name]
+      const range = ['-', '+', String(known.size + 1), this.#hooks.consumer.name]
       const words = ['XPENDING', key, keys.handler, ...idle, ...range]
-      const found = listOf(await connection.send('looking for events', words, { key, again: true }))
-      if (found.some(each => !known.has(`${side} ${textOf(listOf(each)[0])}`))) this.#mustLookThrough = true
+      const found = listOf(await connection.send('looking for events', words, { key, idempotent: true }))
+      if (found.some(each => !known.has(`${side} ${textOf(listOf(each)[0])}`))) this.#mustRecover = true
     }
   }
 
   async #run(): Promise<void> {
-    for (let restMs = 0; this.#mode !== 'stopped'; ) {
+    for (let backoffMs = 0; this.#mode !== 'stopped'; ) {
       if (this.#mode === 'idle' || this.#hooks.room() <= 0) {
         await new Promise<void>(resolve => (this.#wake = resolve))
         continue
       }
       try {
-        if (restMs > 0) await delay(this.#context.settings.clock, restMs)
-        if (this.#mustLookThrough) await this.#lookThrough()
+        if (backoffMs > 0) await delay(this.#context.settings.clock, backoffMs)
+        if (this.#mustRecover) await this.#recover()
         else await this.#read()
-        restMs = 0
+        backoffMs = 0
         this.#failures = 0
         this.#hooks.stalls.recovered('deliveries')
       } catch (error) {
         if (this.#isStopped()) return
-        restMs = nextRest(restMs)
+        backoffMs = nextBackoff(backoffMs)
         if (++this.#failures > 1) this.#hooks.stalls.stalled('deliveries', this, error as Error)
         await this.#failed(error)
       }
@@ -111,21 +111,21 @@ export class Reader {
   }
 
   async #read(): Promise<void> {
-    const { member, room, receive, giveBack } = this.#hooks
+    const { consumer, room, receive, giveBack } = this.#hooks
     const blockMs = this.#context.settings.maxPollMs
-    const { name } = member
+    const { name } = consumer
     const count = String(Math.min(MAX_READ, room()))
     const { entries } = await this.#ask(name, ['COUNT', count, 'BLOCK', String(blockMs)], ['>', '>'], blockMs)
-    if (entries.length > 0) await (name === member.name ? receive : giveBack)(entries)
+    if (entries.length > 0) await (name === consumer.name ? receive : giveBack)(entries)
   }
 
   /** Reads all that is in this consumer's name, page by page. */
-  async #lookThrough(): Promise<void> {
-    const { member, known: readKnown, receive } = this.#hooks
+  async #recover(): Promise<void> {
+    const { consumer, known: readKnown, receive } = this.#hooks
     for (let after: readonly [own: string, events: string] = ['0', '0']; ; ) {
       // Before the call: entries that are settled by the time of the answer were also known.
       const known = readKnown()
-      const { entries, deleted } = await this.#ask(member.name, ['COUNT', String(MAX_READ)], after)
+      const { entries, deleted } = await this.#ask(consumer.name, ['COUNT', String(MAX_READ)], after)
       const isUnknown = ({ side, id }: DeletedEntry) => !known.has(`${side} ${id}`)
       // A deleted entry that is open here is not lost: it can still be put back whole.
       const lost = deleted.filter(isUnknown)
@@ -136,7 +136,7 @@ export class Reader {
       if (all.length === 0) break
       after = [lastOf(all, 'own') ?? after[0], lastOf(all, 'events') ?? after[1]]
     }
-    this.#mustLookThrough = false
+    this.#mustRecover = false
   }
 
   async #ask(
@@ -155,15 +155,15 @@ export class Reader {
     const { connection, keys } = this.#context
     const { events, own, notes, handler } = keys
     const marks = deleted.flatMap(({ side, id }) => [side, id])
-    await run(connection, FINISH, [events, own, notes], [handler, ...marks], { again: true })
+    await run(connection, FINISH, [events, own, notes], [handler, ...marks], { idempotent: true })
   }
 
   async #failed(error: unknown): Promise<void> {
     const { onError } = this.#context.settings
-    this.#mustLookThrough = true
+    this.#mustRecover = true
     onError(error)
     const isGroupGone = error instanceof RedisError && error.reply === 'NOGROUP'
-    if (isGroupGone) await this.#hooks.member.enter().catch(onError)
+    if (isGroupGone) await this.#hooks.consumer.enter().catch(onError)
   }
 
   #isStopped(): boolean {

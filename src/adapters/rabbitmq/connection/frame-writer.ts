@@ -14,17 +14,17 @@ const LATEST_SECOND = 2 ** 53
  * Publishes the messages of one turn with one write. Where the client does not show what is needed for that, or a message
  * is out of the ordinary, it publishes them one by one.
  */
-export class Writer {
+export class FrameWriter {
   readonly #channel: AmqpConfirmChannel
   readonly #direct: DirectChannel | undefined
-  readonly #full: () => void
+  readonly #onFull: () => void
   readonly #frames = new Frames(CAPACITY)
 
   /** Full: the socket takes no more for the moment. */
   constructor(channel: AmqpConfirmChannel, full: () => void) {
     this.#channel = channel
     this.#direct = directChannel(channel, CAPACITY)
-    this.#full = full
+    this.#onFull = full
   }
 
   publish(message: Outgoing, confirmed: (error: unknown) => void): void {
@@ -58,7 +58,7 @@ export class Writer {
       return false
     }
     this.#flush(direct)
-    if (!direct.write(whole)) this.#full()
+    if (!direct.write(whole)) this.#onFull()
     return true
   }
 
@@ -73,18 +73,18 @@ export class Writer {
         { ...options, mandatory: true },
         confirmed,
       )
-      if (!hasRoom) this.#full()
+      if (!hasRoom) this.#onFull()
     }
     try {
       publish(properties)
     } catch (error) {
       if (!(error instanceof TypeError || error instanceof RangeError)) throw error
-      publish(reduced(properties))
+      publish(withSimpleProperties(properties))
     }
   }
 
   #flush(direct: DirectChannel): void {
-    if (!this.#frames.isEmpty && !direct.write(this.#frames.take())) this.#full()
+    if (!this.#frames.isEmpty && !direct.write(this.#frames.take())) this.#onFull()
   }
 }
 
@@ -104,7 +104,7 @@ function withoutWireValues(message: Outgoing): Outgoing {
 }
 
 /** What every client can write: short texts that are short, a time there can be, and headers that are texts, flags or counts. */
-function reduced(properties: AmqpProperties): AmqpProperties {
+function withSimpleProperties(properties: AmqpProperties): AmqpProperties {
   const { contentType, contentEncoding, correlationId, replyTo, messageId, type, appId } = properties
   const { timestamp, headers, deliveryMode } = properties
   const texts = { contentType, contentEncoding, correlationId, replyTo, messageId, type, appId }
@@ -112,7 +112,7 @@ function reduced(properties: AmqpProperties): AmqpProperties {
   return {
     ...Object.fromEntries(short),
     timestamp: timestamp !== undefined && timestamp >= 0 && timestamp < LATEST_SECOND ? timestamp : undefined,
-    headers: headers === undefined ? undefined : plainOnes(headers),
+    headers: headers === undefined ? undefined : simpleHeaders(headers),
     deliveryMode,
   }
 }
@@ -121,7 +121,7 @@ function isShort(text: string): boolean {
   return Buffer.byteLength(text) <= MAX_SHORT_STRING_BYTES
 }
 
-function plainOnes(headers: AmqpHeaders): AmqpHeaders {
+function simpleHeaders(headers: AmqpHeaders): AmqpHeaders {
   const plain = Object.entries(headers).filter(
     ([name, value]) =>
       isShort(name) &&

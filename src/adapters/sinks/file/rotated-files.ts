@@ -13,7 +13,7 @@ export function dayOf(ms: number): string {
  * Names of files that were rotated: `events.jsonl` becomes `events-2026-11-15-000001.jsonl`, by the day it was written
  * and a number within it. Sorted by name they are sorted by age.
  */
-export class Rotated {
+export class RotatedFiles {
   readonly folder: string
   readonly #path: string
   readonly #stem: string

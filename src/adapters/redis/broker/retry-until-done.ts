@@ -4,15 +4,15 @@ import { StoreClosedError } from '../../../ports/store.ts'
 const FIRST_BACKOFF_MS = 50
 const MAX_BACKOFF_MS = 1_000
 
-interface PersistenceSettings {
+interface RetrySettings {
   readonly clock: Clock
   /** Never throws. */
   readonly onError: (error: unknown) => void
 }
 
 /** The rest before the next try: twice the one before. */
-export function nextRest(restMs: number): number {
-  return Math.min(MAX_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, restMs * 2))
+export function nextBackoff(backoffMs: number): number {
+  return Math.min(MAX_BACKOFF_MS, Math.max(FIRST_BACKOFF_MS, backoffMs * 2))
 }
 
 /**
@@ -20,15 +20,15 @@ export function nextRest(restMs: number): number {
  * would only run again. Callers that wait for the task are slowed down, as intended. Resolves with undefined when
  * there is no point in trying any more.
  */
-export async function persist<T>(
-  { clock, onError }: PersistenceSettings,
-  isPointless: () => boolean,
+export async function retryUntilDone<T>(
+  { clock, onError }: RetrySettings,
+  shouldStop: () => boolean,
   task: (isRepeated: boolean) => Promise<T>,
 ): Promise<T | undefined> {
-  for (let restMs = 0; !isPointless(); restMs = nextRest(restMs)) {
+  for (let backoffMs = 0; !shouldStop(); backoffMs = nextBackoff(backoffMs)) {
     try {
-      if (restMs > 0) await delay(clock, restMs)
-      return await task(restMs > 0)
+      if (backoffMs > 0) await delay(clock, backoffMs)
+      return await task(backoffMs > 0)
     } catch (error) {
       if (error instanceof StoreClosedError) return undefined
       onError(error)

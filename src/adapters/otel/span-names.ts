@@ -10,7 +10,7 @@ interface Tools {
 }
 
 /** How the spans of a handler's events are named. */
-export function planOfStation({ system, channel, handler }: TracedConsumer, tools: Tools): TrailPlan {
+export function stationSpans({ system, channel, handler }: TracedConsumer, tools: Tools): TrailPlan {
   const shared = {
     [MESSAGING.system]: system,
     [MESSAGING.destination]: channel,
@@ -38,7 +38,7 @@ export function planOfStation({ system, channel, handler }: TracedConsumer, tool
 }
 
 /** How the spans of a protected function are named. */
-export function planOfCall(name: string, tools: Tools): TrailPlan {
+export function callSpans(name: string, tools: Tools): TrailPlan {
   const attributes = { [OWN.call]: name }
   const within = (verb: string) => ({ name: `${verb} ${name}`, kind: SpanKind.INTERNAL, attributes })
   return {

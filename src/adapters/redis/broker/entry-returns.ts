@@ -3,22 +3,22 @@ import { run } from '../connection/script.ts'
 import type { HandlerContext } from './context.ts'
 import type { StreamDelivery } from './delivery.ts'
 import { writeLog } from './entry.ts'
-import { persist } from './persistence.ts'
+import { retryUntilDone } from './retry-until-done.ts'
 import { RETURN } from './scripts/settling.ts'
 
 const MAX_BATCH = 200
 /** The upper limit of a wait; a longer one makes no difference. */
 const MAX_DELAY_MS = 100 * 365 * 86_400_000
 
-interface Returned {
+interface ReturnRequest {
   readonly delivery: StreamDelivery
   readonly delayMs: number
 }
 
 /** Puts entries back, many in one step, so that they come again. */
-export class Returns {
+export class EntryReturns {
   readonly #context: HandlerContext
-  readonly #batcher = new WriteBatcher<Returned, boolean>(MAX_BATCH, items => this.#flush(items))
+  readonly #batcher = new WriteBatcher<ReturnRequest, boolean>(MAX_BATCH, items => this.#flush(items))
 
   constructor(context: HandlerContext) {
     this.#context = context
@@ -29,13 +29,13 @@ export class Returns {
     return this.#batcher.add({ delivery, delayMs })
   }
 
-  async #flush(items: readonly Returned[]): Promise<boolean[]> {
-    const { settings, isGivenUp } = this.#context
-    const outcomes = new Map<Returned, boolean>()
+  async #flush(items: readonly ReturnRequest[]): Promise<boolean[]> {
+    const { settings, hasGivenUp } = this.#context
+    const outcomes = new Map<ReturnRequest, boolean>()
     // Entries that somebody deleted while they were open. Only this process still has their events.
-    const absent = new Set<Returned>()
+    const absent = new Set<ReturnRequest>()
     for (let left = items; left.length > 0; left = [...absent].filter(item => !outcomes.has(item))) {
-      const answer = await persist(settings, isGivenUp, async isRepeated => ({
+      const answer = await retryUntilDone(settings, hasGivenUp, async isRepeated => ({
         isRepeated,
         found: await this.#send(left, absent),
       }))
@@ -49,7 +49,7 @@ export class Returns {
     return items.map(item => outcomes.get(item) ?? false)
   }
 
-  #send(items: readonly Returned[], absent: ReadonlySet<Returned>) {
+  #send(items: readonly ReturnRequest[], absent: ReadonlySet<ReturnRequest>) {
     const { connection, keys, settings } = this.#context
     const { events, own, waiting, notes, handler } = keys
     const codec = settings.codec.events
