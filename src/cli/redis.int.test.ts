@@ -93,7 +93,7 @@ describe.skipIf(!found.found || !found.isPrivate)(`lazaret doctor on Redis${why}
   it('F8: a server that is away is told in one line, without the password', async () => {
     const { code, err } = await lazaretWith({}, 'dlq', 'list', '--store', 'redis://u:secret@127.0.0.1:1')
     expect({ code, lines: err.split('\n').length }).toEqual({ code: 1, lines: 2 })
-    expect(err).toContain('redis: asking the server about itself: no connection to redis://127.0.0.1:1')
+    expect(err).toContain('redis: reading the status of the server: no connection to redis://127.0.0.1:1')
     expect(err).not.toContain('secret')
   })
 })

@@ -71,7 +71,7 @@ describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${f
         ).toEqual([])
         for (const { message } of report.failures) {
           expect(message).toContain(dir)
-          expect(message).toMatch(/check the disk|make room/)
+          expect(message).toMatch(/check the disk|free disk space/)
         }
         expect(report.sent.size).toBeGreaterThan(LETTERS / 4)
         const store = fileDeadLetters({ dir })

@@ -51,9 +51,7 @@ describe('a process that writes to a sink', () => {
     await once(child.stdout, 'data')
     child.stdout.destroy()
     const [code] = await once(child, 'close')
-    expect(report).toBe(
-      'PermanentError: standard output: nobody reads it any more; see why the reader ended\n',
-    )
+    expect(report).toBe('PermanentError: standard output: its reader has ended; check why the reader ended\n')
     expect(code).toBe(0)
   })
 })

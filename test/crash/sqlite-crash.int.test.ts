@@ -95,7 +95,7 @@ describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${f
         for (const { code } of report.failures) expect(CLEAR).toContain(code)
         for (const { message } of report.failures) {
           expect(message).toContain(path)
-          expect(message).toMatch(/check the disk|make room|see that its folder/)
+          expect(message).toMatch(/check the disk|free disk space|check that the folder/)
         }
         const store = openSqlite({ path })
         expect(await violations(report, id => store.deadLetters.get(id))).toEqual([])

@@ -24,7 +24,7 @@ export class StoreLockedError extends LazaretError {
 
   constructor(path: string, holder: string, waitedMs: number) {
     super(
-      `${path}: held by ${holder} for more than ${waitedMs} ms; end that process, or remove the file if it is gone`,
+      `${path}: ${holder} has held the lock for more than ${waitedMs} ms; stop that process, or remove the file if the process is gone`,
       { code: 'LAZARET_STORE_LOCKED', retryable: true },
     )
     this.path = path
@@ -49,7 +49,7 @@ function adviceFor(cause: unknown): { readonly remedy: string; readonly retryabl
   switch (codeOf(cause)) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return { remedy: 'make room on the disk, then try again', retryable: true }
+      return { remedy: 'free disk space, then try again', retryable: true }
     case 'EIO':
       return { remedy: 'check the disk; acknowledged data is kept', retryable: true }
     case 'EMFILE':
@@ -58,11 +58,11 @@ function adviceFor(cause: unknown): { readonly remedy: string; readonly retryabl
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return { remedy: 'let this process write there, or name another folder', retryable: false }
+      return { remedy: 'give this process write permission, or use another folder', retryable: false }
     case 'ENOTDIR':
     case 'EEXIST':
-      return { remedy: 'name a folder, not a file', retryable: false }
+      return { remedy: 'give the path of a folder, not of a file', retryable: false }
     default:
-      return { remedy: 'see the cause, then try again', retryable: true }
+      return { remedy: 'check the cause, then try again', retryable: true }
   }
 }

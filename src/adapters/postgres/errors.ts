@@ -15,7 +15,7 @@ const REMEDIES: readonly (readonly [beginning: string, remedy: string])[] = [
   ['3D000', 'give the name of a database that is there'],
   ['53', 'give the server more room or more connections, then try again'],
   ['40', 'try again; with default_transaction_isolation = read committed this is rare'],
-  ['ECONN', 'see that the server runs and can be reached from here'],
+  ['ECONN', 'check that the server runs and that this machine can reach it'],
   ['ENOTFOUND', 'give the name of a server that can be reached from here'],
 ]
 
@@ -30,7 +30,7 @@ export class PostgresError extends LazaretError {
     const state = typeof code === 'string' ? code : ''
     const said = withoutCredentials(typeof message === 'string' && message !== '' ? message : String(cause))
     const remedy = REMEDIES.find(([beginning]) => state.startsWith(beginning))?.[1]
-    super(`postgres: ${doing}: ${said}; ${remedy ?? 'see the cause, then try again'}`, {
+    super(`postgres: ${doing}: ${said}; ${remedy ?? 'check the cause, then try again'}`, {
       code: remedy === MIGRATE ? 'LAZARET_STORE_OUTDATED' : 'LAZARET_STORE_FAILED',
       retryable: classify(cause).retryable,
       cause,

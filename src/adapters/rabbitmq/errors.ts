@@ -5,7 +5,7 @@ export class RabbitmqUnreachableError extends LazaretError {
   override readonly name = 'RabbitmqUnreachableError'
 
   constructor(server: string, problem: string, cause?: unknown) {
-    super(`RabbitMQ ${server}: ${problem}; see that it runs and can be reached from here`, {
+    super(`RabbitMQ ${server}: ${problem}; check that it runs and that this machine can reach it`, {
       code: 'LAZARET_BROKER_UNREACHABLE',
       retryable: true,
       cause,
@@ -59,7 +59,7 @@ export class ExchangeMissingError extends LazaretError {
 
   constructor(exchange: string, cause: unknown) {
     super(
-      `exchange '${exchange}': is not there, so nothing was kept; declare it and its bindings again, or publish with \`declare: 'all'\``,
+      `exchange '${exchange}': does not exist, so nothing was stored; declare it and its bindings, or publish with \`declare: 'all'\``,
       { code: 'LAZARET_BROKER_UNROUTABLE', retryable: true, cause },
     )
   }
@@ -71,7 +71,7 @@ export class NoDeliveriesError extends LazaretError {
 
   constructor(queue: string) {
     super(
-      `queue '${queue}': messages wait and none is delivered; the channel is opened again. If this goes on, see whether the queue has a leader: rabbitmqctl list_queues name leader online`,
+      `queue '${queue}': messages are ready but the server delivers none; Lazaret reopens the channel. If this continues, check that the queue has a leader: rabbitmqctl list_queues name leader online`,
       { code: 'LAZARET_BROKER_UNREACHABLE', retryable: true },
     )
   }
@@ -83,7 +83,7 @@ export class QueueFullError extends LazaretError {
 
   constructor(exchange: string, routingKey: string, cause: unknown) {
     super(
-      `${destinationName(exchange, routingKey)}: the server refused it, as a queue that is full does; let consumers catch up, then publish again`,
+      `${destinationName(exchange, routingKey)}: the server refused the message, as a full queue does; let the consumers catch up, then publish again`,
       { code: 'LAZARET_BROKER_FULL', retryable: true, cause },
     )
   }
@@ -94,7 +94,7 @@ export class HeadersTooLargeError extends LazaretError {
   override readonly name = 'HeadersTooLargeError'
 
   constructor(bytes: number, max: number) {
-    super(`message headers: ${bytes} bytes, and RabbitMQ takes ${max}; move what is large to the payload`, {
+    super(`message headers: ${bytes} bytes, and RabbitMQ accepts ${max}; move large values to the payload`, {
       code: 'LAZARET_EVENT_INVALID',
       retryable: false,
     })
@@ -123,7 +123,7 @@ export class NotCollectedError extends LazaretError {
 
   constructor(subject: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause)
-    super(`${subject}: ${why}; nothing is lost, and it is tried again until it works`, {
+    super(`${subject}: ${why}; no letter is lost, and the collector keeps retrying`, {
       code: 'LAZARET_COLLECTING_HELD_UP',
       retryable: true,
       cause,

@@ -101,7 +101,7 @@ describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
 
   it('K9: a limit on a classic queue is refused: it would drop retries', () => {
     expect(() => rabbitmq({ url: 'amqp://localhost', queueType: 'classic', maxLength: 5 })).toThrow(
-      'a full classic queue drops the retries that come back to it',
+      'a full classic queue drops returning retries',
     )
   })
 })

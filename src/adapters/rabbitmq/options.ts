@@ -130,10 +130,7 @@ const rules = {
 const relations: Relations<typeof rules> = (options, fault) => {
   const { reconnectBaseMs, reconnectMaxMs, maxLength, queueType } = options
   if (maxLength !== undefined && queueType === 'classic')
-    fault(
-      'maxLength',
-      'leave it out, or use quorum queues: a full classic queue drops the retries that come back to it',
-    )
+    fault('maxLength', 'remove it, or use quorum queues; a full classic queue drops returning retries')
   if (reconnectMaxMs < reconnectBaseMs)
     fault('reconnectMaxMs', `give at least reconnectBaseMs (${reconnectBaseMs})`)
 }

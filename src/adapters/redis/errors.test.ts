@@ -14,7 +14,7 @@ describe('an error of Redis', () => {
     ],
     ['NOAUTH Authentication required.', 'NOAUTH', 'give a password'],
     ['CLUSTERDOWN Hash slot not served', 'CLUSTERDOWN', 'cluster check'],
-    ['ERR unknown command', 'ERR', 'see the cause'],
+    ['ERR unknown command', 'ERR', 'check the cause'],
   ])('F2/S3: %s', (said, reply, remedy) => {
     const error = new RedisError('saving a dead letter', 'reply', new SimpleError(said))
     expect(error.reply).toBe(reply)

@@ -14,24 +14,24 @@ export type RedisErrorKind = 'reply' | 'unreachable' | 'lost' | 'silent'
 
 /** By the first word of the reply. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
-  ['OOM', 'raise maxmemory, or make room: discard, replay or expire what is kept there'],
-  ['READONLY', 'this is a replica: connect to the primary'],
-  ['LOADING', 'it reads its data from the disk: wait, and try again'],
-  ['CLUSTERDOWN', 'see that every slot of the cluster has a node: redis-cli --cluster check'],
+  ['OOM', 'raise maxmemory, or free memory: discard, replay or expire letters'],
+  ['READONLY', 'this server is a replica; connect to the primary'],
+  ['LOADING', 'the server is loading its data; wait, then try again'],
+  ['CLUSTERDOWN', 'check that every cluster slot has a node: redis-cli --cluster check'],
   ['CROSSSLOT', 'give a prefix without braces'],
-  ['MOVED', 'this is a node of a cluster: give the client of the cluster (createCluster)'],
+  ['MOVED', 'this server is a cluster node; pass a cluster client (createCluster)'],
   ['NOAUTH', 'give a password: redis://user:password@host'],
-  ['WRONGPASS', 'give a user and a password that the server takes'],
-  ['NOPERM', 'give the user of this connection the commands and keys it needs (ACL SETUSER)'],
-  ['MISCONF', 'the server cannot write to its disk: make room there, then see its log'],
-  ['NOREPLICAS', 'see that enough replicas are connected (min-replicas-to-write)'],
-  ['WRONGTYPE', 'something else is kept under this prefix: give another one'],
-  ['BUSY', 'a script of somebody else runs too long: SCRIPT KILL ends it'],
+  ['WRONGPASS', 'check the user and the password'],
+  ['NOPERM', 'grant the user the commands and keys it needs (ACL SETUSER)'],
+  ['MISCONF', 'the server cannot write to its disk; free disk space, then check its log'],
+  ['NOREPLICAS', 'check that enough replicas are connected (min-replicas-to-write)'],
+  ['WRONGTYPE', 'another program uses this prefix; choose another prefix'],
+  ['BUSY', 'a script blocks the server; stop it with SCRIPT KILL'],
 ])
 const REMEDY_BY_KIND: Readonly<Record<Exclude<RedisErrorKind, 'reply'>, string>> = {
-  unreachable: 'see that the server runs and can be reached from here',
-  lost: 'whether it was done is not known; try again',
-  silent: 'whether it will be done is not known; see what holds up the server, then try again',
+  unreachable: 'check that the server runs and that this machine can reach it',
+  lost: 'the result is unknown; try again',
+  silent: 'the result is unknown; check what blocks the server, then try again',
 }
 
 /** The server did not do what it was asked, or nobody knows whether it did. */
@@ -85,7 +85,7 @@ function wordOf(message: string): string | undefined {
 
 function remedyFor(kind: RedisErrorKind, reply: string | undefined): string {
   if (kind !== 'reply') return REMEDY_BY_KIND[kind]
-  return REMEDIES.get(reply ?? '') ?? 'see the cause, then try again'
+  return REMEDIES.get(reply ?? '') ?? 'check the cause, then try again'
 }
 
 function className(error: unknown): string {

@@ -155,7 +155,7 @@ export function resolveConnected<R extends typeof connectionRules>(
   const { url, client, prefix } = settings as RedisConnectionSettings
   if ((url === undefined) === (client === undefined)) {
     const received = url === undefined ? 'neither url nor client' : 'url and client'
-    const remedy = 'give one of the two: url for a connection of its own, client for yours'
+    const remedy = 'give exactly one: url for a connection that Lazaret opens, client for your own'
     throw new OptionsError(subject, [{ path: `${subject}.url`, received, remedy }])
   }
   const named = url === undefined ? null : new URL(url).searchParams.get('prefix')

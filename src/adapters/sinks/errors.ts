@@ -61,7 +61,7 @@ export class EventTooLargeError extends LazaretError {
 
   constructor(subject: string, bytes: number, max: number, option: string) {
     super(
-      `${subject}: an event of ${bytes} bytes, and ${option} is ${max}; send less, or raise both limits`,
+      `${subject}: the event has ${bytes} bytes and ${option} allows ${max}; send a smaller event, or raise ${option} and the receiver's limit`,
       {
         code: 'LAZARET_EVENT_INVALID',
         retryable: false,
@@ -71,8 +71,8 @@ export class EventTooLargeError extends LazaretError {
 }
 
 const CONNECTION_REMEDY = {
-  transient: 'see that it runs and can be reached from here',
-  integration: 'see that it speaks HTTP there, and that its certificate is one this process trusts',
+  transient: 'check that it runs and that this machine can reach it',
+  integration: 'check that the address serves HTTP and that this process trusts its certificate',
 }
 
 /** The beginning of the receiver's answer, on one line, after a colon. */
@@ -83,11 +83,11 @@ export function quoted(said: string): string {
 }
 
 function remedyFor(status: number): string {
-  if (status < 400) return 'redirects are not followed: give the URL that it leads to'
-  if (status === 401 || status === 403) return 'check the credentials and what they are allowed to do'
+  if (status < 400) return 'redirects are not followed; use the URL of the redirect target'
+  if (status === 401 || status === 403) return 'check the credentials and their permissions'
   if (status === 404 || status === 405 || status === 410) return 'check the URL'
   if (status === 413) return 'send smaller events, or raise the limit of the receiver'
-  if (status === 429) return 'send less, or have its limit raised'
+  if (status === 429) return 'send fewer events, or raise the rate limit of the receiver'
   return status < 500 ? 'fix the request' : 'check the receiving service'
 }
 
@@ -95,7 +95,7 @@ function remedyFor(status: number): string {
 export function optionFunctionError(subject: string, cause: unknown): PermanentError {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new PermanentError(
-    `${subject}: a function of the sink's options threw for this event: ${reason}; fix it`,
+    `${subject}: a function in the sink options threw for this event: ${reason}; fix it`,
     {
       cause,
       category: 'schema',

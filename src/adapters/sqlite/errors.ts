@@ -7,13 +7,9 @@ type Advice = readonly [code: ErrorCode, retryable: boolean, remedy: string]
 const LOCKED: Advice = [
   'LAZARET_STORE_LOCKED',
   true,
-  'another process holds it for too long; end that one, or try again',
+  'another process has locked the file for too long; stop that process, or try again',
 ]
-const FOREIGN: Advice = [
-  'LAZARET_STORE_FOREIGN',
-  false,
-  'give the path of a Lazaret store, or of a file that is not there yet',
-]
+const FOREIGN: Advice = ['LAZARET_STORE_FOREIGN', false, 'give the path of a Lazaret store, or of a new file']
 
 const DAMAGED: Advice = [
   'LAZARET_STORE_DAMAGED',
@@ -25,15 +21,15 @@ const DAMAGED: Advice = [
 const BY_CODE: Readonly<Record<number, Advice>> = {
   5: LOCKED,
   6: LOCKED,
-  8: ['LAZARET_STORE_FAILED', false, 'let this process write the file and its folder'],
+  8: ['LAZARET_STORE_FAILED', false, 'give this process write permission for the file and its folder'],
   10: ['LAZARET_STORE_FAILED', true, 'check the disk; acknowledged data is kept'],
   11: DAMAGED,
-  13: ['LAZARET_STORE_FAILED', true, 'make room on the disk, then try again'],
-  14: ['LAZARET_STORE_FAILED', false, 'see that its folder is there and that this process may write to it'],
+  13: ['LAZARET_STORE_FAILED', true, 'free disk space, then try again'],
+  14: ['LAZARET_STORE_FAILED', false, 'check that the folder exists and that this process may write to it'],
   26: FOREIGN,
 }
 const BY_KIND: Readonly<Record<Failure['kind'], Advice>> = {
-  newer: ['LAZARET_STORE_NEWER', false, 'update Lazaret; nothing was changed'],
+  newer: ['LAZARET_STORE_NEWER', false, 'update Lazaret; the file was not changed'],
   foreign: FOREIGN,
   damaged: DAMAGED,
   start: [
@@ -41,8 +37,8 @@ const BY_KIND: Readonly<Record<Failure['kind'], Advice>> = {
     true,
     'its thread could not start: see the cause, check the disk of the program, or please report it',
   ],
-  bug: ['LAZARET_STORE_FAILED', true, 'see the cause, and please report it'],
-  sqlite: ['LAZARET_STORE_FAILED', true, 'see the cause, then try again'],
+  bug: ['LAZARET_STORE_FAILED', true, 'check the cause and report it as a bug'],
+  sqlite: ['LAZARET_STORE_FAILED', true, 'check the cause, then try again'],
 }
 
 /** The database did not do what it was asked. Nothing of the request was kept, and nothing that was before is lost. */

@@ -69,7 +69,7 @@ describe('opening a sqlite store', () => {
       file.with(db => db.exec(`drop table "${table}"`))
       const store = openSqlite({ path: file.path })
       await expect(store.ready()).rejects.toMatchObject({ code: 'LAZARET_STORE_DAMAGED' })
-      await expect(store.ready()).rejects.toThrow(`it lacks the tables ${table}`)
+      await expect(store.ready()).rejects.toThrow(`these tables are missing: ${table}`)
       await store.close()
     },
   )

@@ -67,7 +67,7 @@ describe('a file journal with failing or damaged files', () => {
       isFull = true
       await expect(journal.append({ event: refused! })).rejects.toMatchObject({
         code: 'LAZARET_STORE_FAILED',
-        message: expect.stringContaining('make room on the disk'),
+        message: expect.stringContaining('free disk space'),
       })
       isFull = false
       await journal.append({ event: after! })

@@ -95,7 +95,7 @@ describe('a disk that fails', () => {
         retryable: true,
         capacity: undefined,
       })
-      expect(failure.message).toContain('make room')
+      expect(failure.message).toContain('free disk space')
       await expect(store.delete(before.id)).rejects.toMatchObject({ code: 'LAZARET_DEAD_LETTERS_FULL' })
       isFull = false
       await store.send(after)

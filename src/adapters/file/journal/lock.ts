@@ -13,7 +13,7 @@ const PATIENT_AFTER_MS = 1_000
 const PATIENT_WAIT_MS = 64
 
 /** A power failure can leave a link to a file without content. Nothing is known of its holder. */
-const UNKNOWN_OWNER: Owner = Object.freeze({ id: 'unreadable', pid: 0, host: 'a machine that is not told' })
+const UNKNOWN_OWNER: Owner = Object.freeze({ id: 'unreadable', pid: 0, host: 'an unknown machine' })
 
 /**
  * One holder at a time among all processes that open a folder. It needs nothing but hard links, which exist once or not
@@ -116,7 +116,7 @@ export class FolderLock {
     const mark = await ignoringCode('ENOENT', () => this.#files.mark(link))
     if (mark === undefined || stall.unchangedMs(mark) < STUCK_MS) return false
     if (liveness === 'unknown') return true
-    throw new StoreLockedError(link, `process ${holder.pid} on ${holder.host}, which still runs,`, STUCK_MS)
+    throw new StoreLockedError(link, `process ${holder.pid} on ${holder.host}`, STUCK_MS)
   }
 
   async #link(path: string): Promise<boolean> {

@@ -58,7 +58,9 @@ export class SegmentFolder {
       if (now === before || found.length === 0) return found
       before = now
     }
-    throw new Error(`the files in ${this.dir} change faster than they can be listed`)
+    throw new Error(
+      `the files in ${this.dir} change while they are listed; check which processes write there`,
+    )
   }
 
   /** What a rewrite that was cut short has left behind. */

@@ -77,7 +77,7 @@ export class Tail {
     throw new StoreFailedError(
       'writing to',
       this.#folder.path(segment.name),
-      new Error('someone else wrote too'),
+      new Error('another process wrote to the file at the same time'),
     )
   }
 

@@ -80,7 +80,9 @@ export class LetterLog {
     let wanted: readonly number[] = [...ids.keys()]
     for (let rereads = 0; wanted.length > 0; rereads++) {
       if (rereads > MAX_REREADS)
-        throw new Error(`files vanish from ${this.journal.folder.dir} while they are read`)
+        throw new Error(
+          `files disappear from ${this.journal.folder.dir} while they are read; check which processes delete there`,
+        )
       const ranges = wanted.flatMap(at => this.#rangeOf(ids[at]!, at) ?? [])
       const found = await readRanges(this.journal.files, ranges)
       for (const [which, range] of ranges.entries()) {

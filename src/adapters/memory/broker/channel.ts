@@ -47,7 +47,7 @@ export class Channel {
     const existing = this.#queues.get(handler)
     if (existing === undefined) return this.#open(handler, ordering)
     if (existing.ordering === ordering) return existing
-    const remedy = `give '${existing.ordering}', which handler ${handler} began with, or another handler name`
+    const remedy = `give '${existing.ordering}', the ordering with which handler ${handler} was registered, or another handler name`
     throw new OptionsError('subscribe', [{ path: 'subscribe.ordering', received: `'${ordering}'`, remedy }])
   }
 

@@ -49,7 +49,7 @@ export async function unblockKey(
 ): Promise<boolean> {
   const { rowCount } = await runQuery(
     on,
-    `letting event ${eventId} go`,
+    `unblocking the key of event ${eventId}`,
     `update lazaret.outbox set lane = null
      where event_id = $2 and failed_at is not null and channel = $1 and lane is not null
        and target = coalesce($3, target)`,
@@ -76,6 +76,6 @@ export async function countDepth(on: PgQueryable, channel: string, handler: stri
 
 function orderingMismatch(isByKey: boolean, handler: string): OptionsError {
   const [asked, begun] = isByKey ? ['by-key', 'none'] : ['none', 'by-key']
-  const remedy = `give '${begun}', which handler ${handler} began with, or another handler name; docs/brokers/postgres.md says how to change it`
+  const remedy = `give '${begun}', the ordering with which handler ${handler} was registered, or another handler name; docs/brokers/postgres.md says how to change it`
   return new OptionsError('subscribe', [{ path: 'subscribe.ordering', received: `'${asked}'`, remedy }])
 }

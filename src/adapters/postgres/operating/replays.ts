@@ -106,7 +106,7 @@ export class PostgresReplays implements Replays {
   async lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
     const { rowCount } = await runQuery(
       this.#pool(),
-      'taking a replay',
+      'leasing a replay',
       `update lazaret.replays set runner = $2, lease_until = clock_timestamp() + ${asInterval(3)}
        where id = $1 and (runner is null or runner = $2 or lease_until <= clock_timestamp())`,
       [storableText(id), storableText(owner), leaseMs],
@@ -117,7 +117,7 @@ export class PostgresReplays implements Replays {
   async releaseLease(id: string, owner: string): Promise<void> {
     await runQuery(
       this.#pool(),
-      'letting a replay go',
+      'releasing a replay',
       'update lazaret.replays set runner = null, lease_until = null where id = $1 and runner = $2',
       [storableText(id), storableText(owner)],
     )

@@ -138,10 +138,10 @@ describe.runIf(found.found)(`headers of other programs on RabbitMQ${why}`, () =>
 
   it('P2: a header that cannot be kept is refused by the plan, with the reason, and the letter says so', async () => {
     const { collector, letter } = await collected({ ['x'.repeat(200)]: 'y', b: 5 })
-    expect(letter.origin['unkeptHeaders']).toContain('has a name that cannot be kept')
+    expect(letter.origin['unkeptHeaders']).toContain('has a name that a letter cannot store')
     expect(collector.routeOf!(letter, undefined)).toMatchObject({
       kind: 'none',
-      why: expect.stringContaining('has a name that cannot be kept'),
+      why: expect.stringContaining('has a name that a letter cannot store'),
     })
     expect(collector.routeOf!(letter, 'elsewhere')).toMatchObject({ kind: 'durable' })
     await collector.close()

@@ -104,7 +104,7 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: C
 /** A message that could not become an event was kept without its headers. */
 function headerOrigin({ origin, texts }: CollectedHeaders, event: LazaretEvent): Origin {
   const areLost = Object.keys(texts).length > 0 && Object.keys(event.headers).length === 0
-  return areLost ? { unkeptHeaders: 'its headers are not those of an event; send it again by hand' } : origin
+  return areLost ? { unkeptHeaders: 'its headers are not valid for an event; send it manually' } : origin
 }
 
 /** Which replay of the letter this was. A replay that another queue also got does not belong to that queue's letter. */

@@ -78,7 +78,7 @@ const relations: Relations<typeof rules> = ({ queues, management }, fault) => {
   if (pattern !== undefined && management === undefined)
     fault(
       'management',
-      `give the address of the management API: only it can list what '${pattern}' stands for`,
+      `give the address of the management API; only that API can list the queues that match '${pattern}'`,
     )
 }
 

@@ -39,7 +39,7 @@ describe('which queues are collected', () => {
 
   it('F7: a server that does not answer is named, without user and password', async () => {
     const told = await find(['*.dlq'], '/gone').catch(String)
-    expect(told).toContain('(management): its queues cannot be listed: HTTP 404')
+    expect(told).toContain('(management): listing the queues failed: HTTP 404')
     expect(told).not.toContain('p@ss')
   })
 
@@ -47,7 +47,7 @@ describe('which queues are collected', () => {
     const url = 'amqp://host'
     expect(await findQueues(resolveCollector({ url, queues: ['a.dlq'] }))).toEqual(['a.dlq'])
     expect(() => resolveCollector({ url, queues: ['a.dlq', '*.dlq'] })).toThrow(
-      "give the address of the management API: only it can list what '*.dlq' stands for",
+      "give the address of the management API; only that API can list the queues that match '*.dlq'",
     )
   })
 })

@@ -60,5 +60,5 @@ async function ask(url: string, authorization: string, server: string): Promise<
     problem = error
   }
   const why = (problem as Error).message
-  throw new RabbitmqUnreachableError(`${server} (management)`, `its queues cannot be listed: ${why}`, problem)
+  throw new RabbitmqUnreachableError(`${server} (management)`, `listing the queues failed: ${why}`, problem)
 }

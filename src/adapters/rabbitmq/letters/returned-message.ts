@@ -56,9 +56,9 @@ function headersFromWire(entries: readonly TableEntry[]): CollectedHeaders {
   for (const { name, value } of entries) {
     const typed = typedText(value)
     const asName = eventName(name)
-    if (typed === undefined) faults.push(`header '${shown(name)}' has a value that cannot be kept`)
+    if (typed === undefined) faults.push(`header '${shown(name)}' has a value that a letter cannot store`)
     else if (asName === undefined || taken.has(asName))
-      faults.push(`header '${shown(name)}' has a name that cannot be kept`)
+      faults.push(`header '${shown(name)}' has a name that a letter cannot store`)
     else {
       taken.add(asName)
       texts.push([asName, typed.text])
@@ -67,16 +67,16 @@ function headersFromWire(entries: readonly TableEntry[]): CollectedHeaders {
     }
   }
   const bytes = entries.reduce((sum, { name, value }) => sum + 1 + Buffer.byteLength(name) + value.length, 0)
-  if (bytes > MAX_RETURNED_BYTES) faults.push(`headers take ${bytes} bytes, more than a frame has room for`)
+  if (bytes > MAX_RETURNED_BYTES) faults.push(`the headers take ${bytes} bytes, more than fits into a frame`)
   if (texts.length > WIDEST_EVENT_LIMITS.maxHeaders) faults.push(`there are ${texts.length} headers`)
   const forms: HeaderForms = { v: 1, types: Object.fromEntries(types), names: Object.fromEntries(names) }
   const formsText = types.length + names.length === 0 ? '' : JSON.stringify(forms)
   const hasRoom = formsText.length <= MAX_TYPES_LENGTH
-  if (!hasRoom) faults.push('the types of its headers take too much room')
+  if (!hasRoom) faults.push('the types of its headers take too much space')
   const origin: Record<string, string> = {}
   if (formsText !== '' && hasRoom) origin['headerForms'] = formsText
   if (faults[0] !== undefined)
-    origin['unkeptHeaders'] = `${faults[0]}; send it again by hand, or redirect it to a channel`
+    origin['unkeptHeaders'] = `${faults[0]}; send it manually, or redirect it to a channel`
   return { texts: Object.fromEntries(texts), origin }
 }
 

@@ -74,7 +74,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     expect(error).toBeInstanceOf(RedisError)
     expect(error).toMatchObject({ kind: 'unreachable', retryable: true, code: 'LAZARET_STORE_FAILED' })
     expect((error as RedisError).message).toMatch(
-      /^redis: saving a letter: no connection to redis:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED .*; see that the server runs/,
+      /^redis: saving a letter: no connection to redis:\/\/127\.0\.0\.1:\d+: connect ECONNREFUSED .*; check that the server runs/,
     )
     expect((error as RedisError).message).not.toContain('secret')
   })
@@ -84,7 +84,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     const connection = connect({ url: server.url.replace('//', '//ann:wrong@'), timeoutMs: 60_000 })
     const error = await connection.send('saving', ['PING']).catch(thrown => thrown)
     expect(error).toMatchObject({ reply: 'WRONGPASS', kind: 'reply', retryable: true })
-    expect((error as Error).message).toMatch(/^redis: saving: WRONGPASS .*; give a user and a password/)
+    expect((error as Error).message).toMatch(/^redis: saving: WRONGPASS .*; check the user and the password/)
     await server.node!.command('ACL', 'SETUSER', 'ann', 'on', '>wrong', '~*', '+@all')
     expect(await connection.send('saving', ['PING'])).toBe('PONG')
   })
@@ -177,7 +177,7 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     const full = await run(connection, add, [keysOf('full').of('sum')], ['1']).catch(error => error)
     await server.node!.command('CONFIG', 'SET', 'maxmemory', '0')
     expect(full).toMatchObject({ reply: 'OOM', kind: 'reply', retryable: true })
-    expect(full.message).toMatch(/^redis: adding: OOM .*; raise maxmemory, or make room/)
+    expect(full.message).toMatch(/^redis: adding: OOM .*; raise maxmemory, or free memory/)
     const wrong = await connection.send('asking', ['NOSUCHCOMMAND']).catch(error => error)
     expect(wrong).toMatchObject({ reply: 'ERR', kind: 'reply' })
   })

@@ -23,7 +23,7 @@ export interface ServerFindings {
 }
 
 export async function inspectServer(on: RedisConnection): Promise<ServerFindings> {
-  const doing = 'asking the server about itself'
+  const doing = 'reading the status of the server'
   const info = textOf(await on.send(doing, ['INFO'], { idempotent: true, failOnFirstConnect: true }))
   const said = (name: string) => infoField(info, name)
   const config = await configOf(on, doing)
@@ -55,7 +55,7 @@ export function requireFit({ version, role }: ServerFindings): void {
   if (!isVersionEnough(version))
     throw new RedisServerError(`is version ${version}`, `use Redis ${MIN_VERSION} or newer`)
   if (role === 'replica')
-    throw new RedisServerError('is a replica, which takes no writes', 'connect to its primary')
+    throw new RedisServerError('is a replica and accepts no writes', 'connect to its primary')
 }
 
 /** Whether Lazaret works with this version of the server. */

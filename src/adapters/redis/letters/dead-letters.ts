@@ -24,8 +24,7 @@ import type { KnownLetter, LetterRecords } from './letter-records.ts'
 import { countLetters, countOverTime, listLetters } from './queries.ts'
 import { deleteSeen, measure, type RedisUsage, recordExpired, removeDue } from './scripts.ts'
 
-const OUT_OF_MEMORY =
-  'no memory is left on the server; raise its maxmemory, or discard, replay or expire what is kept there'
+const OUT_OF_MEMORY = 'the server is out of memory; raise maxmemory, or discard, replay or expire letters'
 
 /**
  * Dead letters on a server. This class decides each change of a letter from the version that it read, and writes it

@@ -100,7 +100,7 @@ return 1
 
 /** Takes out letters that are due; true when there are more. */
 export const removeDue: Script<boolean> = script(
-  'sweeping expired dead letters',
+  'deleting expired dead letters',
   isOne,
   LETTERS,
   'return sweep() and 1 or 0',
@@ -108,7 +108,7 @@ export const removeDue: Script<boolean> = script(
 
 /** Tells the audit how many letters of each state went since it was last told, and answers the same. */
 export const recordExpired: Script<LetterCounts> = script(
-  'telling the audit of expired dead letters',
+  'recording expired dead letters in the audit log',
   reply => Object.fromEntries(pairsOf(reply).map(([state, count]) => [state, numberOf(count)])),
   LETTERS,
   'return recordExpired()',
@@ -157,7 +157,7 @@ export interface Slice {
  * to, which is the oldest time and the newest, and then counts by field. It looks at a bounded number, so that nobody else waits long. Undefined: there is more to sweep first.
  */
 export const scan: Script<Slice | undefined> = script(
-  'looking through dead letters',
+  'searching dead letters',
   reply => {
     if (!Array.isArray(reply)) return undefined
     const [isMore, score, id, found] = listOf(reply)

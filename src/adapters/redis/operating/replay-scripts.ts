@@ -147,7 +147,7 @@ return numbers
 )
 
 export const lease: Script<boolean> = script(
-  'taking a replay',
+  'leasing a replay',
   isOne,
   SERVER_TIME,
   REPLAYS,
@@ -163,7 +163,7 @@ return 1
 )
 
 export const releaseLease: Script<void> = script(
-  'letting a replay go',
+  'releasing a replay',
   () => {},
   REPLAYS,
   `

@@ -51,7 +51,7 @@ function checked(indexOf: IndexName): IndexName {
     const name: unknown = indexOf(event)
     if (typeof name === 'string' && isName(name)) return name
     throw new PermanentError(
-      `elasticsearch: index gave ${show(name)} for an event; give a name in lower case`,
+      `elasticsearch: the function 'index' returned ${show(name)}; return a lower-case index name`,
       {
         category: 'integration',
       },

@@ -38,8 +38,8 @@ function categoryOf(replyCode: number | undefined): Category {
 function remedyFor(replyCode: number | undefined): string {
   if (replyCode === undefined) return 'check the addresses'
   if (ACCESS.has(replyCode)) return 'check the user and password of the mail server'
-  if (MAILBOX.has(replyCode)) return 'check the addresses, and that the server relays for them'
-  return replyCode < PERMANENT ? 'it may take it later' : 'look at the mail server'
+  if (MAILBOX.has(replyCode)) return 'check the addresses, and that the mail server relays for them'
+  return replyCode < PERMANENT ? 'try again later' : 'check the log of the mail server'
 }
 
 /** What nodemailer throws: with the reply of the server if there was one, else with a code of its own. */

@@ -17,7 +17,7 @@ function adviceFor(code: unknown): { readonly remedy: string; readonly retryable
   switch (code) {
     case 'ENOSPC':
     case 'EDQUOT':
-      return { remedy: 'make room on the disk', retryable: true }
+      return { remedy: 'free disk space', retryable: true }
     case 'EMFILE':
     case 'ENFILE':
       return { remedy: 'allow more open files (ulimit -n)', retryable: true }
@@ -26,12 +26,12 @@ function adviceFor(code: unknown): { readonly remedy: string; readonly retryable
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return { remedy: 'let this process write there, or name another file', retryable: false }
+      return { remedy: 'give this process write permission, or use another file', retryable: false }
     case 'EISDIR':
     case 'ENOTDIR':
     case 'EEXIST':
-      return { remedy: 'name a file, in a folder', retryable: false }
+      return { remedy: 'give the path of a file inside a folder', retryable: false }
     default:
-      return { remedy: 'see the cause', retryable: true }
+      return { remedy: 'check the cause', retryable: true }
   }
 }

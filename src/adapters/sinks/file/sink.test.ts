@@ -193,7 +193,7 @@ describe('file sink', () => {
       isFull = true
       const error = await rejection(sink.write(during, neverAborted()))
       expect(classify(error)).toMatchObject({ retryable: true, code: 'LAZARET_TRANSIENT' })
-      expect(String(error)).toContain('make room')
+      expect(String(error)).toContain('free disk space')
       expect(String(await rejection(sink.probe()))).toContain('full')
       expect(await idsIn(path)).toEqual(idsOf(before))
       isFull = false

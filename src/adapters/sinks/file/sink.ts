@@ -58,7 +58,7 @@ export class FileSink implements Sink {
       await this.#closingOnError('probing', () => this.#opened())
       const { folder } = this.#rotatedFiles
       const free = await this.#files.freeBytes(folder).catch(() => undefined)
-      if (free === 0) throw new TransientError(`${folder}: the disk is full; make room`)
+      if (free === 0) throw new TransientError(`${folder}: the disk is full; free disk space`)
     })
   }
 
@@ -122,5 +122,7 @@ export class FileSink implements Sink {
 }
 
 function closed(path: string): PermanentError {
-  return new PermanentError(`${path}: the sink is closed; write before close()`, { category: 'integration' })
+  return new PermanentError(`${path}: the sink is closed; do not write after close()`, {
+    category: 'integration',
+  })
 }

@@ -71,6 +71,6 @@ describe('loki options', () => {
       'loki.labelFields[0]',
       'loki.metadata',
     ])
-    expect(() => loki({ url: 'http://loki/loki/api/v1/push' })).toThrow('leave out /loki/api/v1/push')
+    expect(() => loki({ url: 'http://loki/loki/api/v1/push' })).toThrow('remove /loki/api/v1/push')
   })
 })

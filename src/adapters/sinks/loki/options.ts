@@ -78,7 +78,7 @@ const labelsRule: Rule<Readonly<Record<string, string>>> = {
   read(value, path, faults) {
     if (value === undefined) return {}
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      faults.add(path, value, "give texts by name, such as { app: 'shop' }")
+      faults.add(path, value, "give an object of strings, such as { app: 'shop' }")
       return {}
     }
     const names = new Set<string>()
@@ -86,7 +86,7 @@ const labelsRule: Rule<Readonly<Record<string, string>>> = {
       if (typeof text !== 'string' || text === '')
         faults.add(`${path}.${name}`, text, 'give a string that is not empty')
       if (names.has(labelName(name)))
-        faults.add(`${path}.${name}`, name, `rename it: there is a ${labelName(name)}`)
+        faults.add(`${path}.${name}`, name, `rename it; another label is also called ${labelName(name)}`)
       names.add(labelName(name))
     }
     return Object.freeze({ ...value }) as Readonly<Record<string, string>>
@@ -129,9 +129,9 @@ const relations: Relations<typeof rules> = ({ url, token, labels, labelFields },
   if (token !== undefined && url.authorization !== undefined)
     fault('token', 'give either a token or credentials in the URL')
   if (/\/loki\/api\/v1\/push\/?$/.test(url.url.pathname))
-    fault('url', 'leave out /loki/api/v1/push: it is added')
+    fault('url', 'remove /loki/api/v1/push; the sink adds it')
   if (Object.keys(labels).length + labelFields.length > MAX_LABELS)
-    fault('labels', `give fewer: Loki takes ${MAX_LABELS} labels of an entry, those of labelFields included`)
+    fault('labels', `give fewer; Loki accepts ${MAX_LABELS} labels per entry, including labelFields`)
 }
 
 export type LokiSettings = Resolved<typeof rules>

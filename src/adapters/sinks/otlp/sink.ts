@@ -168,7 +168,7 @@ class OtlpSink implements Sink {
 
   #notSent(cause: Error | undefined): TransientError {
     return new TransientError(
-      `${this.#subject}: the exporter did not send: ${cause?.message ?? 'no reason'}`,
+      `${this.#subject}: the exporter sent nothing: ${cause?.message ?? 'no reason given'}; check the options of the sink`,
       {
         cause,
       },
@@ -189,7 +189,7 @@ class OtlpSink implements Sink {
     const said = this.#masked(message)
     const why = said === '' ? '' : `: ${said.slice(0, 200).toWellFormed()}`
     return new PermanentError(
-      `${this.#subject}: took all but ${rejected} of ${sent} records${why}; it does not say which, so replay with care`,
+      `${this.#subject}: rejected ${rejected} of ${sent} records${why}; it does not say which, so a replay may store duplicates`,
       { category: 'schema', fingerprint: `otlp-partial-success:${said.slice(0, 100)}` },
     )
   }

@@ -148,7 +148,7 @@ export class Sender {
       })
       response.on('end', answer)
       response.on('error', reject)
-      response.on('close', () => reject(new Error('the answer broke off')))
+      response.on('close', () => reject(new Error('the response ended early')))
     })
   }
 }

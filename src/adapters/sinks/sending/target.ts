@@ -64,16 +64,16 @@ export const headersRule: Rule<Readonly<Record<string, string>>> = {
   read(value, path, faults) {
     if (value === undefined) return {}
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      faults.add(path, value, "give texts by name, such as { 'x-team': 'shop' }")
+      faults.add(path, value, "give an object of strings, such as { 'x-team': 'shop' }")
       return {}
     }
     for (const [name, text] of Object.entries(value)) {
-      if (OWN.has(name.toLowerCase())) faults.add(path, name, 'leave it out: it is set by other options')
+      if (OWN.has(name.toLowerCase())) faults.add(path, name, 'remove it; another option sets it')
       else if (!isHeader(name, text))
         faults.list.push({
           path,
           received: `the header ${JSON.stringify(name)}`,
-          remedy: 'give what HTTP allows',
+          remedy: 'use only characters that HTTP allows in headers',
         })
     }
     return Object.freeze({ ...value }) as Readonly<Record<string, string>>

@@ -235,7 +235,7 @@ describe('Sentry sink', () => {
       },
       async (_, sink) => {
         const error = await rejection(sink.write([errorEvent()], neverAborted()))
-        expect(String(error)).toContain('too many events under way')
+        expect(String(error)).toContain('too many events in flight')
         expect(classify(error).retryable).toBe(true)
       },
     )

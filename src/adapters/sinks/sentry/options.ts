@@ -72,8 +72,8 @@ export function resolveSentryOptions(options: SentryOptions): SentrySettings {
   return resolveOptions('sentry', rules, options, ({ dsn, client, release, environment }, fault) => {
     if ((dsn === undefined) === (client === undefined)) fault('dsn', 'give either dsn or client')
     if (client === undefined) return
-    if (release !== undefined) fault('release', 'your client has its own: leave it out')
-    if (environment !== undefined) fault('environment', 'your client has its own: leave it out')
+    if (release !== undefined) fault('release', 'remove it; your client sets its own')
+    if (environment !== undefined) fault('environment', 'remove it; your client sets its own')
   })
 }
 

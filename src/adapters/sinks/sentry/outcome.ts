@@ -12,7 +12,7 @@ export function deliveryError(
 ): Error | undefined {
   if (delivery.kind === 'filtered') return undefined
   if (delivery.kind === 'overflow')
-    return new TransientError(`${subject}: the SDK has too many events under way; send less at once`)
+    return new TransientError(`${subject}: the SDK has too many events in flight; lower 'concurrency'`)
   const { statusCode: status, loss } = delivery.response
   if (status !== undefined) {
     if (status >= 200 && status < 300) return undefined
@@ -25,7 +25,7 @@ export function deliveryError(
   if (loss !== undefined) return new SinkUnreachableError(subject, loss)
   if (limitedMs !== undefined) return limited(subject, limitedMs)
   return new TransientError(
-    `${subject}: the SDK dropped it: no connection, a rate limit, a full queue, or a client that is switched off`,
+    `${subject}: the SDK dropped the event; check the connection, the rate limit and that the client is enabled`,
   )
 }
 
@@ -34,7 +34,7 @@ export function limited(subject: string, delayMs: number): SinkRefusedError {
   return new SinkRefusedError({
     subject,
     status: TOO_MANY_REQUESTS,
-    said: 'its rate limit still holds',
+    said: 'its rate limit is still in effect',
     delayMs,
   })
 }

@@ -49,7 +49,7 @@ describe.each(Object.entries(ways))('Sentry sink with %s', (way, options) => {
       expect(classify(first)).toMatchObject({ retryable: true, category: 'transient', retryAfterMs: 30_000 })
       const second = classify(await rejection(sink.write(errorEvents(3), neverAborted())))
       expect(second.retryAfterMs).toBeGreaterThan(29_000)
-      expect(second.message).toContain('its rate limit still holds')
+      expect(second.message).toContain('its rate limit is still in effect')
       expect(classify(await rejection(sink.probe!(neverAborted()))).retryAfterMs).toBeGreaterThan(29_000)
       expect(receiver.requests).toHaveLength(1)
     })

@@ -199,7 +199,7 @@ class SentrySink implements Sink {
         ? await openOwnClient(sdk, { dsn: dsn!, release, environment })
         : callersClient(client)
     if (watched.client.getTransport() === undefined)
-      throw new PermanentError(`${this.#subject}: the client has no DSN, so it sends nothing; give it one`, {
+      throw new PermanentError(`${this.#subject}: the client has no DSN and sends nothing; set its DSN`, {
         category: 'integration',
       })
     return { ...watched, sdk, deliveries: new Deliveries(watched.client) }

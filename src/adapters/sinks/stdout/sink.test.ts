@@ -138,7 +138,7 @@ describe('stdout sink', () => {
     stream.destroy(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))
     const error = await rejection(sink.write([make.event()], neverAborted()))
     expect(classify(error)).toMatchObject({ retryable: false, category: 'integration' })
-    expect(String(await rejection(sink.probe!(neverAborted())))).toContain('nobody reads')
+    expect(String(await rejection(sink.probe!(neverAborted())))).toContain('its reader has ended')
     await sink.close!()
   })
 

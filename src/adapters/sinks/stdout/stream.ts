@@ -86,11 +86,13 @@ export class Output {
 function streamError(error: Error): Error {
   const { code } = error as { readonly code?: unknown }
   if (typeof code === 'string' && BROKEN_PIPE_CODES.has(code)) return brokenPipeError(error)
-  return new TransientError(`standard output: ${error.message}; see where it leads`, { cause: error })
+  return new TransientError(`standard output: ${error.message}; check where it is redirected`, {
+    cause: error,
+  })
 }
 
 function brokenPipeError(cause: Error | undefined): PermanentError {
-  return new PermanentError('standard output: nobody reads it any more; see why the reader ended', {
+  return new PermanentError('standard output: its reader has ended; check why the reader ended', {
     cause,
     category: 'integration',
   })

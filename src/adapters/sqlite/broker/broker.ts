@@ -147,7 +147,7 @@ export class SqliteBroker implements Broker {
       prefetch,
     )
     if ('subscription' in answer) return answer.subscription
-    const remedy = `give '${answer.orderedAs}', which handler ${handler} began with, or another handler name`
+    const remedy = `give '${answer.orderedAs}', the ordering with which handler ${handler} was registered, or another handler name`
     throw new OptionsError('subscribe', [{ path: 'subscribe.ordering', received: `'${ordering}'`, remedy }])
   }
 

@@ -33,7 +33,7 @@ export class SqliteDelivery extends TrackedDelivery {
 
 /** An unreadable event is delivered as it is: it becomes a dead letter like any other failed event. */
 function contentOf(body: string | Uint8Array, codec: EventCodec): LazaretEvent | Undecodable {
-  if (typeof body !== 'string') return { raw: body, problem: 'bytes where the text of an event should be' }
+  if (typeof body !== 'string') return { raw: body, problem: 'the event is stored as bytes instead of text' }
   try {
     return codec.decode(body)
   } catch (error) {

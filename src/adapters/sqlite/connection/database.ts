@@ -89,7 +89,11 @@ function migrate(db: DatabaseSync, busyTimeoutMs: number): void {
     // Letters are larger than most rows, so larger pages waste less; it counts for a new file only.
     db.exec('pragma page_size = 16384')
     const { journal_mode: mode } = db.prepare('pragma journal_mode = wal').get() as { journal_mode: string }
-    if (mode !== 'wal') throw new UnusableFile('foreign', `its file system has no write-ahead log (${mode})`)
+    if (mode !== 'wal')
+      throw new UnusableFile(
+        'foreign',
+        `its file system does not support write-ahead logging (journal mode ${mode})`,
+      )
   })
   if (pragma(db, 'user_version') === MIGRATIONS.length) return
   db.exec('begin immediate')
@@ -108,12 +112,12 @@ function requireApplicationId(db: DatabaseSync): void {
   const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { tables: number }
   const application = pragma(db, 'application_id')
   if (application !== APPLICATION_ID && (tables > 0 || application !== 0))
-    throw new UnusableFile('foreign', 'it is the database of another application')
+    throw new UnusableFile('foreign', 'it belongs to another application')
   const version = pragma(db, 'user_version')
   if (version > MIGRATIONS.length)
     throw new UnusableFile(
       'newer',
-      `it has version ${version}, and this one reads up to ${MIGRATIONS.length}`,
+      `it has schema version ${version}, and this release supports up to ${MIGRATIONS.length}`,
     )
 }
 
@@ -125,7 +129,7 @@ function requireTables(db: DatabaseSync): void {
   const rows = db.prepare("select name from sqlite_schema where type = 'table'").all()
   const found = new Set(rows.map(({ name }) => name))
   const missing = TABLES.filter(table => !found.has(table))
-  if (missing.length > 0) throw new UnusableFile('damaged', `it lacks the tables ${missing.join(', ')}`)
+  if (missing.length > 0) throw new UnusableFile('damaged', `these tables are missing: ${missing.join(', ')}`)
 }
 
 function pragma(db: DatabaseSync, name: 'application_id' | 'user_version'): number {

@@ -119,7 +119,9 @@ export class Thread<Parts> {
     worker.once('error', error =>
       this.#fail(worker, { kind: 'bug', message: error.message, stack: error.stack }),
     )
-    worker.once('exit', code => this.#fail(worker, { kind: 'bug', message: `its thread ended with ${code}` }))
+    worker.once('exit', code =>
+      this.#fail(worker, { kind: 'bug', message: `its thread ended with exit code ${code}` }),
+    )
   }
 
   #take(answer: Answer): void {

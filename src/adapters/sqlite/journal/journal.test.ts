@@ -58,7 +58,7 @@ describe('the journal in a sqlite file', () => {
     const event = make.event()
     await expect(journal.append({ event })).rejects.toMatchObject({
       code: 'LAZARET_STORE_LOCKED',
-      message: expect.stringContaining('another process holds it'),
+      message: expect.stringContaining('another process has locked the file'),
     })
     other.exec('rollback')
     other.close()

@@ -72,7 +72,7 @@ it('B7: a queue with messages whose free consumer gets none is consumed on anoth
   expect(channels).toHaveLength(2)
   expect(restored()).toBe(1)
   expect(news).toMatchObject([{ state: 'stalled', place: 'deliveries' }])
-  expect((news[0] as { error: Error }).error.message).toContain("queue 'q': messages wait")
+  expect((news[0] as { error: Error }).error.message).toContain("queue 'q': messages are ready")
   channels[1]!.deliver(1)
   await clock.advance(2_000)
   expect(received).toHaveLength(1)

@@ -256,7 +256,7 @@ export class RabbitmqSubscription implements Subscription {
 }
 
 function notThere(queue: string, cause: unknown): TopologyError {
-  const problem = `it or '${suspectsQueue(queue)}' is not there`
+  const problem = `it or '${suspectsQueue(queue)}' does not exist`
   return new TopologyError(
     `queue '${queue}'`,
     problem,

@@ -51,7 +51,7 @@ it('B7: in order, a queue with messages for a free consumer that gets none is co
   await clock.advance(2_000)
   expect([server.sessions, ids(), restored()]).toEqual([2, ['first'], 1])
   expect(news).toMatchObject([{ state: 'stalled', place: 'deliveries' }])
-  expect((news[0] as { error: Error }).error.message).toContain("queue 'q': messages wait")
+  expect((news[0] as { error: Error }).error.message).toContain("queue 'q': messages are ready")
   await clock.advance(2_000)
   expect(news.at(-1)).toEqual({ state: 'recovered', place: 'deliveries' })
   await close()

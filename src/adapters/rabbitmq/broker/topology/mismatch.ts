@@ -10,19 +10,20 @@ export function explainMismatch(spec: QueueSpec | ExchangeSpec, cause: unknown):
   const text = cause instanceof Error ? cause.message : String(cause)
   const subject = `${spec.kind} '${spec.name}'`
   const [, argument, wanted, found] = INEQUIVALENT.exec(text) ?? []
-  if (argument === undefined) return new TopologyError(subject, text, 'see what the server says', cause)
-  const difference = `is there with ${argument} ${plain(found)}, and ${plain(wanted)} was to be declared`
+  if (argument === undefined)
+    return new TopologyError(subject, text, 'check the message of the server', cause)
+  const difference = `exists with ${argument} ${plain(found)}, but Lazaret declares ${plain(wanted)}`
   return new TopologyError(subject, difference, remedyFor(spec, argument), cause)
 }
 
 function remedyFor(spec: QueueSpec | ExchangeSpec, argument: string): string {
   if (spec.kind === 'exchange')
-    return "delete it if nobody needs it, or give `route` and `declare: 'auxiliary'` to use an exchange of your own"
+    return "delete it if it is not needed, or set `route` and `declare: 'auxiliary'` to use an exchange of your own"
   if (!spec.isMain)
     return `when it is empty, delete it (rabbitmqctl delete_queue ${spec.name}) and start again; it is declared again`
   const keep = "keep the queue as it is with `declare: 'auxiliary'`"
   if (argument === 'x-queue-type' || argument === 'durable')
-    return `${keep}, give queueType the type it has, or move its messages and delete it`
+    return `${keep}, set queueType to the existing type, or move its messages and delete it`
   const policy = POLICIES[argument]
   if (policy === undefined) return `${keep}, or delete the queue when it is empty`
   const definition = JSON.stringify({ [policy]: spec.options.arguments[argument] })

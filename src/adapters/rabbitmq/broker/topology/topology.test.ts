@@ -95,7 +95,7 @@ describe('a queue that is there and different', () => {
       ),
     )
     expect(error.message).toBe(
-      "queue 'q': is there with x-queue-type none, and 'quorum' was to be declared; keep the queue as it is with `declare: 'auxiliary'`, give queueType the type it has, or move its messages and delete it",
+      "queue 'q': exists with x-queue-type none, but Lazaret declares 'quorum'; keep the queue as it is with `declare: 'auxiliary'`, set queueType to the existing type, or move its messages and delete it",
     )
     expect(error).toMatchObject({ code: 'LAZARET_TOPOLOGY_MISMATCH', retryable: false })
   })

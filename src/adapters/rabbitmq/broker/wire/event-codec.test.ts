@@ -109,7 +109,7 @@ describe('messages', () => {
   it('E9: an event whose headers are too large is refused before it is sent', () => {
     const headers = { a: 'x'.repeat(40_000), b: 'y'.repeat(40_000) }
     const large = { ...make.event(), headers }
-    expect(() => encodeEvent(large, 'orders')).toThrow('move what is large to the payload')
+    expect(() => encodeEvent(large, 'orders')).toThrow('move large values to the payload')
   })
 
   it('B8: the server’s record of our own retry steps does not grow with each of them', () => {

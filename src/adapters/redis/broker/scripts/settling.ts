@@ -113,7 +113,7 @@ return outcomes`,
 
 /** Brings to the handler's stream what is due. Answers how many those were, and after how long the next one is (or -1). */
 export const BRING_DUE = script(
-  'bringing retries',
+  'moving due retries',
   reply => {
     const [moved, dueInMs] = listOf(reply).map(numberOf)
     return { moved: moved ?? 0, dueInMs: dueInMs === undefined || dueInMs < 0 ? undefined : dueInMs }
