@@ -15,6 +15,8 @@ import type { ReplayEnvironment } from './target.ts'
 
 const PAGE = 500
 
+type ResolvedPlan = ReturnType<typeof resolvePlan>
+
 interface Candidate {
   readonly item: Omit<ReplayItem, 'position'>
   readonly occurredAt: number
@@ -31,6 +33,34 @@ export async function planReplay(
 ): Promise<Replay> {
   const asked = resolvePlan(request)
   const now = environment.clock.now()
+  return await storePlan(
+    store,
+    asked,
+    await judgeAll(store, asked, environment, now),
+    environment.newId(now),
+    now,
+  )
+}
+
+/** Like `planReplay`, for a person's request. Stores nothing and returns undefined when no letter matches. */
+export async function planIfAny(
+  store: Store,
+  request: PlanRequest,
+  environment: ReplayEnvironment,
+): Promise<Replay | undefined> {
+  const asked = resolvePlan(request)
+  const now = environment.clock.now()
+  const candidates = await judgeAll(store, asked, environment, now)
+  if (candidates.length === 0) return undefined
+  return await storePlan(store, asked, candidates, environment.newId(now), now)
+}
+
+async function judgeAll(
+  store: Store,
+  asked: ResolvedPlan,
+  environment: ReplayEnvironment,
+  now: number,
+): Promise<readonly Candidate[]> {
   const candidates: Candidate[] = []
   for await (const letter of select(store.deadLetters, asked)) {
     const verdict = await judge(letter, asked, environment, now)
@@ -40,14 +70,25 @@ export async function planReplay(
     })
   }
   // Oldest first, so that handlers see events nearly in their original order.
-  candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.item.letterId < b.item.letterId ? -1 : 1))
+  return candidates.sort(
+    (a, b) => a.occurredAt - b.occurredAt || (a.item.letterId < b.item.letterId ? -1 : 1),
+  )
+}
+
+async function storePlan(
+  store: Store,
+  asked: ResolvedPlan,
+  candidates: readonly Candidate[],
+  id: string,
+  now: number,
+): Promise<Replay> {
   const items = candidates.map(({ item }, position): ReplayItem => {
     const skipped = item.decision !== 'replay'
     return { ...item, position, status: skipped ? 'skipped' : 'waiting', endedAt: skipped ? now : undefined }
   })
   const replay: Replay = {
     v: 1,
-    id: environment.newId(now),
+    id,
     state: asked.needsApproval ? 'planned' : 'approved',
     reason: asked.reason,
     createdAt: now,

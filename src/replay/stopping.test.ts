@@ -118,7 +118,7 @@ describe('a letter of a cancelled replay', () => {
     expect(letter).toMatchObject({ state: 'replaying' })
     const decision = { by: 'ann', at: it.clock.now() }
     await expect(reopenLetter(it.store, letter!, decision)).rejects.toThrow(
-      `is replaying, cannot be reopened; replay ${replay.id} is running: wait for its outcome, or cancel it first`,
+      `is replaying and cannot be reopened; replay ${replay.id} is running: wait for its outcome, or cancel it first`,
     )
     await cancelReplay(it.store, replay.id, it.ann)
     expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 1 })
@@ -183,7 +183,7 @@ describe('a letter of a cancelled replay', () => {
     const [letter] = (await it.store.deadLetters.list()).letters
     const resolved = await it.store.deadLetters.change(letter!.id, { to: 'resolved', at: it.clock.now() })
     await expect(reopenLetter(it.store, resolved!, { by: 'ann', at: it.clock.now() })).rejects.toThrow(
-      'is resolved, cannot be reopened; only parked or quarantined or discarded letters can',
+      'is resolved and cannot be reopened; only parked or quarantined or discarded letters can',
     )
   })
 })

@@ -50,7 +50,7 @@ export interface ServerOptions {
   /** One store, or a map of names to stores, which are shown as one. The caller closes them. */
   readonly stores: Store | Readonly<Record<string, Store>>
   /**
-   * LocalConsumers of this process [none]. The console shows and controls their breakers and pauses, and replays wait for
+   * The consumers of this process [none]. The console shows and controls their breakers and pauses, and replays wait for
    * them.
    */
   readonly consumers?: readonly Consumer[] | undefined

@@ -93,7 +93,7 @@ describe('dlq discard and reopen', () => {
     const reopened = await lazaret('dlq', 'reopen', letter!.id)
     expect(reopened).toMatchObject({
       code: 1,
-      err: expect.stringContaining('is replaying, cannot be reopened; replay r is approved'),
+      err: expect.stringContaining('is replaying and cannot be reopened; replay r is approved'),
     })
   })
 })

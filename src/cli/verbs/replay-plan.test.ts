@@ -92,4 +92,20 @@ Gates
       state: 'planned',
     })
   })
+
+  it('B10: a selection without letters is refused, and no plan is stored', async () => {
+    const { lazaret, store } = await createWorldAfterOutage(1)
+    expect(await lazaret('replay', 'plan', '--channel', 'nosuch', '--reason', 'x', '--json')).toMatchObject({
+      code: 1,
+      out: '',
+      err: "lazaret: no letter matches channel nosuch; nothing was planned. Run 'lazaret dlq stats' to see the channels and states\n",
+    })
+    const [letter] = (await store.deadLetters.list({ limit: 1 })).letters
+    await store.deadLetters.change(letter!.id, { to: 'discarded', at: letter!.updatedAt, by: 'ann' })
+    expect(await lazaret('replay', 'plan', '--reason', 'x')).toMatchObject({
+      code: 1,
+      err: "lazaret: no letter waits for a replay; nothing was planned. Run 'lazaret dlq stats' to see the channels and states\n",
+    })
+    expect(await store.replays.list({ limit: 1 })).toEqual([])
+  })
 })

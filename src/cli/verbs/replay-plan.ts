@@ -2,9 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createIdSource } from '../../core/event/uuid.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
+import { describeFilter } from '../../operations/filter-text.ts'
 import type { PatchOperation, Replay } from '../../ports/replays.ts'
 import { recordLateOutcomes } from '../../replay/outcomes.ts'
-import { planReplay } from '../../replay/plan.ts'
+import { planIfAny } from '../../replay/plan.ts'
 import { replayToBroker, routeReplays } from '../../replay/routes.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough } from '../../replay/target.ts'
 import { openCollectors } from '../collectors.ts'
@@ -39,7 +40,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         : await Promise.all(args.map(async typed => (await findLetter(store, typed)).id))
     const { stages, perSecond, haltRefailRatio, maxAge, needsApproval } = config.replay
     const routes = await openRoutes(session)
-    const replay = await planReplay(
+    const replay = await planIfAny(
       store,
       {
         ...(ids === undefined ? { filter } : { ids }),
@@ -57,6 +58,12 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
       },
       { ...replayEnvironment(io), routeOf: routes.routeOf },
     ).finally(() => routes.close())
+    if (replay === undefined) {
+      const isFiltered = Object.keys(filter).length > 0
+      throw new FailedError(
+        `no letter ${isFiltered ? `matches ${describeFilter(filter)}` : 'waits for a replay'}; nothing was planned. Run 'lazaret dlq stats' to see the channels and states`,
+      )
+    }
     if (flags.json) {
       await io.stdout.write(jsonLine(toJson(replay)))
       return 0
@@ -73,9 +80,8 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
     const next = replay.needsApproval
       ? `next, another person approves it: lazaret replay approve ${replay.id}${where}`
       : `next, start it: lazaret replay start ${replay.id}${where}`
-    const nothing = replay.count === 0 ? 'no letter matches' : 'the gates skip every letter'
     const isEmpty = (replay.findings.replay ?? 0) === 0
-    await io.stderr.write(`${isEmpty ? `${nothing}; there is nothing to send` : next}\n`)
+    await io.stderr.write(`${isEmpty ? 'the gates skip every letter; there is nothing to send' : next}\n`)
     return 0
   })
 }

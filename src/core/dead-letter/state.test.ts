@@ -96,7 +96,7 @@ describe('states of a dead letter', () => {
     expect(transition(discarded, 'dead', 5).updatedAt).toBe(20)
   })
 
-  it('E9: an illegal change names the letter, both states and what would be legal', () => {
+  it('E9: an illegal change names the letter, both states and what a person can do', () => {
     const resolved = transition(LETTER, 'resolved', 20)
     expect(() => transition(resolved, 'discarded', 21)).toThrow(
       expect.objectContaining({
@@ -104,7 +104,7 @@ describe('states of a dead letter', () => {
         retryable: false,
         from: 'resolved',
         to: 'discarded',
-        message: `dead letter ${LETTER.id}: is resolved, cannot become discarded; it can become dead, quarantined, parked`,
+        message: `dead letter ${LETTER.id} is resolved and cannot become discarded; its event was handled; nothing is left to discard`,
       }),
     )
   })

@@ -8,7 +8,7 @@ import {
   resumeReplay,
   startReplay,
 } from '../../replay/control.ts'
-import { judge, planReplay } from '../../replay/plan.ts'
+import { judge, planIfAny } from '../../replay/plan.ts'
 import { resolvePlan } from '../../replay/plan-options.ts'
 import { payloadOf } from '../../replay/resend.ts'
 import type { Caller } from '../auth/authenticator.ts'
@@ -52,9 +52,7 @@ export const replayChangeRoutes = [
     status: () => 201,
     async handle({ context, caller, body }) {
       requireNoMaskedTest(context, caller, body.patch)
-      const { named, sample, selected } = await select(context, body)
-      if (sample.length === 0)
-        throw new ProblemError('unprocessable', 'No letter matches; nothing was planned.')
+      const { named, selected } = await select(context, body)
       const { store: _, filter: __, ids: ___, ...asked } = body
       const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
       const request = {
@@ -65,7 +63,9 @@ export const replayChangeRoutes = [
         needsApproval: context.needsApproval || body.needsApproval === true,
       }
       await auditTests(context, caller, named, body)
-      const replay = await planReplay(named.store, request, context.environmentOf(named))
+      const replay = await planIfAny(named.store, request, context.environmentOf(named))
+      if (replay === undefined)
+        throw new ProblemError('unprocessable', 'No letter matches; nothing was planned.')
       context.announce('replays')
       return replayView(context, caller, named, replay)
     },
@@ -148,7 +148,7 @@ async function select(
 ): Promise<{
   readonly named: NamedStore
   readonly sample: readonly DeadLetter[]
-  readonly selected: Pick<Parameters<typeof planReplay>[1], 'ids' | 'filter'>
+  readonly selected: Pick<Parameters<typeof planIfAny>[1], 'ids' | 'filter'>
 }> {
   if (ids === undefined) {
     const named = onlyStore(context, store)

@@ -13,7 +13,7 @@ export type Ready = z.infer<typeof ready>
 export const consumerHealth = z.object({
   status: z.enum(['UP', 'DEGRADED', 'DOWN']),
   breakerState: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']),
-  /** Queues are counted every 2 seconds, stores every second: a letter that was just collected may be counted twice. */
+  /** Queues and stores are counted at the same moment, at most once a second, so a collected letter counts once. */
   dlqSize: count,
   lastProcessedAt: time.nullable(),
   failureRate: share,

@@ -29,7 +29,8 @@ export class HealthCheck {
   constructor(stores: Federation, depths: QueueDepths, clock: Clock) {
     this.#stores = new SingleFlight(clock, PROBE_EVERY_MS, () => askStores(stores))
     this.#letters = new SingleFlight(clock, PROBE_EVERY_MS, async () => {
-      // A collector moves letters from queues to stores. StatsCache of two moments would count one twice, or not at all.
+      // A collector moves letters from queues to stores. Counts from two different moments would count a letter twice,
+      // or not at all.
       const [found, queues] = await Promise.all([this.#stores.getNow(), depths.read()])
       return { stores: found, queues }
     })
