@@ -203,8 +203,8 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'outbox status',
-    about: 'show how many events each handler has still to process',
-    flags: flags.storeFlags,
+    about: 'show how many events each handler still has to process',
+    flags: flags.outboxFlags,
     examples: ['lazaret outbox status --store postgres://localhost/shop'],
     load: async () => (await import('./verbs/outbox.ts')).outboxStatus,
   }),

@@ -7,6 +7,7 @@ import { FailedError, UsageError } from './io.ts'
 /** A shortened ID is searched only among this many of the newest records. */
 const MAX_SCANNED = 5_000
 const PAGE = 1_000
+const MIN_PART = 4
 const PART_OF_AN_ID = /^[0-9a-f-]{4,35}$/i
 
 /** Finds a letter by its ID, or by the beginning or end of the ID if only one letter matches. */
@@ -53,7 +54,10 @@ async function find<T extends { readonly id: string }>(
   if (exact !== undefined) return exact
   const matches = PART_OF_AN_ID.test(typed) ? await findByPart(typed.toLowerCase(), lookup) : []
   const [only, other] = matches
-  if (only === undefined) throw new FailedError(`no ${what} has the ID ${typed}; ${remedy}`)
+  if (only === undefined) {
+    const tooShort = typed.length < MIN_PART ? `; a shortened ID needs at least ${MIN_PART} characters` : ''
+    throw new FailedError(`no ${what} has the ID ${typed}${tooShort}; ${remedy}`)
+  }
   if (other !== undefined)
     throw new UsageError(
       `${typed} matches ${only.id} and ${other.id}${matches.length > 2 ? ' and others' : ''}; type more of the ID`,

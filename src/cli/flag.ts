@@ -94,8 +94,8 @@ export function amount(
 ): Flag<number> {
   const isIn = (value: number) => value <= max && (above === undefined ? value >= 0 : value > above)
   const read = (text: string) => (/^\d*\.?\d+$/.test(text) && isIn(Number(text)) ? Number(text) : undefined)
-  const from = above === undefined ? 'from 0' : `above ${above}`
-  return valued('X', about, read, `give a number ${from} to ${max}`)
+  const range = above === undefined ? `from 0 to ${max}` : `above ${above} and at most ${max}`
+  return valued('X', about, read, `give a number ${range}`)
 }
 
 export function duration(about: string): Flag<number> {
@@ -110,5 +110,11 @@ export function duration(about: string): Flag<number> {
 export function time(about: string, direction: 'past' | 'future'): Flag<number> {
   const relative = direction === 'past' ? "'2h' for two hours ago" : "'2h' for two hours from now"
   const remedy = `give a time such as '2026-03-01T09:30Z', or ${relative}`
-  return valued('T', about, (text, now) => readTime(text, now, direction), remedy)
+  const read = (text: string, now: number) => {
+    const at = readTime(text, now, direction)
+    if (direction === 'future' && at !== undefined && at <= now)
+      throw new FlagValueError('the time is in the past; give a future time')
+    return at
+  }
+  return valued('T', about, read, remedy)
 }

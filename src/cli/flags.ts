@@ -48,9 +48,14 @@ export const demoFlags = {
   help: HELP,
 }
 
+/** Only Postgres has an outbox. */
+export const outboxFlags = {
+  ...storeFlags,
+  store: word('URL', 'postgres://HOST/DATABASE [$LAZARET_STORE, or the config]'),
+}
 export const migrateFlags = {
   print: switchFlag('print the SQL without running it, for your own migration tool'),
-  ...storeFlags,
+  ...outboxFlags,
 }
 
 export const rabbitmqFlags = {
@@ -146,6 +151,7 @@ const stages: Flag<readonly Stage[]> = {
     const parts = text.split(',').map(part => part.trim())
     if (!parts.every(part => part === 'rest' || /^[1-9]\d{0,8}$/.test(part)))
       throw new FlagValueError("give numbers and 'rest', separated by commas, such as '1,10,100,rest'")
+    if (parts.slice(0, -1).includes('rest')) throw new FlagValueError("'rest' must be last")
     return parts.map(part => (part === 'rest' ? part : Number(part)))
   },
 }
@@ -172,4 +178,4 @@ export const replayListFlags = {
   ...storeFlags,
 }
 export const controlFlags = { note: word('TEXT', 'reason, for the audit log'), by: BY, ...storeFlags }
-export const runFlags = { ...controlFlags, yes: YES }
+export const runFlags = { yes: YES, ...controlFlags }

@@ -90,9 +90,9 @@ describe('what was typed wrong is answered in one line with what to do, and exit
     ],
     [['dlq', 'list', 'extra'], 'dlq list: unexpected argument "extra"; dlq list takes only flags'],
     [['dlq', 'list', '--store', ''], 'dlq list: invalid --store ""; give a non-empty text'],
-    [['dlq', 'show'], 'dlq show: argument missing; usage: lazaret dlq show ID'],
+    [['dlq', 'show'], 'dlq show: ID is missing; usage: lazaret dlq show ID'],
     [['dlq', 'show', 'a', 'b'], 'dlq show: unexpected argument "b"; usage: lazaret dlq show ID'],
-    [['dlq', 'discard'], 'dlq discard: argument missing; usage: lazaret dlq discard ID…'],
+    [['dlq', 'discard'], 'dlq discard: ID is missing; usage: lazaret dlq discard ID…'],
     [
       ['replay', 'plan'],
       'replay plan: --reason is missing; give the reason for the replay (--letter-reason filters letters)',
@@ -100,6 +100,14 @@ describe('what was typed wrong is answered in one line with what to do, and exit
     [
       ['replay', 'plan', '--reason', 'x', '--stages', '1,all'],
       `replay plan: invalid --stages "1,all"; give numbers and 'rest', separated by commas, such as '1,10,100,rest'`,
+    ],
+    [
+      ['replay', 'plan', '--reason', 'x', '--stages', 'rest,1'],
+      `replay plan: invalid --stages "rest,1"; 'rest' must be last`,
+    ],
+    [
+      ['replay', 'plan', '--reason', 'x', '--per-second', '0'],
+      'replay plan: invalid --per-second "0"; give a number above 0 and at most 100000',
     ],
     [
       ['replay', 'plan', '--reason', 'x', '--halt-refail-ratio', '2'],

@@ -151,7 +151,9 @@ function checkArguments(command: Command, args: readonly string[]): void {
   const { name, arguments: expected } = command
   const { placeholder, min, max } = expected ?? { placeholder: '', min: 0, max: 0 }
   if (args.length < min)
-    throw new UsageError(`${name}: argument missing; usage: lazaret ${name} ${placeholder}`)
+    throw new UsageError(
+      `${name}: ${/^[A-Z]+/.exec(placeholder)?.[0] ?? 'argument'} is missing; usage: lazaret ${name} ${placeholder}`,
+    )
   if (args.length > max)
     throw new UsageError(
       `${name}: unexpected argument ${JSON.stringify(args[max])}; ${max === 0 ? `${name} takes only flags` : `usage: lazaret ${name} ${placeholder}`}`,

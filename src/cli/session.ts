@@ -31,10 +31,11 @@ export function chooseStore(
   typed: string | undefined,
   io: Io,
   { config, folder }: LoadedConfig,
-): { readonly url: string; readonly folder: string } {
+): { readonly url: string; readonly folder: string; readonly isDefault: boolean } {
   const url = typed ?? (io.env['LAZARET_STORE'] || undefined)
-  if (url !== undefined) return { url, folder: io.cwd }
-  return config.store === undefined ? { url: DEFAULT_STORE, folder: io.cwd } : { url: config.store, folder }
+  if (url !== undefined) return { url, folder: io.cwd, isDefault: false }
+  if (config.store !== undefined) return { url: config.store, folder, isDefault: false }
+  return { url: DEFAULT_STORE, folder: io.cwd, isDefault: true }
 }
 
 /** Opens the store, runs the work, and always closes the store. */

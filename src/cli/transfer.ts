@@ -6,6 +6,9 @@ import { EventError } from '../core/event/errors.ts'
 import { walk } from '../operations/walk.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 
+/** The fault of a line that is not JSON. */
+export const NOT_JSON = "not JSON; each line must be one letter from 'dlq export'"
+
 /** Letters sent at once. Stores write letters that arrive together in one transaction. */
 const BATCH_SIZE = 100
 
@@ -95,6 +98,7 @@ function isLineFault(error: unknown): boolean {
 function firstFault(error: unknown): string {
   if (!(error instanceof LetterError)) return (error as Error).message
   const [fault] = error.faults
+  if (fault?.path === 'text') return NOT_JSON
   return fault === undefined ? error.message : `${fault.path}: got ${fault.received}; ${fault.remedy}`
 }
 

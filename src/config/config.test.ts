@@ -122,7 +122,7 @@ server:
       `lazaret.yaml:6: masks.paths[1]: got ""; give a path such as 'payload.card.number' or '**.secret'`,
       `lazaret.yaml:7: masks.names[0]: got "--"; give a property's name, with * for any characters`,
       `lazaret.yaml:8: masks.patterns[0]: got "("; give a regular expression as a text, such as 'AC\\d{8}'`,
-      'lazaret.yaml:10: replay.perSecond: got "fast"; give a number above 0 and of at most 100000',
+      'lazaret.yaml:10: replay.perSecond: got "fast"; give a number above 0 and at most 100000',
       'lazaret.yaml:11: replay.stages[1]: got "none"; give a whole number of at least 1',
       expect.stringContaining('lazaret.yaml:13: cleanup.cron: got "every night"; give the five fields'),
       expect.stringContaining('lazaret.yaml:14: automaticReplay.cron: got undefined; give the five fields'),
@@ -164,7 +164,7 @@ server:
     ].join('\n')
     const faults = faultsOf(text)
     expect(faults).toEqual([
-      'lazaret.yaml:2: server.port: got 70000; give a whole number of at least 0 and of at most 65535',
+      'lazaret.yaml:2: server.port: got 70000; give a whole number from 0 to 65535',
       expect.stringContaining('lazaret.yaml:4: server.tokens[0].role: got a hidden value; give one of'),
       expect.stringContaining('lazaret.yaml:4: server.tokens[0].sha256: got a hidden value; give the'),
       expect.stringContaining(
@@ -277,7 +277,7 @@ describe('the watch section', () => {
       expect.stringContaining('lazaret.yaml:3: watch.keep'),
     ])
     expect(faultsOf('watch: { dominance: 50 }')).toEqual([
-      expect.stringContaining('give a number of at least 0 and of at most 1'),
+      expect.stringContaining('give a number from 0 to 1'),
     ])
   })
 })

@@ -65,8 +65,7 @@ async function changeState(
 ): Promise<Replay> {
   const { from, to } = REPLAY_STEPS[verb]
   const change = (replay: Replay): Partial<Replay> => {
-    if (!from.includes(replay.state))
-      throw new ReplayRefusedError(id, `is ${replay.state}; ${verb} needs the state ${from.join(' or ')}`)
+    if (!from.includes(replay.state)) throw new ReplayRefusedError(id, refusalOf(replay.state, verb))
     return { ...extra(replay), state: to, by, why }
   }
   // A refused request changes nothing, so it is not reported as a change.
@@ -74,6 +73,23 @@ async function changeState(
   const detail = why === undefined ? {} : { detail: { why } }
   const entry = { at: clock.now(), by, action: `replay.${verb}`, target: id, ...detail }
   return await withAudit(store.audit, entry, () => changeReplay(store, id, change))
+}
+
+const PARTICIPLES: Readonly<Record<Verb, string>> = {
+  approve: 'approved',
+  start: 'started',
+  pause: 'paused',
+  resume: 'resumed',
+  cancel: 'cancelled',
+}
+
+function refusalOf(state: ReplayState, verb: Verb): string {
+  const hasEnded = state === 'finished' || state === 'cancelled'
+  const remedy =
+    hasEnded && (verb === 'start' || verb === 'resume')
+      ? "make a new plan with 'lazaret replay plan'"
+      : `only ${REPLAY_STEPS[verb].from.join(' or ')} replays can`
+  return `is ${state} and cannot be ${PARTICIPLES[verb]}; ${remedy}`
 }
 
 /** Repeats read, change and write until the revision matches, because others may change the replay at the same time. */
@@ -94,5 +110,5 @@ export async function changeReplay(
 async function requireReplay(store: Store, id: string): Promise<Replay> {
   const replay = await store.replays.get(id)
   if (replay !== undefined) return replay
-  throw new ReplayRefusedError(id, 'not found; list replays with `lazaret replay list`')
+  throw new ReplayRefusedError(id, 'was not found; list replays with `lazaret replay list`')
 }

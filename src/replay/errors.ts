@@ -4,7 +4,8 @@ import { LazaretError } from '../core/failure/errors.ts'
 export class ReplayRefusedError extends LazaretError {
   override readonly name = 'ReplayRefusedError'
 
+  /** The problem continues the sentence `replay ID …`. */
   constructor(id: string, problem: string) {
-    super(`replay ${id}: ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })
+    super(`replay ${id} ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })
   }
 }

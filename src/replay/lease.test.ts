@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createWorldAfterOutage } from '../../test/support/outage.ts'
 
-const REFUSED = 'another process is running it'
+const REFUSED = 'is running in another process'
 
 it('K8: a run that is slower than its lease keeps it, between letters and while it waits for a turn', async () => {
   for (const perSecond of [1, 0.01]) {

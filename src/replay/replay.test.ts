@@ -60,7 +60,9 @@ describe('a replay is planned', () => {
     const it = await createWorldAfterOutage(1)
     await expect(it.plan({ reason: '' })).rejects.toMatchObject({ code: 'LAZARET_OPTIONS_INVALID' })
     const replay = await it.plan({ needsApproval: true })
-    await expect(it.start(replay)).rejects.toThrow('is planned; start needs the state approved')
+    await expect(it.start(replay)).rejects.toThrow(
+      'is planned and cannot be started; only approved replays can',
+    )
     const ann = { by: 'ann', clock: it.clock }
     await expect(approveReplay(it.store, replay.id, ann)).rejects.toThrow('another person must approve it')
     await approveReplay(it.store, replay.id, { ...ann, by: 'bob' })

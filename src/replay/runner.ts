@@ -84,7 +84,7 @@ class Runner {
     if (!(await this.#lease.take()))
       throw new ReplayRefusedError(
         this.#id,
-        'another process is running it; check it with `lazaret replay show`',
+        'is running in another process; check it with `lazaret replay show`',
       )
     try {
       let replay = await this.#replay()
@@ -287,7 +287,7 @@ class Runner {
 
   async #replay(): Promise<Replay> {
     const replay = await this.#store.replays.get(this.#id)
-    if (replay === undefined) throw new ReplayRefusedError(this.#id, 'not found')
+    if (replay === undefined) throw new ReplayRefusedError(this.#id, 'was not found')
     return replay
   }
 

@@ -41,7 +41,11 @@ describe('the console', () => {
   it('F8: any other path is a place in the console; a file that is not there is none', async () => {
     for (const path of ['/groups', '/letters/019c', '/replays/x/y?state=dead'])
       expect((await world.ask(path)).text, path).toBe(INDEX)
-    expect((await world.ask('/assets/gone-12345678.js')).status).toBe(404)
+    const gone = await world.ask('/assets/gone-12345678.js')
+    expect([gone.status, gone.body.detail]).toEqual([
+      404,
+      'The console has no file /assets/gone-12345678.js. Reload the page.',
+    ])
     expect((await world.ask('/api/v2/overview')).text).toBe(INDEX)
     expect((await world.ask('/api/v1/nothing')).status).toBe(404)
   })

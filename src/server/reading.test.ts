@@ -42,6 +42,7 @@ describe('looking at letters', () => {
     const paths = body.faults.map((each: { path: string }) => each.path)
     expect(paths).toEqual(expect.arrayContaining(['query.state', 'query.limit', 'query', 'query.after']))
     expect(JSON.stringify(body.faults)).toContain('chanel')
+    expect(body.faults[0].remedy).toMatch(/^give one of 'dead', 'quarantined', /)
     expect((await ask('/api/v1/dead-letters?cursor=nonsense')).status).toBe(400)
     expect((await ask('/api/v1/dead-letters?state=dead&state=parked')).status).toBe(400)
   })

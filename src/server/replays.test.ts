@@ -127,6 +127,7 @@ describe('a replay over HTTP', () => {
     const [letter] = await bury(make.letter())
     const status = async (json: unknown) => (await tell('/api/v1/replays', json)).status
     expect(await status({ ...PLAN, filter: { channel: 'nowhere' } })).toBe(422)
+    expect(await status({ ...PLAN, filter: { state: 'resolved' } })).toBe(422)
     expect(await status({ ids: ['nobody'], reason: 'x' })).toBe(404)
     expect(await status({ ids: [letter!.id, 'nobody'], reason: 'x' })).toBe(422)
     expect(await status({ ...PLAN, ids: [letter!.id] })).toBe(400)
@@ -232,6 +233,6 @@ describe('a second person', () => {
     })
     const { status, body } = await tell(`/api/v1/replays/${id}/start`, {}, { token: secretOf('ola') })
     expect(status).toBe(409)
-    expect(body.detail).toContain('nobody has approved this replay')
+    expect(body.detail).toContain('was planned without approval and can no longer be approved')
   })
 })

@@ -62,7 +62,7 @@ class HttpServer implements LazaretServer {
     if (this.#closing !== undefined) throw new ListenError('the server is closed; create another one')
     if (!isLoopback(host) && !this.#context.authenticator.hasTokens)
       throw new ListenError(
-        `host ${host} needs tokens, because other machines can reach it; give tokens, or use the host ${DEFAULT_HOST}`,
+        `host ${host} needs tokens, because other machines can reach it; give tokens (server.tokens in the config file), or use the host ${DEFAULT_HOST}`,
       )
     const { server, url, port: bound } = await listenOn(this.fetch, { port, host })
     this.#context.hosts.bind(host)

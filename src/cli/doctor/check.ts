@@ -1,5 +1,5 @@
-/** `warn` needs attention; only `fail` makes the exit code 1. */
-type CheckStatus = 'ok' | 'warn' | 'fail'
+/** `warn` needs attention; `skip` was not checked; only `fail` makes the exit code 1. */
+type CheckStatus = 'ok' | 'warn' | 'skip' | 'fail'
 
 export interface Check {
   readonly name: string

@@ -75,7 +75,7 @@ export async function checkDisk(path: string): Promise<Check> {
     const { bavail, blocks, bsize } = await statfs(path)
     const free = bavail * bsize
     const share = blocks === 0 ? 1 : bavail / blocks
-    const found = `${sizeText(free)} free, ${Math.floor(share * 100)} %`
+    const found = `${sizeText(free)} (${Math.floor(share * 100)} %) free`
     const remedy =
       'free space: purge resolved letters (lazaret dlq purge --state resolved), or move the store to a larger disk'
     if (free < FULL_BYTES || share < FULL_SHARE) return fail('disk', found, remedy)

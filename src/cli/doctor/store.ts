@@ -21,7 +21,7 @@ export async function checkLetters(store: Store): Promise<{ checks: Check[]; new
     )
     await store.deadLetters.list({ limit: 10 })
     return {
-      checks: [ok('letters', `${counted(count, 'dead letter')}, ${held} waiting`)],
+      checks: [ok('letters', `${counted(count, 'letter')}, ${held} of them waiting`)],
       newestAt,
     }
   } catch (error) {

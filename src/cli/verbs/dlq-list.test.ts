@@ -106,7 +106,7 @@ describe('dlq list', () => {
     const wrong = await lazaret('dlq', 'list', '--cursor', cursor, '--state', 'dead')
     expect(wrong.code).toBe(2)
     expect(wrong.err).toMatch(
-      /^lazaret: query\.cursor: got .*; give the cursor of the previous page, with the same filter\n$/,
+      /^lazaret: dlq list: invalid --cursor ".*"; give the cursor of the previous page, with the same filter\n$/,
     )
   })
 
@@ -131,6 +131,8 @@ describe('dlq list', () => {
 
   it('F8: an empty result is reported, and is not a failure', async () => {
     const { lazaret } = cliWorld()
-    expect(await lazaret('dlq', 'list')).toMatchObject({ code: 0, out: '', err: 'no dead letters match\n' })
+    expect(await lazaret('dlq', 'list')).toMatchObject({ code: 0, out: '', err: 'no dead letters\n' })
+    expect((await lazaret('dlq', 'list', '--state', 'dead')).err).toBe('no dead letters match\n')
+    expect((await lazaret('groups', 'list')).err).toBe('no groups\n')
   })
 })

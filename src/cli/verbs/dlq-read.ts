@@ -26,7 +26,9 @@ export const dlqList = onStore<typeof listFlags>(async (session, { io, flags }) 
     ? (letters: readonly DeadLetter[]) =>
         letters.map(letter => jsonLine(letterJson(letter, reveals ? 'reveal' : session.masks))).join('')
     : letterTable(io, reveals ? NO_MASKS : session.masks)
-  await writePages(io, flags, 'dead letters', async (left, cursor) => {
+  const isFiltered = Object.keys(filter).length > 0
+  const listing = { command: 'dlq list', what: 'dead letters', isFiltered }
+  await writePages(io, flags, listing, async (left, cursor) => {
     const page = await deadLetters.list({ ...filter, limit: Math.min(left, PAGE), cursor })
     const { letters } = page
     return { count: letters.length, text: letters.length > 0 ? toText(letters) : '', cursor: page.cursor }

@@ -115,6 +115,7 @@ Payload (masked; --reveal shows all values)
       out: '',
       err: "lazaret: no dead letter has the ID nope; run 'lazaret dlq list' to see the IDs\n",
     })
+    expect((await lazaret('dlq', 'show', '01')).err).toContain('a shortened ID needs at least 4 characters')
   })
 
   it('F8: bytes are told by their size, and shown as base64 when revealed', async () => {

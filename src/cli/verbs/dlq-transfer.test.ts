@@ -97,7 +97,7 @@ describe('dlq import', () => {
   it('F8: goes on past bad lines and names each: done in part', async () => {
     const { lazaret, lazaretWith, factory } = cliWorld(folder)
     const good = factory.letter()
-    const moved = { ...factory.letter(), channel: 'handleUnmatched' }
+    const moved = { ...factory.letter(), channel: 'elsewhere' }
     const input = [
       encodeLetter(good),
       '{"half":',
@@ -110,13 +110,19 @@ describe('dlq import', () => {
     const { code, out, err } = await lazaretWith({ env, input }, 'dlq', 'import', '-')
     expect({ code, out }).toEqual({ code: 3, out: 'imported 2 dead letters, refused 3 lines\n' })
     expect(err.split('\n')).toEqual([
-      'line 2: text: got text that is not JSON; give the complete JSON text that was stored',
-      expect.stringMatching(/^line 4: letter\./),
-      'line 5: the ID does not match the channel, handler and event; the line was edited after the export',
+      "stdin:2: not JSON; each line must be one letter from 'dlq export'",
+      expect.stringMatching(/^stdin:4: letter\./),
+      'stdin:5: the ID does not match the channel, handler and event; the line was edited after the export',
       '',
     ])
     expect((await lazaret('dlq', 'list', '--json')).json).toHaveLength(2)
-    expect((await lazaretWith({ env, input: 'nonsense' }, 'dlq', 'import')).code).toBe(1)
+    const nonsense = await lazaretWith({ env, input: 'nonsense\n'.repeat(8) }, 'dlq', 'import')
+    expect(nonsense).toMatchObject({ code: 1, out: 'imported 0 dead letters, refused 8 lines\n' })
+    expect(nonsense.err.split('\n').slice(4)).toEqual([
+      "stdin:5: not JSON; each line must be one letter from 'dlq export'",
+      'and 3 more',
+      '',
+    ])
   })
 
   it('F8: a store that fails ends it, and says how far it came', async () => {

@@ -11,10 +11,12 @@ import { jsonLine } from '../print/json.ts'
 import { Progress } from '../print/progress.ts'
 import { safeText } from '../print/safe-text.ts'
 import { withStore } from '../session.ts'
-import { exportLines, ImportFailedError, importLines, linesOf } from '../transfer.ts'
+import { exportLines, ImportFailedError, importLines, linesOf, NOT_JSON } from '../transfer.ts'
 
 /** The file has unmasked payloads, so only the owner may read it. */
 const OWNER_ONLY = 0o600
+/** A file of another format has this fault in every line. */
+const MAX_NOT_JSON_SHOWN = 5
 
 export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<ExitCode> {
   return withStore(io, flags, async ({ store, by }) => {
@@ -85,9 +87,12 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
     flags,
     async ({ store, by }) => {
       const progress = new Progress(io, undefined)
+      const source = named === '-' ? 'stdin' : named
+      let notJson = 0
       const refuse = async (line: number, problem: string) => {
+        if (problem === NOT_JSON && ++notJson > MAX_NOT_JSON_SHOWN) return
         await progress.clear()
-        await io.stderr.write(`line ${line}: ${safeText(problem)}\n`)
+        await io.stderr.write(`${safeText(source)}:${line}: ${safeText(problem)}\n`)
       }
       let imported = 0
       let refused = 0
@@ -96,7 +101,7 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
         at: io.clock.now(),
         by,
         action: 'letters.import',
-        target: named === '-' ? 'stdin' : named,
+        target: source,
       }
       const importAll = () =>
         importLines(store.deadLetters, linesOf(bytes), refuse, async count => {
@@ -117,6 +122,7 @@ export async function dlqImport({ io, args, flags }: Context<typeof importFlags>
       } finally {
         await progress.clear()
       }
+      if (notJson > MAX_NOT_JSON_SHOWN) await io.stderr.write(`and ${notJson - MAX_NOT_JSON_SHOWN} more\n`)
       const summary = `imported ${counted(imported, 'dead letter')}${refused === 0 ? '' : `, refused ${counted(refused, 'line')}`}`
       await io.stdout.write(flags.json ? jsonLine({ imported, refused }) : `${summary}\n`)
       if (broken !== undefined) await io.stderr.write(`lazaret: ${safeText(broken.message)}\n`)

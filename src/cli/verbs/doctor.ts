@@ -21,24 +21,11 @@ import { chooseStore } from '../session.ts'
 export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise<ExitCode> {
   const { loaded, check } = await checkConfig(io, flags.config)
   const checks: Check[] = [checkNode(process.version), check]
-  const { url, folder } = chooseStore(flags.store, io, loaded)
-  let address: StoreAddress | undefined
-  let newestAt: number | undefined
-  let store: Store | undefined
-  try {
-    address = readStoreUrl(url, folder)
-    store = await io.openStore(url, { folder, config: loaded.config, creates: 'never', clock: io.clock })
-    checks.push(ok('store', `${withoutCredentials(url)} opens`))
-    const letters = await checkLetters(store)
-    newestAt = letters.newestAt
-    // Reading finds damage, so this check comes last.
-    const expired = await checkExpired(store, io.clock.now())
-    checks.push(...letters.checks, ...expired, ...(await checkDamage(store)), ...(await checkRedis(store)))
-  } catch (error) {
-    checks.push(failWith('store', error, 'pass another store with --store'))
-  } finally {
-    await store?.close()
-  }
+  const chosen = chooseStore(flags.store, io, loaded)
+  // An invalid config may name another store, so a fault of the default one would mislead.
+  const isUnknown = chosen.isDefault && check.status === 'fail'
+  const { address, newestAt, ...found } = isUnknown ? SKIPPED : await checkStore(io, chosen, loaded.config)
+  checks.push(...found.checks)
   checks.push(
     ...(await checkSpill(loaded.config, loaded.folder)),
     ...(await checkNotify(loaded.config, io.clock)),
@@ -53,6 +40,44 @@ export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise
   checks.push(...checkRoutes(loaded.config), await checkClock(io, address, newestAt))
   await print(io, checks, flags.json)
   return checks.some(({ status }) => status === 'fail') ? 1 : 0
+}
+
+interface StoreChecks {
+  readonly checks: readonly Check[]
+  readonly address: StoreAddress | undefined
+  readonly newestAt: number | undefined
+}
+
+const SKIPPED: StoreChecks = {
+  checks: [{ name: 'store', status: 'skip', found: 'the config is invalid' }],
+  address: undefined,
+  newestAt: undefined,
+}
+
+async function checkStore(
+  io: Io,
+  { url, folder }: ReturnType<typeof chooseStore>,
+  config: LoadedConfig['config'],
+): Promise<StoreChecks> {
+  const checks: Check[] = []
+  let address: StoreAddress | undefined
+  let newestAt: number | undefined
+  let store: Store | undefined
+  try {
+    address = readStoreUrl(url, folder)
+    store = await io.openStore(url, { folder, config, creates: 'never', clock: io.clock })
+    checks.push(ok('store', `${withoutCredentials(url)} opens`))
+    const letters = await checkLetters(store)
+    newestAt = letters.newestAt
+    // Reading finds damage, so this check comes last.
+    const expired = await checkExpired(store, io.clock.now())
+    checks.push(...letters.checks, ...expired, ...(await checkDamage(store)), ...(await checkRedis(store)))
+  } catch (error) {
+    checks.push(failWith('store', error, 'pass another store with --store'))
+  } finally {
+    await store?.close()
+  }
+  return { checks, address, newestAt }
 }
 
 async function checkConfig(
@@ -74,7 +99,12 @@ async function checkConfig(
   }
 }
 
-const SIGNS = { ok: ['green', 'ok  '], warn: ['yellow', 'warn'], fail: ['red', 'FAIL'] } as const
+const SIGNS = {
+  ok: ['green', 'ok  '],
+  warn: ['yellow', 'warn'],
+  skip: ['dim', 'skip'],
+  fail: ['red', 'FAIL'],
+} as const
 
 async function print(io: Io, checks: readonly Check[], asJson: boolean | undefined): Promise<void> {
   if (asJson) {

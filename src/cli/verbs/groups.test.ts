@@ -104,7 +104,7 @@ describe('groups ack, mute and resolve', () => {
     expect((await lazaret('groups', 'show', newer, '--json')).json[0].state).toBe('open')
     expect(await lazaret('groups', 'mute', newer, '--until', '2026-01-02')).toMatchObject({
       code: 2,
-      err: 'lazaret: groups mute: --until is in the past; give a future time\n',
+      err: 'lazaret: groups mute: invalid --until "2026-01-02"; the time is in the past; give a future time\n',
     })
   })
 

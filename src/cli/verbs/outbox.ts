@@ -3,7 +3,7 @@ import { printMigrations } from '../../adapters/postgres/schema/migrations.ts'
 import { loadConfig } from '../../config/load.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { Context } from '../command.ts'
-import type { migrateFlags, storeFlags } from '../flags.ts'
+import type { migrateFlags, outboxFlags } from '../flags.ts'
 import { type ExitCode, type Io, UsageError } from '../io.ts'
 import { readStoreUrl } from '../open-store.ts'
 import { jsonLine } from '../print/json.ts'
@@ -44,7 +44,7 @@ export async function outboxUrl(
   )
 }
 
-export async function outboxStatus({ io, flags }: Context<typeof storeFlags>): Promise<ExitCode> {
+export async function outboxStatus({ io, flags }: Context<typeof outboxFlags>): Promise<ExitCode> {
   const url = await outboxUrl(io, flags)
   return withOutboxAdmin<ExitCode>(url, async admin => {
     const { handlers, consumers } = await admin.status()

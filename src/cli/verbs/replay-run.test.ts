@@ -18,7 +18,7 @@ describe('replay start, pause, resume, cancel', () => {
     expect((await lazaret('replay', 'list')).out).toContain(`${id}  finished  12`)
     expect((await lazaret('replay', 'list', '--state', 'running', '--json')).json).toEqual([])
     expect((await lazaret('replay', 'start', id)).err).toContain(
-      'is finished; start needs the state approved',
+      `replay ${id} is finished and cannot be started; make a new plan with 'lazaret replay plan'`,
     )
   })
 
@@ -97,7 +97,9 @@ describe('replay start, pause, resume, cancel', () => {
   it('B10: a plan that needs it is approved by a second person first', async () => {
     const { plan, lazaret } = await createWorldAfterOutage(1)
     const id = await plan('--needs-approval')
-    expect((await lazaret('replay', 'start', id)).err).toContain('is planned; start needs the state approved')
+    expect((await lazaret('replay', 'start', id)).err).toContain(
+      'is planned and cannot be started; only approved replays can',
+    )
     expect((await lazaret('replay', 'approve', id)).err).toContain('another person must approve it')
     expect((await lazaret('replay', 'approve', id, '--by', 'bob')).out).toContain('approval  by bob')
   })

@@ -15,7 +15,7 @@ describe('option rules', () => {
     const share = number({ min: 0, above: true, max: 1 })
     expect([0.1, 1].map(value => remedy(share, value))).toEqual([undefined, undefined])
     for (const wrong of [0, 1.1, -1, Number.NaN, Number.POSITIVE_INFINITY, '1', null, undefined, 1n]) {
-      expect(remedy(share, wrong)).toBe('give a number above 0 and of at most 1')
+      expect(remedy(share, wrong)).toBe('give a number above 0 and at most 1')
     }
     expect(remedy(integer(), 1.5)).toBe('give a whole number')
     expect(remedy(integer(), 2 ** 53)).toBe('give a whole number')

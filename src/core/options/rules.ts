@@ -44,10 +44,10 @@ function numeric(noun: string, accepts: (value: number) => boolean, limits: Numb
 }
 
 function rangeText(min: number, max: number, above: boolean): string {
-  const parts: string[] = []
-  if (Number.isFinite(min)) parts.push(above ? `above ${min}` : `of at least ${min}`)
-  if (Number.isFinite(max)) parts.push(`of at most ${max}`)
-  return parts.length === 0 ? '' : ` ${parts.join(' and ')}`
+  const hasMax = Number.isFinite(max)
+  if (!Number.isFinite(min)) return hasMax ? ` of at most ${max}` : ''
+  if (above) return hasMax ? ` above ${min} and at most ${max}` : ` above ${min}`
+  return hasMax ? ` from ${min} to ${max}` : ` of at least ${min}`
 }
 
 /** A rule that accepts texts that are not empty, up to a length [1 000 characters]. */

@@ -17,7 +17,11 @@ export class Permissions {
   }
 
   of({ role }: Caller, wanted: Action): Permission {
-    if (this.#isReadOnly) return { allowed: false, why: 'This server is read-only.' }
+    if (this.#isReadOnly)
+      return {
+        allowed: false,
+        why: 'This server is read-only. Use a server without readOnly, or the command line.',
+      }
     const needed: Role = ADMIN_ONLY.has(wanted) ? 'admin' : 'operator'
     if (RANK[role] >= RANK[needed]) return { allowed: true }
     return { allowed: false, why: `This action needs the role ${needed}. Your role is ${role}.` }

@@ -51,7 +51,7 @@ export class ConsoleFiles {
     const isThere = this.#names.has(name)
     // A missing file must be a 404. A browser that got a page instead of a script would report a misleading error.
     const wanted = isThere ? name : posix.extname(name) === '' || name === INDEX ? INDEX : undefined
-    if (wanted === undefined || !this.#names.has(wanted)) throw notFound(this.#names.size === 0)
+    if (wanted === undefined || !this.#names.has(wanted)) throw notFound(pathname, this.#names.size === 0)
     const file = await this.#readFile(wanted)
     const headers: Record<string, string> = {
       'content-type': TYPES[extname(wanted)] ?? 'application/octet-stream',
@@ -107,9 +107,9 @@ function decoded(path: string): string {
   }
 }
 
-function notFound(isEmpty: boolean): ProblemError {
+function notFound(path: string, isEmpty: boolean): ProblemError {
   const detail = isEmpty
     ? 'The console is not built. Build it with npm run build, or use the API at /api/v1.'
-    : 'File not found.'
+    : `The console has no file ${path.slice(0, 200)}. Reload the page.`
   return new ProblemError('not-found', detail)
 }

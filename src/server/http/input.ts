@@ -22,11 +22,22 @@ export function searchOf(url: URL): Readonly<Record<string, string>> {
 export function checked<S extends z.ZodType>(schema: S, value: unknown, where: string): z.output<S> {
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const faults = result.error.issues.slice(0, MAX_FAULTS).map(({ path, message }): InputFault => {
+  const faults = result.error.issues.slice(0, MAX_FAULTS).map((issue): InputFault => {
+    const { path } = issue
     const steps = [where, ...path.map(String)]
-    return { path: steps.join('.').slice(0, 500), received: show(valueAt(value, path)), remedy: message }
+    return {
+      path: steps.join('.').slice(0, 500),
+      received: show(valueAt(value, path)),
+      remedy: remedyOf(issue),
+    }
   })
   throw new ProblemError('invalid-request', 'Fix the fields listed in faults.', { faults })
+}
+
+/** Says what to give, in the words of the option rules. The message of Zod says what it expected. */
+function remedyOf(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_value' || !issue.message.startsWith('Invalid option')) return issue.message
+  return `give one of ${issue.values.map(value => `'${String(value)}'`).join(', ')}`
 }
 
 function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -219,7 +219,7 @@ export function replayPermission(
   if (context.needsApproval && replay.approvedBy === undefined)
     return {
       allowed: false,
-      why: 'This server requires approval, and nobody has approved this replay. Plan it again.',
+      why: 'This server requires approval. The replay was planned without approval and can no longer be approved; plan it again.',
     }
   if (context.targetOf(named) === undefined)
     return {

@@ -35,7 +35,7 @@ export class LocalConsumers {
     const which = handler === undefined ? `of channel ${channel}` : `${handler} of channel ${channel}`
     throw new ProblemError(
       'not-found',
-      `No consumer ${which} runs in this process. Control it in its own process.`,
+      `No consumer ${which} runs in this process. Send this request to the server of the service that runs it.`,
     )
   }
 
