@@ -95,7 +95,7 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
     const dead = await told('postgres://ann:hunter2@127.0.0.1:1/x')
     expect(dead).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/^lazaret: .*see that the server runs.*\n$/),
+      err: expect.stringMatching(/^lazaret: .*check that the server runs.*\n$/),
     })
     expect(dead.err).not.toContain('hunter2')
   })

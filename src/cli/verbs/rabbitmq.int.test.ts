@@ -58,7 +58,7 @@ describe.runIf(found.found)(`lazaret rabbitmq${why}`, () => {
     expect(code).toBe(3)
     expect(out).toContain(`${queue}: `)
     expect(err).toMatch(
-      new RegExp(`^queue '${other}': is there with x-.* and .* was to be declared; keep the queue`),
+      new RegExp(`^queue '${other}': exists with x-.*, but Lazaret declares .*; keep the queue`),
     )
     expect(err.trim().split('\n')).toHaveLength(1)
   })
