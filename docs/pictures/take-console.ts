@@ -68,7 +68,7 @@ async function takeAll(
 /** The steps of a plan, up to the one that shows results of the checks. Nothing is started. */
 async function plan(page: Page, address: string): Promise<void> {
   await take(page, address, 'plan-letters')
-  await page.getByRole('button', { name: /^Next: destination/ }).click()
+  await page.getByRole('button', { name: /^Next: target/ }).click()
   await page.getByText('Apply a JSON Patch').click()
   const patch = [{ op: 'add', path: '/paidWith/wallet/country', value: 'SE' }]
   await page.getByLabel(/^JSON Patch/).fill(JSON.stringify(patch, null, 2))

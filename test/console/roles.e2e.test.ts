@@ -112,7 +112,7 @@ inBrowser('a server with tokens', () => {
     async () => {
       const { page } = await openPage(browser)
       await enter(page, planner.token, '/replays/new?channel=orders')
-      for (const next of ['destination and edits', 'pace and halt rules', 'reason and check'])
+      for (const next of ['target and edits', 'pace and halt rules', 'reason and check'])
         await page.getByRole('button', { name: `Next: ${next}` }).click()
       await page.getByText('This server requires a second person').waitFor()
       await page.getByLabel('Reason for replay').fill('the bank is back')

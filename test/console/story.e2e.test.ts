@@ -80,7 +80,7 @@ async function looksAtGroupAndLetter(page: Page): Promise<void> {
 async function planFromGroup(page: Page, reason: string): Promise<void> {
   await page.getByRole('link', { name: 'Plan replay' }).click()
   await page.getByText(/match now; the selection is fixed/).waitFor()
-  await page.getByRole('button', { name: 'Next: destination and edits' }).click()
+  await page.getByRole('button', { name: 'Next: target and edits' }).click()
   await page.getByLabel('Target channel').waitFor()
   await page.getByRole('button', { name: 'Next: pace and halt rules' }).click()
   expect(await page.getByLabel('Stages', { exact: true }).inputValue()).toBe('1, 10, 100, rest')
