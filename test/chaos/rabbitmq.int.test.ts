@@ -32,7 +32,7 @@ describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
     const proxy = await ChaosProxy.to(server!.url)
     const traffic = new Traffic(uniqueName('cut'), proxy.through(server!.url))
     await traffic.start()
-    const publishing = traffic.publish(1_500)
+    const publishing = traffic.publish(3_000)
     for (let cuts = 1; cuts <= 6; cuts++) {
       await traffic.until(() => traffic.handled.size > cuts * 350, 'traffic')
       proxy.cut()
@@ -89,7 +89,7 @@ describe.runIf(isOurs)(`RabbitMQ that stops${why || whyNot}`, () => {
     await node.start()
     const traffic = new Traffic(channel, server!.url)
     await traffic.start()
-    const publishing = traffic.publish(3_000)
+    const publishing = traffic.publish(1_500)
     await traffic.until(() => traffic.handled.size > 300, 'traffic')
     await node.kill()
     await node.start()
