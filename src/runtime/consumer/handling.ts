@@ -26,7 +26,7 @@ export class ShuttingDown extends Error {
 /**
  * Takes one delivery from its arrival to its settlement:
  *
- *   check ─▶ no other run? ─▶ its turn? ─▶ breaker ─▶ ledger ─▶ begin ─▶ attempt ─▶ done | retry | dead
+ *   other run? ─▶ check ─▶ its turn? ─▶ breaker ─▶ ledger ─▶ begin ─▶ attempt ─▶ done | retry | dead
  *
  * Every decision is core's; this asks, waits and tells. The breaker is asked before the ledger, because a claim that
  * waits for a failing dependency would only run out.
@@ -69,7 +69,7 @@ export class Handling {
     const now = this.#policy.clock.now()
     if (!work.isChecked && work.replay > 0 && !this.#isFor(work))
       return this.#settling.done(work, 'skipped', now)
-    // This check is first, because an event that is running or handled must not be refused as expired or out of attempts.
+    // Another run is looked for first: an event that is running or handled must not be refused as expired or out of attempts.
     const run = this.#runs.get(work.event.id)
     const next = run && this.#behind(run, work, now)
     if (next !== undefined) return next

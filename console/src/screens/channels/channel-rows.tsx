@@ -22,7 +22,7 @@ export function ChannelRows({ channel }: { channel: Channel }) {
         </td>
         {first === undefined ? (
           <td colSpan={6} className="small quiet">
-            No consumer runs in this process. Control it in its own process.
+            No consumer runs in this process. Control it in the console of the service that runs it.
           </td>
         ) : (
           <Cells channel={channel.channel} consumer={first} />
