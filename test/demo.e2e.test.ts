@@ -145,7 +145,9 @@ describe('lazaret demo', () => {
         const { url } = await demo.told
         expect(url).not.toBe('http://127.0.0.1:4600')
         demo.interrupt()
-        expect((await demo.ended).err).toContain(`Port 4600 is in use; the demo listens on ${new URL(url).port}.`)
+        expect((await demo.ended).err).toContain(
+          `Port 4600 is in use; the demo listens on ${new URL(url).port}.`,
+        )
       })
     },
     PATIENCE_MS,

@@ -32,7 +32,7 @@ export interface CycleFailure extends Omit<AttemptFailure, 'fingerprint'> {
   readonly fingerprint: Fingerprint
 }
 
-/** One life of the event: from being sent until it was given up on. */
+/** One cycle of the event: from its publishing or replay to the failure that saved the letter. */
 export interface Cycle {
   /** 0 is the event's first cycle, n its nth replay. */
   readonly number: number

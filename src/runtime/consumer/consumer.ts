@@ -21,7 +21,7 @@ const STORE_RETRY_MAX_MS = 30_000
 /** After the grace time: how long brokers and stores may take to close. */
 const CLOSE_LIMIT_MS = 5_000
 
-/** The result for most deliveries, created once to avoid allocations. */
+/** The step that most deliveries take. It is created once, to avoid an allocation for each delivery. */
 const HANDLE = (handling: Handling, work: Work) => handling.handle(work)
 
 /** Takes events from a channel and hands them to a handler, with retries, a breaker and dead letters. */
