@@ -66,7 +66,7 @@ describe('lazaret/pino in the thread of a transport', { timeout: TIMEOUT_MS }, (
     )
     expect(missing.code).not.toBe(0)
     const empty = await run('node:util')
-    expect(empty.said).toContain("export what createDispatcher() returns as 'events' or 'default'")
+    expect(empty.said).toContain("export the result of createDispatcher() as 'events' or 'default'")
   })
 
   it('E21: a module that logs through the transport it is loaded by starts no threads without end', async () => {
