@@ -1,4 +1,5 @@
 import { durationMs } from '../config/duration.ts'
+import { rangeText } from '../core/options/rules.ts'
 import { readTime } from './read-time.ts'
 import { suggest } from './suggest.ts'
 
@@ -94,8 +95,7 @@ export function amount(
 ): Flag<number> {
   const isIn = (value: number) => value <= max && (above === undefined ? value >= 0 : value > above)
   const read = (text: string) => (/^\d*\.?\d+$/.test(text) && isIn(Number(text)) ? Number(text) : undefined)
-  const range = above === undefined ? `from 0 to ${max}` : `above ${above} and at most ${max}`
-  return valued('X', about, read, `give a number ${range}`)
+  return valued('X', about, read, `give a number${rangeText(above ?? 0, max, above !== undefined)}`)
 }
 
 export function duration(about: string): Flag<number> {

@@ -31,15 +31,7 @@ export async function planReplay(
   request: PlanRequest,
   environment: ReplayEnvironment,
 ): Promise<Replay> {
-  const asked = resolvePlan(request)
-  const now = environment.clock.now()
-  return await storePlan(
-    store,
-    asked,
-    await judgeAll(store, asked, environment, now),
-    environment.newId(now),
-    now,
-  )
+  return await (await preparePlan(store, request, environment)).save()
 }
 
 /** Like `planReplay`, for a person's request. Stores nothing and returns undefined when no letter matches. */
@@ -48,11 +40,18 @@ export async function planIfAny(
   request: PlanRequest,
   environment: ReplayEnvironment,
 ): Promise<Replay | undefined> {
+  const plan = await preparePlan(store, request, environment)
+  return plan.isEmpty ? undefined : await plan.save()
+}
+
+async function preparePlan(store: Store, request: PlanRequest, environment: ReplayEnvironment) {
   const asked = resolvePlan(request)
   const now = environment.clock.now()
   const candidates = await judgeAll(store, asked, environment, now)
-  if (candidates.length === 0) return undefined
-  return await storePlan(store, asked, candidates, environment.newId(now), now)
+  return {
+    isEmpty: candidates.length === 0,
+    save: () => storePlan(store, asked, candidates, environment.newId(now), now),
+  }
 }
 
 async function judgeAll(

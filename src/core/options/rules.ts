@@ -43,7 +43,8 @@ function numeric(noun: string, accepts: (value: number) => boolean, limits: Numb
   }
 }
 
-function rangeText(min: number, max: number, above: boolean): string {
+/** Begins with a space, or is empty without bounds. */
+export function rangeText(min: number, max: number, above: boolean): string {
   const hasMax = Number.isFinite(max)
   if (!Number.isFinite(min)) return hasMax ? ` of at most ${max}` : ''
   if (above) return hasMax ? ` above ${min} and at most ${max}` : ` above ${min}`

@@ -36,7 +36,7 @@ export function checked<S extends z.ZodType>(schema: S, value: unknown, where: s
 
 /** Says what to give, in the words of the option rules. The message of Zod says what it expected. */
 function remedyOf(issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'invalid_value' || !issue.message.startsWith('Invalid option')) return issue.message
+  if (issue.code !== 'invalid_value' || issue.values.length < 2) return issue.message
   return `give one of ${issue.values.map(value => `'${String(value)}'`).join(', ')}`
 }
 

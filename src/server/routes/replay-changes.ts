@@ -80,8 +80,9 @@ export const replayChangeRoutes = [
     async handle({ context, caller, body }) {
       requireNoMaskedTest(context, caller, body.patch)
       const { named, sample } = await select(context, body)
+      const letters = await sample()
       await auditSearch(context, caller, named, body.filter === undefined ? {} : toLetterFilter(body.filter))
-      const samples = await Promise.all(sample.map(letter => sampleOf(context, named, letter, body)))
+      const samples = await Promise.all(letters.map(letter => sampleOf(context, named, letter, body)))
       return { samples }
     },
   }),
@@ -147,14 +148,18 @@ async function select(
   { ids, filter, store }: Selection,
 ): Promise<{
   readonly named: NamedStore
-  readonly sample: readonly DeadLetter[]
+  /** Reads the first letters of the selection, for a preview. */
+  sample(): Promise<readonly DeadLetter[]>
   readonly selected: Pick<Parameters<typeof planIfAny>[1], 'ids' | 'filter'>
 }> {
   if (ids === undefined) {
     const named = onlyStore(context, store)
     const inside = toLetterFilter(filter ?? {})
-    const page = await named.store.deadLetters.list({ ...inside, limit: PREVIEW_SIZE })
-    return { named, sample: page.letters, selected: { filter: inside } }
+    const sample = async () => {
+      const page = await named.store.deadLetters.list({ ...inside, limit: PREVIEW_SIZE })
+      return page.letters
+    }
+    return { named, sample, selected: { filter: inside } }
   }
   const unique = [...new Set(ids)]
   const first = await findLetter(context, unique[0]!, store)
@@ -168,7 +173,7 @@ async function select(
   const { value: _, ...named } = first
   return {
     named,
-    sample: letters.slice(0, PREVIEW_SIZE).filter(each => each !== undefined),
+    sample: async () => letters.slice(0, PREVIEW_SIZE).filter(each => each !== undefined),
     selected: { ids: unique },
   }
 }

@@ -18,7 +18,7 @@ import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../.
 export class MemoryGroups implements Groups {
   readonly #letters: () => Iterable<DeadLetter>
   readonly #clock: Clock
-  readonly #talks = new Map<string, GroupTriage>()
+  readonly #triageByGroup = new Map<string, GroupTriage>()
 
   constructor(letters: () => Iterable<DeadLetter>, clock: Clock) {
     this.#letters = letters
@@ -44,12 +44,12 @@ export class MemoryGroups implements Groups {
   async change(id: string, change: TriageChange): Promise<Group | undefined> {
     const tally = tallyGroups(this.#letters()).get(id)
     if (tally === undefined) return undefined
-    this.#talks.set(id, applyTriageChange(this.#talks.get(id) ?? NO_TRIAGE, change))
+    this.#triageByGroup.set(id, applyTriageChange(this.#triageByGroup.get(id) ?? NO_TRIAGE, change))
     return this.#group(tally)
   }
 
   #group(tally: GroupTally): Group {
-    const { triage, notes } = this.#talks.get(tally.id) ?? NO_TRIAGE
+    const { triage, notes } = this.#triageByGroup.get(tally.id) ?? NO_TRIAGE
     return { ...tally, triage, ...currentTriage(triage, tally.lastSeenAt, this.#clock.now()), notes }
   }
 }

@@ -89,8 +89,9 @@ function read(message: AmqpMessage, channel: string, origin: Origin): LazaretEve
   const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }
   if (properties.contentType?.startsWith('application/cloudevents+json'))
     return fromCloudEvent(readJson(content), defaults)
-  const { attributes, others } = splitHeaders(properties.headers ?? {})
-  if (!attributes.has('specversion')) return foreignEvent(message, channel, origin)
+  const { headers = {} } = properties
+  if (!isBinaryCloudEvent(headers)) return foreignEvent(message, channel, origin)
+  const { attributes, others } = splitHeaders(headers)
   const contentType = isCompressed(properties) ? BYTES_TYPE : properties.contentType
   const event = fromAttributes(attributes, contentType, content, defaults)
   return { ...event, headers: { ...headersOf(others), ...event.headers } }
@@ -98,6 +99,12 @@ function read(message: AmqpMessage, channel: string, origin: Origin): LazaretEve
 
 /** The AMQP binding writes the prefix of attributes with a colon, and with an underscore for JMS. */
 const CLOUD_EVENT_HEADER = /^cloudEvents[:_](.+)$/
+
+function isBinaryCloudEvent(headers: AmqpHeaders): boolean {
+  return (
+    Object.hasOwn(headers, 'cloudEvents:specversion') || Object.hasOwn(headers, 'cloudEvents_specversion')
+  )
+}
 
 /** Separates the attributes of a CloudEvent in binary mode from the other headers of its message. */
 function splitHeaders(headers: AmqpHeaders): {
