@@ -9,13 +9,21 @@ interface Document {
   readonly openapi: string
   readonly paths: Record<string, Record<string, Operation>>
 }
+interface Described {
+  readonly name: string
+  readonly description?: string
+}
 interface Operation {
   readonly operationId: string
   readonly summary: string
+  readonly parameters: readonly Described[]
   readonly 'x-lazaret-action'?: string
   readonly requestBody?: unknown
   readonly responses: Record<string, unknown>
 }
+
+const FEWEST_PARAMETERS = 50
+const FEWEST_FIELDS = 500
 
 /** A body that each change would take, so that nothing but the permission can refuse it. */
 const BODIES: Readonly<Record<string, unknown>> = {
@@ -151,6 +159,20 @@ describe('every route of the OpenAPI document', () => {
     for (const each of action.options) expect(actions).toContain(each)
   })
 
+  it('F8: describes every parameter and every field in a plain sentence', async () => {
+    const { ask, routes } = await world(false)
+    const { body } = await ask('/api/v1/openapi.json')
+    const parameters = routes.flatMap(({ path, operation }) =>
+      operation.parameters.map(({ name, description }) => [`${path} ?${name}`, description] as const),
+    )
+    const described = [...parameters, ...fieldsIn(body, '')]
+    // A walk that reads the document wrongly finds nothing to complain about, so the test expects a number of fields first.
+    expect(parameters.length).toBeGreaterThan(FEWEST_PARAMETERS)
+    expect(described.length).toBeGreaterThan(FEWEST_FIELDS)
+    const poor = described.filter(([, description]) => !/^[A-Z`].{6,}\.$/.test(description ?? ''))
+    expect(poor).toEqual([])
+  })
+
   it('F8: is in the reference', () => {
     const page = readFileSync(new URL('../../docs/reference/http.md', import.meta.url), 'utf8')
     const missing = ROUTES.map(({ method, path }) => `| \`${method} ${path}\` |`).filter(
@@ -161,3 +183,14 @@ describe('every route of the OpenAPI document', () => {
     expect(documented).toHaveLength(ROUTES.length)
   })
 })
+
+/** The fields of every schema below a part of the document, each with its description. */
+function fieldsIn(part: unknown, path: string): (readonly [path: string, description: string | undefined])[] {
+  if (typeof part !== 'object' || part === null) return []
+  return Object.entries(part).flatMap(([name, value]) => {
+    const below = fieldsIn(value, `${path}/${name}`)
+    if (name !== 'properties') return below
+    const own = Object.entries(value as Record<string, { readonly description?: string }>)
+    return [...own.map(([field, { description }]) => [`${path}/${field}`, description] as const), ...below]
+  })
+}

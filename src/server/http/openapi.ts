@@ -71,12 +71,14 @@ function capital(word: string): string {
 function parameters(schema: z.ZodType | undefined, place: 'path' | 'query') {
   if (!(schema instanceof z.ZodObject)) return []
   const { properties = {}, required = [] } = jsonSchema(schema, 'input') as {
-    properties?: Record<string, unknown>
+    properties?: Record<string, { readonly description?: string }>
     required?: readonly string[]
   }
-  return Object.entries(properties).map(([name, each]) => ({
+  return Object.entries(properties).map(([name, { description, ...each }]) => ({
     name,
     in: place,
+    // Tools show the description of the parameter, and many of them ignore that of its schema.
+    description,
     required: place === 'path' || required.includes(name),
     schema: each,
   }))

@@ -7,7 +7,9 @@ import { demoState } from '../schema/demo.ts'
 type Context = Pick<ServerContext, 'demo' | 'stores' | 'clock' | 'announce'>
 
 const route = routeFor<Context>()
-const oneAction = z.strictObject({ action: z.string().min(1).max(100) })
+const oneAction = z.strictObject({
+  action: z.string().min(1).max(100).describe('The id of the action, from a step of the demo.'),
+})
 
 export const demoRoutes = [
   route({

@@ -37,7 +37,7 @@ export const healthRoutes = [
     method: 'GET',
     path: '/healthz/consumer',
     about:
-      'Reports the health of the consumers in this process: UP, DEGRADED with many dead letters or an unreachable store or broker, DOWN with an open breaker.',
+      'Reports the health of the consumers in this process: UP, DEGRADED with many dead letters, a stalled consumer or an unreachable store or broker, DOWN with an open breaker.',
     access: 'public',
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),

@@ -22,7 +22,7 @@ const openApiRoute = routeFor<OpenApiSource>()({
   path: `${API}/openapi.json`,
   about: 'Returns this API as an OpenAPI 3.1 document.',
   access: 'public',
-  answer: z.looseObject({ openapi: z.string() }),
+  answer: z.looseObject({ openapi: z.string().describe('The version of the OpenAPI format.') }),
   handle: ({ context }) => ({ ...context.document() }),
 })
 

@@ -40,9 +40,10 @@ import { letterDetailView, letterSummary } from '../views/letter.ts'
 
 const LETTERS = `${API}/dead-letters`
 const AUDIT_SHOWN = 50
-export const oneId = z.strictObject({ id })
-/** Selects a store, for an ID that several stores have. */
-export const whichStore = z.strictObject({ store: storeName.optional() })
+export const oneId = z.strictObject({ id: id.describe('The id of the letter, group or replay.') })
+export const whichStore = z.strictObject({
+  store: storeName.optional().describe('The store to use. Needed for an id that several stores have.'),
+})
 
 type Context = Pick<
   ServerContext,

@@ -3,23 +3,32 @@ import { cursor, faults, json, limit, storeName, time, who } from './common.ts'
 
 export const auditEntry = z.object({
   store: storeName,
-  at: time,
-  by: who,
-  /** Such as `letter.discard`, `replay.start`, `payload.reveal`. */
-  action: z.string(),
-  /** A letter, group or replay id, a channel, or a filter in words. */
-  target: z.string(),
-  detail: z.record(z.string(), json).optional(),
+  at: time.describe('The time of the action.'),
+  by: who.describe('The name of the token, person or program that acted.'),
+  action: z.string().describe('The action, such as `letter.discard`, `replay.start` or `payload.reveal`.'),
+  target: z
+    .string()
+    .describe(
+      'The object of the action: the id of a letter, group or replay, a channel, or a filter in words.',
+    ),
+  detail: z
+    .record(z.string(), json)
+    .optional()
+    .describe('Further facts about the action, such as its reason. Absent when there are none.'),
 })
 export type AuditEntry = z.infer<typeof auditEntry>
 
 export const auditQuery = z.strictObject({
-  target: z.string().min(1).max(500).optional(),
-  action: z.string().min(1).max(100).optional(),
-  store: storeName.optional(),
+  target: z.string().min(1).max(500).optional().describe('Only entries with this target.'),
+  action: z.string().min(1).max(100).optional().describe('Only entries with this action.'),
+  store: storeName.optional().describe('Only this store. The default is all stores.'),
   limit: limit(500, 100),
   cursor: cursor.optional(),
 })
 
-export const auditPage = z.object({ entries: z.array(auditEntry), cursor: cursor.optional(), faults })
+export const auditPage = z.object({
+  entries: z.array(auditEntry).describe('The entries of this page, newest first.'),
+  cursor: cursor.optional(),
+  faults,
+})
 export type AuditPage = z.infer<typeof auditPage>

@@ -2,57 +2,90 @@ import * as z from 'zod'
 import { count, faults, reason, share, time } from './common.ts'
 import { channelWatch } from './watch.ts'
 
-export const breakerState = z.enum(['closed', 'open', 'half-open', 'forced-open', 'forced-closed', 'off'])
+export const breakerState = z
+  .enum(['closed', 'open', 'half-open', 'forced-open', 'forced-closed', 'off'])
+  .describe('The state of the breaker; `off` without a breaker.')
 export type BreakerState = z.infer<typeof breakerState>
 
 /**
- * `breaker`: the dependency fails. `store`: letters cannot be saved. `ledger`: it does not answer. `manual`: by a
- * person.
+ * `breaker`: the dependency fails. `store`: the consumer cannot save letters. `ledger`: the ledger does not answer.
+ * `manual`: a person paused the consumer.
  */
 export const pauseReason = z.enum(['breaker', 'store', 'ledger', 'manual'])
 export type PauseReason = z.infer<typeof pauseReason>
 
 /** A consumer that runs in the server's own process. */
 export const channelConsumer = z.object({
-  handler: z.string(),
+  handler: z.string().describe('The name of the handler.'),
   breaker: breakerState,
-  /** When an open breaker lets a probe through; absent otherwise. */
-  retryAt: time.optional(),
-  /** Why it does not pull; empty while it does. */
-  paused: z.array(pauseReason),
-  /** Of the last minute. */
-  failureRate: share,
-  active: count,
-  waiting: count,
-  lastProcessedAt: time.optional(),
-  /** Events that wait in the broker for this handler; absent where it does not tell. */
-  depth: count.optional(),
+  retryAt: time
+    .optional()
+    .describe('The time at which the open breaker admits a probe. Absent in other states.'),
+  paused: z
+    .array(pauseReason)
+    .describe('The reasons why the consumer takes no events. Empty while the consumer takes events.'),
+  failureRate: share.describe('The share of attempts in the last minute that failed, from 0 to 1.'),
+  active: count.describe('The number of attempts that run now.'),
+  waiting: count.describe('The number of deliveries that the consumer holds and that wait.'),
+  lastProcessedAt: time.optional().describe('The time of the last processed event. Absent before the first.'),
+  depth: count
+    .optional()
+    .describe(
+      'The number of events that wait in the broker for this handler. Absent if the broker cannot count.',
+    ),
 })
 export type ChannelConsumer = z.infer<typeof channelConsumer>
 
 export const channel = z.object({
-  channel: z.string(),
-  consumers: z.array(channelConsumer),
-  letters: z.object({ waiting: count, total: count }),
-  /** Letters by the minute of their last failure: the last hour, oldest first. */
-  inflow: z.object({ perMinute: z.array(count).length(60), lastHour: count }),
-  /** How it stood at the last snapshot; absent before the first. */
-  watch: channelWatch.optional(),
+  channel: z.string().describe('The name of the channel.'),
+  consumers: z.array(channelConsumer).describe('The consumers of the channel in the process of the server.'),
+  letters: z
+    .object({
+      waiting: count.describe('The number of letters that are dead, quarantined or parked.'),
+      total: count.describe('The number of letters in all states.'),
+    })
+    .describe('The letters of the channel.'),
+  inflow: z
+    .object({
+      perMinute: z
+        .array(count)
+        .length(60)
+        .describe(
+          'The number of letters by the minute of their last failure: the last hour, oldest minute first.',
+        ),
+      lastHour: count.describe('The sum of these minutes.'),
+    })
+    .describe('The letters of the last hour.'),
+  watch: channelWatch.optional().describe('The last snapshot of the channel. Absent before the first.'),
 })
 export type Channel = z.infer<typeof channel>
 
-export const channelList = z.object({ channels: z.array(channel), faults })
+export const channelList = z.object({
+  channels: z.array(channel).describe('The channels, those with the most waiting letters first.'),
+  faults,
+})
 export type ChannelList = z.infer<typeof channelList>
 
-export const oneChannel = z.strictObject({ channel: z.string().min(1).max(500) })
+export const oneChannel = z.strictObject({
+  channel: z.string().min(1).max(500).describe('The name of the channel.'),
+})
 
 export const breakerBody = z.strictObject({
-  handler: z.string().min(1).max(200),
-  to: z.enum(['open', 'closed', 'auto']),
+  handler: z.string().min(1).max(200).describe('The handler whose breaker to change.'),
+  to: z
+    .enum(['open', 'closed', 'auto'])
+    .describe('`open` and `closed` force the breaker. `auto` lets the breaker decide again.'),
   reason,
 })
 export type BreakerBody = z.infer<typeof breakerBody>
 
-/** Without a handler: all of the channel. */
-export const pauseBody = z.strictObject({ handler: z.string().min(1).max(200).optional(), reason })
+export const pauseBody = z.strictObject({
+  handler: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The handler to pause or resume. The default is every handler of the channel.'),
+  reason,
+})
 export type PauseBody = z.infer<typeof pauseBody>

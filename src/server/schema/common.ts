@@ -1,30 +1,56 @@
 import * as z from 'zod'
 
+// Every field of the API has a description: the OpenAPI document shows it to readers who do not see this code. A schema
+// that is used under one meaning is described here; a field with a meaning of its own describes itself.
+
 /** Outside, times are ISO 8601 in UTC. */
-export const time = z.iso.datetime({ offset: true })
-/** Which of the stores it lies in. */
-export const storeName = z.string().max(200)
-export const id = z.string().min(1).max(200)
+export const time = z.iso.datetime({ offset: true }).describe('A time: ISO 8601 in UTC.')
+export const storeName = z.string().max(200).describe('The name of the store, as the configuration gives it.')
+export const id = z.string().min(1).max(200).describe('The id.')
 export const count = z.int().min(0)
 /** From 0 to 1. */
 export const share = z.number().min(0).max(1)
-/** Who, for the audit. */
+/** The name of a person or program, as the audit log has it. */
 export const who = z.string()
-/** Why it is done: it goes to the audit. */
-export const reason = z.string().trim().min(1).max(1_000)
-export const limit = (most: number, usual: number) => z.coerce.number().int().min(1).max(most).default(usual)
-export const cursor = z.string().min(1).max(2_000)
+export const reason = z
+  .string()
+  .trim()
+  .min(1)
+  .max(1_000)
+  .describe('The reason for the change. The audit log records it.')
+export const limit = (most: number, usual: number) =>
+  z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(most)
+    .default(usual)
+    .describe(`The largest number of results on a page: 1 to ${most}. The default is ${usual}.`)
+export const cursor = z
+  .string()
+  .min(1)
+  .max(2_000)
+  .describe(
+    'The position of the next page. Valid only for the same listing and filter; absent on the last page.',
+  )
 /** Any JSON value. It is taken as it is: what JSON.parse made is JSON, however deep, whatever its names. */
 export const json = z.unknown() as unknown as z.ZodType<Json>
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
 /** A store that did not answer: the answer has only the data of the others. */
-export const storeFault = z.object({ store: storeName, problem: z.string() })
+export const storeFault = z.object({
+  store: storeName,
+  problem: z.string().describe('The error of the store, without credentials.'),
+})
 export type StoreFault = z.infer<typeof storeFault>
 
-/** Present only when a store did not answer. */
-export const faults = z.array(storeFault).optional()
+export const faults = z
+  .array(storeFault)
+  .optional()
+  .describe(
+    'The stores that did not answer. The answer has the data of the other stores. Absent when all answered.',
+  )
 
 const LATEST = 8.64e15
 

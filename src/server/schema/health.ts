@@ -2,44 +2,70 @@ import * as z from 'zod'
 import { breakerState, pauseReason } from './channels.ts'
 import { count, share, storeName, time } from './common.ts'
 
-export const alive = z.object({ status: z.literal('UP') })
+export const alive = z.object({ status: z.literal('UP').describe('Always `UP`: the process answers.') })
 
 export const ready = z.object({
-  status: z.enum(['UP', 'DOWN']),
-  stores: z.array(z.object({ name: z.string(), up: z.boolean(), problem: z.string().optional() })),
+  status: z.enum(['UP', 'DOWN']).describe('`UP` when every store answers, otherwise `DOWN`.'),
+  stores: z
+    .array(z.object({ name: storeName, up: z.boolean().describe('Whether the store answers.') }))
+    .describe('The stores of the server.'),
 })
 export type Ready = z.infer<typeof ready>
 
 export const consumerHealth = z.object({
-  status: z.enum(['UP', 'DEGRADED', 'DOWN']),
-  breakerState: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']),
-  /** Queues and stores are counted at the same moment, at most once a second, so a collected letter counts once. */
-  dlqSize: count,
-  lastProcessedAt: time.nullable(),
-  failureRate: share,
-  channels: z.array(
-    z.object({
-      channel: z.string(),
-      handler: z.string(),
-      breakerState,
-      lastProcessedAt: time.optional(),
-      failureRate: share,
-      active: count,
-      waiting: count,
-      retrying: count,
-      late: count,
-      paused: z.array(pauseReason),
-      /** How often a function among the options failed, so that its fallback was taken. */
-      userFunctionFailures: count,
-      /** Settlements that threw or that the broker did not take. */
-      settlementFailures: count,
-      /** Where the broker holds it up. Present only when it does. */
-      stalled: z.array(z.enum(['deliveries', 'settlements', 'letters'])).optional(),
-    }),
-  ),
-  /** The stores that do not answer, whose letters are not in dlqSize. Present only when there are some. */
-  storesDown: z.array(storeName).optional(),
-  /** The brokers that do not answer, whose dead-letter queues are not in dlqSize. Present only when there are some. */
-  brokersDown: z.array(z.string()).optional(),
+  status: z
+    .enum(['UP', 'DEGRADED', 'DOWN'])
+    .describe(
+      '`DOWN` with an open breaker. `DEGRADED` with too many dead letters, a stalled consumer, or an unreachable store or broker. Otherwise `UP`.',
+    ),
+  breakerState: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']).describe('The worst state of all breakers.'),
+  // Queues and stores are counted at the same moment, at most once a second, so a collected letter counts once.
+  dlqSize: count.describe('The number of waiting letters in stores and dead-letter queues.'),
+  lastProcessedAt: time.nullable().describe('The time of the last processed event; null before the first.'),
+  failureRate: share.describe('The highest failure rate of the consumers, from 0 to 1.'),
+  channels: z
+    .array(
+      z.object({
+        channel: z.string().describe('The channel of the consumer.'),
+        handler: z.string().describe('The name of the handler.'),
+        breakerState,
+        lastProcessedAt: time
+          .optional()
+          .describe('The time of the last processed event. Absent before the first.'),
+        failureRate: share.describe('The share of attempts in the last minute that failed, from 0 to 1.'),
+        active: count.describe('The number of attempts that run now.'),
+        waiting: count.describe('The number of deliveries that the consumer holds and that wait.'),
+        retrying: count.describe('The number of waiting deliveries that wait for a retry.'),
+        late: count.describe(
+          'The number of handler runs that continue after their timeout or after the consumer closed.',
+        ),
+        paused: z
+          .array(pauseReason)
+          .describe('The reasons why the consumer takes no events. Empty while the consumer takes events.'),
+        userFunctionFailures: count.describe(
+          'The number of times that a function of the options failed and the consumer used its fallback.',
+        ),
+        settlementFailures: count.describe(
+          'The number of settlements that failed. The broker delivers these events again.',
+        ),
+        stalled: z
+          .array(z.enum(['deliveries', 'settlements', 'letters']))
+          .optional()
+          .describe('The parts of the subscription that the broker holds up. Absent when there are none.'),
+      }),
+    )
+    .describe('The consumers of this process.'),
+  storesDown: z
+    .array(storeName)
+    .optional()
+    .describe(
+      'The stores that do not answer; `dlqSize` does not count their letters. Absent when all answer.',
+    ),
+  brokersDown: z
+    .array(z.string())
+    .optional()
+    .describe(
+      'The brokers that do not answer; `dlqSize` does not count their dead-letter queues. Absent when all answer.',
+    ),
 })
 export type ConsumerHealth = z.infer<typeof consumerHealth>

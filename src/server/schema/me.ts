@@ -2,10 +2,10 @@ import * as z from 'zod'
 import { storeName, who } from './common.ts'
 import { permission } from './replays.ts'
 
-export const role = z.enum(['viewer', 'operator', 'admin'])
+export const role = z.enum(['viewer', 'operator', 'admin']).describe('The role of the caller.')
 export type Role = z.infer<typeof role>
 
-/** All that can be done here beside looking. */
+/** Every change that the API can make. */
 export const action = z.enum([
   'letter.reveal',
   'letter.discard',
@@ -26,13 +26,17 @@ export const action = z.enum([
 export type Action = z.infer<typeof action>
 
 export const me = z.object({
-  name: who,
+  name: who.describe('The name of the token, or `local`.'),
   role,
-  can: z.record(action, permission),
-  readOnly: z.boolean(),
-  needsApproval: z.boolean(),
-  version: z.string(),
-  stores: z.array(z.object({ name: storeName, url: z.string() })),
-  demo: z.boolean(),
+  can: z.record(action, permission).describe('The permission for each action.'),
+  readOnly: z.boolean().describe('Whether the server refuses all changes.'),
+  needsApproval: z.boolean().describe('Whether a second person must approve every replay.'),
+  version: z.string().describe('The version of Lazaret.'),
+  stores: z
+    .array(
+      z.object({ name: storeName, url: z.string().describe('The URL of the store, without credentials.') }),
+    )
+    .describe('The stores of the server.'),
+  demo: z.boolean().describe('Whether the server runs the demo.'),
 })
 export type Me = z.infer<typeof me>

@@ -6,39 +6,79 @@ import { channelAlert } from './watch.ts'
 
 export const storeHealth = z.object({
   name: storeName,
-  url: z.string(),
-  up: z.boolean(),
-  /** What is wrong, while it is not up. */
-  problem: z.string().optional(),
-  letters: count.optional(),
-  /** Whether replays can be sent through it. */
-  sends: z.boolean(),
+  url: z.string().describe('The URL of the store, without credentials.'),
+  up: z.boolean().describe('Whether the store answers.'),
+  problem: z.string().optional().describe('The error of a store that does not answer. Absent otherwise.'),
+  letters: count
+    .optional()
+    .describe('The number of letters in the store. Absent when the store does not answer.'),
+  sends: z.boolean().describe('Whether the server can send replays of letters in this store.'),
 })
 export type StoreHealth = z.infer<typeof storeHealth>
 
-/** The small numbers: they come over the stream too. */
+/** The numbers that the event stream sends too. */
 export const overviewNumbers = z.object({
-  at: time,
-  /** Open ones; those first seen within 24 hours; those that came back. */
-  groups: z.object({ open: count, new24h: count, regressed: count }),
-  /** Dead, quarantined or parked; the oldest of them by its last failure. */
-  letters: z.object({ waiting: count, total: count, oldestAt: time.optional() }),
-  /** Letters by the minute of their last failure, oldest first. */
-  inflow: z.object({ perMinute: z.array(count).length(60), lastHour: count, hourBefore: count }),
-  breakers: z.object({ open: count, total: count }),
-  consumers: z.object({ paused: count, total: count }),
-  replays: z.object({ running: count, recovered: count, ended: count }),
-  /** Undecided letters that retention deletes within 48 hours; absent if they are kept without limit. */
-  expiring48h: count.optional(),
+  at: time.describe('The time of the numbers.'),
+  groups: z
+    .object({
+      open: count.describe('The number of open groups.'),
+      new24h: count.describe('The number of open groups whose first failure is in the last 24 hours.'),
+      regressed: count.describe('The number of open groups that have regressed.'),
+    })
+    .describe('The groups of all stores.'),
+  letters: z
+    .object({
+      waiting: count.describe('The number of letters that are dead, quarantined or parked.'),
+      total: count.describe('The number of letters in all states.'),
+      oldestAt: time
+        .optional()
+        .describe('The earliest last failure of a waiting letter. Absent when none waits.'),
+    })
+    .describe('The letters of all stores.'),
+  inflow: z
+    .object({
+      perMinute: z
+        .array(count)
+        .length(60)
+        .describe(
+          'The number of letters by the minute of their last failure: the last hour, oldest minute first.',
+        ),
+      lastHour: count.describe('The sum of these minutes.'),
+      hourBefore: count.describe('The number of letters of the hour before.'),
+    })
+    .describe('The letters of the last two hours.'),
+  breakers: z
+    .object({
+      open: count.describe('The number of open breakers, forced ones included.'),
+      total: count.describe('The number of breakers.'),
+    })
+    .describe('The breakers of the consumers in this process.'),
+  consumers: z
+    .object({
+      paused: count.describe('The number of paused consumers.'),
+      total: count.describe('The number of consumers.'),
+    })
+    .describe('The consumers in this process.'),
+  replays: z
+    .object({
+      running: count.describe('The number of running replays.'),
+      recovered: count.describe('The number of their letters that recovered.'),
+      ended: count.describe('The number of their letters that recovered or failed again.'),
+    })
+    .describe('The running replays of all stores.'),
+  expiring48h: count
+    .optional()
+    .describe(
+      'The number of waiting letters that retention deletes within 48 hours. Absent when retention keeps them without limit.',
+    ),
 })
 export type OverviewNumbers = z.infer<typeof overviewNumbers>
 
 export const overview = overviewNumbers.extend({
-  stores: z.array(storeHealth),
-  topGroups: z.array(group).max(8),
-  runningReplays: z.array(replaySummary),
-  /** Channels beyond a limit, the latest first. */
-  alerts: z.array(channelAlert).max(100),
+  stores: z.array(storeHealth).describe('The stores of the server.'),
+  topGroups: z.array(group).max(8).describe('The open groups to look at first.'),
+  runningReplays: z.array(replaySummary).describe('The running replays.'),
+  alerts: z.array(channelAlert).max(100).describe('The alerts of all channels, the latest first.'),
   faults,
 })
 export type Overview = z.infer<typeof overview>

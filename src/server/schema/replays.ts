@@ -3,115 +3,195 @@ import { ITEM_STATUSES, REPLAY_DECISIONS, REPLAY_STATES } from '../../ports/repl
 import { count, faults, id, json, limit, reason, share, storeName, time, who } from './common.ts'
 import { letterFilter } from './letters.ts'
 
-export const replayState = z.enum(REPLAY_STATES)
+export const replayState = z.enum(REPLAY_STATES).describe('The state of the replay.')
 export type ReplayState = z.infer<typeof replayState>
 
-export const replayDecision = z.enum(REPLAY_DECISIONS)
+export const replayDecision = z
+  .enum(REPLAY_DECISIONS)
+  .describe('The decision of the gates: send the letter, or skip it for this reason.')
 export type ReplayDecision = z.infer<typeof replayDecision>
 
-export const itemStatus = z.enum(ITEM_STATUSES)
+export const itemStatus = z
+  .enum(ITEM_STATUSES)
+  .describe(
+    'The status of the letter in the replay. `waiting`: not sent. `sent`: no outcome yet. `lost`: deleted after it was sent. The others are outcomes.',
+  )
 export type ItemStatus = z.infer<typeof itemStatus>
 
 /** One operation of a JSON Patch (RFC 6902) on the payload. */
 export const patchOperation = z.strictObject({
-  op: z.enum(['add', 'remove', 'replace', 'move', 'copy', 'test']),
-  path: z.string().max(2_000),
-  from: z.string().max(2_000).optional(),
-  value: json.optional(),
+  op: z.enum(['add', 'remove', 'replace', 'move', 'copy', 'test']).describe('The operation.'),
+  path: z.string().max(2_000).describe('A JSON Pointer to the value, such as `/amount`.'),
+  from: z.string().max(2_000).optional().describe('A JSON Pointer to the source of `move` and `copy`.'),
+  value: json.optional().describe('The value of `add`, `replace` and `test`.'),
 })
 export type PatchOperation = z.infer<typeof patchOperation>
 
 const stages = z.array(z.union([z.int().min(1), z.literal('rest')]))
-const patch = z.array(patchOperation).min(1).max(100)
-const ids = z.array(id).min(1).max(10_000)
+const STAGES = 'The number of letters in each stage; `rest` is all that are left.'
+const patch = z
+  .array(patchOperation)
+  .min(1)
+  .max(100)
+  .describe(
+    'A JSON Patch (RFC 6902) for the payload of every letter. Absent when the payload stays as it is.',
+  )
+const ids = z.array(id.describe('The id of a letter.')).min(1).max(10_000)
 
-/** What was asked for, ids or a filter, and how many letters got which decision. */
+/** A replay in a list: its state, its counts and its approval. */
 export const replaySummary = z.object({
-  id,
+  id: id.describe('The id of the replay.'),
   store: storeName,
   state: replayState,
-  reason: z.string(),
-  createdAt: time,
-  createdBy: who,
-  count,
-  /** Of the ids in order: two plans with one hash send the same letters. */
-  hash: z.string(),
-  findings: z.partialRecord(replayDecision, count),
-  /** How many letters stand where. */
-  counts: z.record(itemStatus, count),
-  /** Of those with an outcome, the ones that are well again; absent before the first. */
-  recoveredShare: share.optional(),
-  stages,
-  /** The stage under way, from 0. */
-  stage: z.int(),
-  startedAt: time.optional(),
-  endedAt: time.optional(),
-  /** Why it is paused, halted or cancelled, and by whom. */
-  why: z.string().optional(),
-  by: who.optional(),
-  needsApproval: z.boolean(),
-  approvedBy: who.optional(),
-  approvedAt: time.optional(),
+  reason: z.string().describe('The reason for the replay.'),
+  createdAt: time.describe('The time of the plan.'),
+  createdBy: who.describe('The name of the planner.'),
+  count: count.describe('The number of letters in the plan.'),
+  hash: z
+    .string()
+    .describe('The hash of the letter ids in order. Plans with one hash have the same letters.'),
+  findings: z
+    .partialRecord(replayDecision, count)
+    .describe('The number of letters by decision of the gates.'),
+  counts: z.record(itemStatus, count).describe('The number of letters by status.'),
+  recoveredShare: share
+    .optional()
+    .describe(
+      'The share of the letters that recovered, of those that recovered or failed again. Absent before the first.',
+    ),
+  stages: stages.describe(STAGES),
+  stage: z.int().describe('The current stage, from 0.'),
+  startedAt: time.optional().describe('The time of the start. Absent before the start.'),
+  endedAt: time.optional().describe('The time of the end. Absent before the end.'),
+  why: z.string().optional().describe('The reason why the replay is paused, halted or cancelled.'),
+  by: who.optional().describe('The name of the person who made the last change of state.'),
+  needsApproval: z.boolean().describe('Whether a second person must approve the replay.'),
+  approvedBy: who.optional().describe('The name of the approver. Absent before the approval.'),
+  approvedAt: time.optional().describe('The time of the approval. Absent before the approval.'),
 })
 export type ReplaySummary = z.infer<typeof replaySummary>
 
 export const replayVerb = z.enum(['approve', 'start', 'pause', 'resume', 'cancel'])
 export type ReplayVerb = z.infer<typeof replayVerb>
 
-/** Whether the one who asks may do it now, and if not, why. */
-export const permission = z.object({ allowed: z.boolean(), why: z.string().optional() })
+/** Whether the caller may do it now. */
+export const permission = z.object({
+  allowed: z.boolean().describe('Whether the caller may do this now.'),
+  why: z.string().optional().describe('The reason why the caller may not. Absent when it is allowed.'),
+})
 export type Permission = z.infer<typeof permission>
 
 export const replay = replaySummary.extend({
-  selectedBy: z.object({ filter: letterFilter.optional(), ids: z.array(id).optional() }),
-  perSecond: z.number(),
-  halt: z.object({ refailRatio: share, onSameFingerprint: z.boolean() }),
-  to: z.string().optional(),
+  selectedBy: z
+    .object({
+      filter: letterFilter.optional().describe('The filter of the plan. Absent for a plan of ids.'),
+      ids: z.array(id).optional().describe('The letter ids of the plan. Absent for a plan with a filter.'),
+    })
+    .describe('The selection of the plan.'),
+  perSecond: z.number().describe('The number of events that the replay sends in a second.'),
+  halt: z
+    .object({
+      refailRatio: share.describe('The replay halts when a larger share of its letters fails again.'),
+      onSameFingerprint: z
+        .boolean()
+        .describe(
+          'Whether the replay halts when a letter fails with its old cause before any has recovered.',
+        ),
+    })
+    .describe('The halt rules.'),
+  to: z.string().optional().describe('The channel to send to. Absent for the channel of each letter.'),
   patch: patch.optional(),
-  maxAgeMs: z.number(),
-  allowQuarantined: z.boolean(),
-  /** Letters sent in the last minute, per second; absent while it is not running. */
-  rate: z.number().optional(),
-  /** Letters that match its filter now and died after it was planned; absent for one made of ids. */
-  arrivedSincePlan: count.optional(),
-  /** The line that plans the same on the command line. */
-  command: z.string(),
-  can: z.record(replayVerb, permission),
+  maxAgeMs: z
+    .number()
+    .describe(
+      'The gates skip letters this long after their first failure, in milliseconds, unless the event has its own expiry.',
+    ),
+  allowQuarantined: z.boolean().describe('Whether the replay sends quarantined letters.'),
+  rate: z
+    .number()
+    .optional()
+    .describe(
+      'The number of letters sent in a second, over the last minute. Absent while the replay does not run.',
+    ),
+  arrivedSincePlan: count
+    .optional()
+    .describe(
+      'The number of letters that match the filter and failed after the plan. Absent for a plan of ids.',
+    ),
+  command: z.string().describe('The command line that plans the same replay.'),
+  can: z.record(replayVerb, permission).describe('The permission of the caller for each verb.'),
 })
 export type Replay = z.infer<typeof replay>
 
 export const replayQuery = z.strictObject({
-  state: replayState.optional(),
-  store: storeName.optional(),
+  state: replayState.optional().describe('Only replays in this state.'),
+  store: storeName.optional().describe('Only this store. The default is all stores.'),
   limit: limit(200, 50),
 })
 
-export const replayList = z.object({ replays: z.array(replaySummary), faults })
+export const replayList = z.object({
+  replays: z.array(replaySummary).describe('The replays, newest first.'),
+  faults,
+})
 export type ReplayList = z.infer<typeof replayList>
 
-/** Which letters are meant, and what is made of them. */
+/** The letters of a plan, and the changes to them. */
 const selection = z.strictObject({
-  filter: letterFilter.optional(),
-  ids: ids.optional(),
-  store: storeName.optional(),
-  to: z.string().min(1).max(200).optional(),
+  filter: letterFilter
+    .optional()
+    .describe('Selects letters by their fields. Give a filter or ids, not both.'),
+  ids: ids.optional().describe('Selects letters by their ids. Give a filter or ids, not both.'),
+  store: storeName
+    .optional()
+    .describe('The store of the letters. A filter needs it when the server has several stores.'),
+  to: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('The channel to send to. The default is the channel of each letter.'),
   patch: patch.optional(),
 })
 const isOneOf = ({ filter, ids }: z.infer<typeof selection>) => (filter === undefined) !== (ids === undefined)
 const ONE_OF = 'give a filter or ids, not both'
 
-/** Asks for a plan. Nothing is sent by it. Give a filter or ids, not both; with several stores, `store` for a filter. */
+/** Asks for a plan. A plan sends nothing. The defaults are those of the server's configuration, else of the library. */
 export const planBody = selection
   .extend({
     reason,
-    stages: stages.min(1).max(50).optional(),
-    perSecond: z.number().positive().max(100_000).optional(),
-    haltRefailRatio: share.optional(),
-    haltOnSameFingerprint: z.boolean().optional(),
-    maxAgeMs: z.number().positive().max(Number.MAX_SAFE_INTEGER).optional(),
-    allowQuarantined: z.boolean().optional(),
-    /** A second person has to approve it; where the server asks for that it cannot be switched off. */
-    needsApproval: z.boolean().optional(),
+    stages: stages.min(1).max(50).optional().describe(`${STAGES} The default is 1, 10, 100, rest.`),
+    perSecond: z
+      .number()
+      .positive()
+      .max(100_000)
+      .optional()
+      .describe('The number of events to send in a second. The default is 50.'),
+    haltRefailRatio: share
+      .optional()
+      .describe(
+        'Halts the replay when a larger share of its letters fails again, from 0 to 1. The default is 0.2.',
+      ),
+    haltOnSameFingerprint: z
+      .boolean()
+      .optional()
+      .describe(
+        'Halts the replay when a letter fails with its old cause before any has recovered. The default is true.',
+      ),
+    maxAgeMs: z
+      .number()
+      .positive()
+      .max(Number.MAX_SAFE_INTEGER)
+      .optional()
+      .describe(
+        'The gates skip letters this long after their first failure, in milliseconds, unless the event has its own expiry. The default is 86400000: one day.',
+      ),
+    allowQuarantined: z.boolean().optional().describe('Sends quarantined letters too. The default is false.'),
+    needsApproval: z
+      .boolean()
+      .optional()
+      .describe(
+        'A second person must approve the replay. False has no effect on a server that requires approval.',
+      ),
   })
   .refine(isOneOf, ONE_OF)
 export type PlanBody = z.infer<typeof planBody>
@@ -119,31 +199,38 @@ export type PlanBody = z.infer<typeof planBody>
 export const previewBody = selection.refine(isOneOf, ONE_OF)
 export type PreviewBody = z.infer<typeof previewBody>
 
-/** A few letters as they are and as they would be sent, both masked. */
 export const preview = z.object({
-  samples: z.array(
-    z.object({
-      letterId: id,
-      store: storeName,
-      before: json,
-      /** Absent when the patch does not fit. */
-      after: json.optional(),
-      /** What is wrong with the patch or with the payload it makes. */
-      fault: z.string().optional(),
-    }),
-  ),
+  samples: z
+    .array(
+      z.object({
+        letterId: id.describe('The id of the letter.'),
+        store: storeName,
+        before: json.describe('The payload of the letter, masked.'),
+        after: json
+          .optional()
+          .describe('The payload after the patch, masked. Absent when the patch does not fit.'),
+        fault: z
+          .string()
+          .optional()
+          .describe('The error of the patch or of the patched payload. Absent when there is none.'),
+      }),
+    )
+    .describe('The first few letters of the selection.'),
 })
 export type Preview = z.infer<typeof preview>
 
 export const replayItem = z.object({
-  position: count,
-  letterId: id,
+  position: count.describe('The position in the order of sending, from 0.'),
+  letterId: id.describe('The id of the letter.'),
   decision: replayDecision,
-  why: z.string().optional(),
+  why: z.string().optional().describe('The reason for skipping the letter. Absent when it is not skipped.'),
   status: itemStatus,
-  cycle: z.int().optional(),
-  sentAt: time.optional(),
-  endedAt: time.optional(),
+  cycle: z
+    .int()
+    .optional()
+    .describe('The cycle of the letter that this replay began. Absent before it is sent.'),
+  sentAt: time.optional().describe('The time of sending. Absent before it is sent.'),
+  endedAt: time.optional().describe('The time of the outcome. Absent before the outcome.'),
 })
 export type ReplayItem = z.infer<typeof replayItem>
 
@@ -151,32 +238,54 @@ export type ReplayItem = z.infer<typeof replayItem>
 const MAX_POSITION = 2 ** 31 - 1
 
 export const itemQuery = z.strictObject({
-  status: itemStatus.optional(),
-  /** Positions behind this one. */
-  after: z.coerce.number().int().min(-1).max(MAX_POSITION).optional(),
+  status: itemStatus.optional().describe('Only letters with this status.'),
+  after: z.coerce
+    .number()
+    .int()
+    .min(-1)
+    .max(MAX_POSITION)
+    .optional()
+    .describe('Only positions after this one. The default is the begin.'),
   limit: limit(500, 100),
 })
 
 export const itemPage = z.object({
-  items: z.array(replayItem),
-  /** Give it as `after` for the next page; absent on the last. */
-  after: count.optional(),
+  items: z.array(replayItem).describe('The letters of this page, in the order of sending.'),
+  after: count
+    .optional()
+    .describe('The last position of this page: the `after` of the next page. Absent on the last page.'),
 })
 export type ItemPage = z.infer<typeof itemPage>
 
-/** What the gates said when it was planned, each with the reasons given most and a few letters. */
+/** The decisions of the gates at the time of the plan. */
 export const findings = z.object({
-  findings: z.array(
-    z.object({
-      decision: replayDecision,
-      count,
-      reasons: z.array(z.object({ why: z.string(), count })),
-      sampleLetterIds: z.array(id),
-    }),
-  ),
-  /** How many skipped letters the reasons were told by. */
-  sampled: count,
+  findings: z
+    .array(
+      z.object({
+        decision: replayDecision,
+        count: count.describe('The number of letters with this decision.'),
+        reasons: z
+          .array(
+            z.object({
+              why: z.string().describe('The reason, masked.'),
+              count: count.describe('The number of sampled letters with this reason.'),
+            }),
+          )
+          .describe('The most frequent reasons first.'),
+        sampleLetterIds: z.array(id).describe('The ids of a few letters with this decision.'),
+      }),
+    )
+    .describe('The decisions with their letters.'),
+  sampled: count.describe('The number of skipped letters from which the reasons are counted.'),
 })
 export type Findings = z.infer<typeof findings>
 
-export const controlBody = z.strictObject({ why: z.string().trim().min(1).max(1_000).optional() })
+export const controlBody = z.strictObject({
+  why: z
+    .string()
+    .trim()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe('The reason for the change. The audit log records it.'),
+})
