@@ -72,7 +72,7 @@ export type {
   Delivery,
   QueueDepth,
   Settlement,
-  StallPlace,
+  StalledPart,
   SubscribeOptions,
   Subscription,
   SubscriptionStatus,
@@ -180,7 +180,7 @@ export { type SinkOutcome, TrackingError, type TrackResult } from './runtime/dis
 export { asJob, asRequest, type JobOptions } from './runtime/dispatcher/track/tracking-mode.ts'
 export { SinkAnswerError } from './runtime/dispatcher/write/sink-answer.ts'
 export { failureLog } from './runtime/failure-log.ts'
-export { LetterNotSavedError } from './runtime/letters.ts'
+export { LetterNotSavedError } from './runtime/letter-saver.ts'
 export {
   createRateLimiter,
   createRetryBudget,

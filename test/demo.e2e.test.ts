@@ -5,7 +5,7 @@ import type { DemoState } from '../src/server/schema/demo.ts'
 import { type DemoProcess, startDemo } from './support/demo-process.ts'
 import { withTempFolder } from './support/folder.ts'
 
-const PATIENCE_MS = 90_000
+const TEST_TIMEOUT_MS = 90_000
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks at any part of it
 async function get(url: string): Promise<any> {
@@ -96,7 +96,7 @@ describe('lazaret demo', () => {
         expect(await readdir(folder)).toEqual([])
       })
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -115,7 +115,7 @@ describe('lazaret demo', () => {
         expect((await press(url, 'nonsense')).status).toBe(404)
       })
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -133,7 +133,7 @@ describe('lazaret demo', () => {
         expect(await readdir(folder)).toEqual([])
       })
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -150,7 +150,7 @@ describe('lazaret demo', () => {
         )
       })
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -164,7 +164,7 @@ describe('lazaret demo', () => {
         expect(await readdir(folder)).toEqual([])
       })
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -184,6 +184,6 @@ describe('lazaret demo', () => {
         )
       })
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })

@@ -1,7 +1,7 @@
 import { TRIAGE_STATES } from '../core/dead-letter/group.ts'
 import { REASONS, type Reason } from '../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../core/dead-letter/state.ts'
-import { CATEGORIES } from '../core/failure/verdict.ts'
+import { CATEGORIES } from '../core/failure/classification.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 import { REPLAY_STATES, type Stage } from '../ports/replays.ts'
 import {

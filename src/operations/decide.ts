@@ -13,14 +13,14 @@ export interface Decision {
   readonly note?: string | undefined
 }
 
-/** From where a person may take a decision back. */
+/** The states that a person may take back. */
 const REOPENED: readonly LetterState[] = ['parked', 'quarantined', 'discarded']
-/** A replay that is over tells nothing more of the letters it had sent. */
+/** A replay in one of these states records no more outcomes for the letters that it sent. */
 const OVER: readonly ReplayState[] = ['finished', 'cancelled']
 
 /**
- * Decides that the event need not be handled. The letter stays to be seen; events of the same key that wait behind it
- * go on. Answers undefined when the letter has gone meanwhile; rejects with TransitionError when it cannot be.
+ * Records the decision that the event need not be handled. The letter stays visible, and events of the same key that wait
+ * for it continue. Resolves to undefined if the letter was deleted; rejects with TransitionError if the state does not allow it.
  */
 export async function discardLetter(
   store: Store,
@@ -41,8 +41,8 @@ export async function discardLetter(
 }
 
 /**
- * Takes back that it was parked, quarantined or discarded: it can be replayed again. So can one that is still replaying
- * when its replay is over or gone: whether its event was ever sent, nobody will tell.
+ * Makes a parked, quarantined or discarded letter dead again, so that it can be replayed. It also accepts a letter that is
+ * still replaying after its replay has ended or was deleted, because no outcome will come.
  */
 export async function reopenLetter(
   store: Store,
@@ -63,8 +63,8 @@ export async function reopenLetter(
 async function requireReplayOver({ replays }: Store, letter: DeadLetter): Promise<void> {
   const replay = letter.replayId === undefined ? undefined : await replays.get(letter.replayId)
   if (replay === undefined || OVER.includes(replay.state)) return
-  const why = `cannot be reopened; replay ${replay.id} is ${replay.state}: wait for its outcome, or cancel it first`
-  throw new TransitionError(letter, 'dead', why)
+  const reason = `cannot be reopened; replay ${replay.id} is ${replay.state}: wait for its outcome, or cancel it first`
+  throw new TransitionError(letter, 'dead', reason)
 }
 
 function entryOf(action: string, target: string, { at, by, note }: Decision): AuditEntry {

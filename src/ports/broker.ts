@@ -70,15 +70,15 @@ export interface SubscribeOptions {
 }
 
 /**
- * Where a subscription cannot go on. `deliveries`: events wait, and none is handed over. `settlements`: retries and releases are
- * not taken. `letters`: the broker's own dead-letter queue accepts no letter.
+ * The part of a subscription that is stalled. `deliveries`: events wait, and the broker delivers none. `settlements`: the
+ * broker accepts no retries and releases. `letters`: the broker's own dead-letter queue accepts no letter.
  */
-export type StallPlace = 'deliveries' | 'settlements' | 'letters'
+export type StalledPart = 'deliveries' | 'settlements' | 'letters'
 
 /** A report that a subscription stalls, or has recovered. A deleted queue, a full queue or a missing permission stalls it. */
 export type SubscriptionStatus =
-  | { readonly state: 'stalled'; readonly place: StallPlace; readonly error: Error }
-  | { readonly state: 'recovered'; readonly place: StallPlace }
+  | { readonly state: 'stalled'; readonly place: StalledPart; readonly error: Error }
+  | { readonly state: 'recovered'; readonly place: StalledPart }
 
 /**
  * The broker port: publishes to and consumes from channels. At-least-once is the whole promise: a delivery that is not
@@ -145,10 +145,13 @@ export class BrokerClosedError extends LazaretError {
   override readonly name = 'BrokerClosedError'
 
   constructor(broker: string) {
-    super(`broker '${broker}': closed; use it before close(), or open a new one`, {
-      code: 'LAZARET_BROKER_CLOSED',
-      retryable: false,
-    })
+    super(
+      `broker '${broker}': closed; use it before close(), or open a new one. A consumer closes its broker unless it has leaveOpen: true`,
+      {
+        code: 'LAZARET_BROKER_CLOSED',
+        retryable: false,
+      },
+    )
   }
 }
 

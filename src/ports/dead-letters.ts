@@ -76,14 +76,13 @@ export interface TimelineSpan {
 export interface LetterChange {
   readonly to: LetterState
   readonly at: number
-  /** Change it only if it is in this state; otherwise nothing happens and `change` returns undefined. */
+  /** Change the letter only if it is in this state. Otherwise nothing happens and `change` returns undefined. */
   readonly from?: LetterState | undefined
   /**
-   * Change it only if it is replaying, and this is what was sent: the letter's own event, under its replay. Otherwise
-   * nothing happens and `change` returns undefined. Every change that an event causes sets this, because anyone can
-   * write headers.
+   * Change the letter only if it is replaying and this replay sent it last. Otherwise nothing happens and `change` returns
+   * undefined. Every change that an event causes sets this, because any publisher can write replay headers.
    */
-  readonly under?: LetterReplay | undefined
+  readonly onlyIfSentBy?: LetterReplay | undefined
   readonly by?: string | undefined
   /** The replay that is about to send it; counted on the letter when `to` is `replaying`. */
   readonly replayId?: string | undefined
@@ -103,7 +102,7 @@ export interface LetterVersion {
  *   letter that was there and stays unchanged is missed or shown twice.
  * - `get`, `change` and `delete` answer undefined or false for an id that is not there. `delete` with what was `seen`
  *   answers false and deletes nothing if the letter has failed again or changed its state since.
- * - `change` is atomic, `from` and `under` included (core/dead-letter/change), and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
+ * - `change` is atomic, `from` and `onlyIfSentBy` included (core/dead-letter/change), and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
  *   TransitionError and changes nothing.
  * - `stats` counts only what matches the filter, all states included. Its times are those of last failures.
  * - `timeline` counts what matches the filter by the time of its last failure: one number for each stretch of the span,
@@ -140,10 +139,13 @@ export class DeadLettersClosedError extends LazaretError {
   override readonly name = 'DeadLettersClosedError'
 
   constructor(name: string) {
-    super(`dead letters '${name}': closed; use them before close(), or open a new store`, {
-      code: 'LAZARET_DEAD_LETTERS_CLOSED',
-      retryable: false,
-    })
+    super(
+      `dead letters '${name}': closed; use them before close(), or open a new store. A consumer or dispatcher closes its store unless it has leaveOpen: true`,
+      {
+        code: 'LAZARET_DEAD_LETTERS_CLOSED',
+        retryable: false,
+      },
+    )
   }
 }
 

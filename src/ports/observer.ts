@@ -2,7 +2,7 @@ import type { BreakerMode } from '../core/breaker/state.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import type { Failure } from '../core/failure/failure.ts'
-import type { StallPlace } from './broker.ts'
+import type { StalledPart } from './broker.ts'
 import type { LetterCounts } from './dead-letters.ts'
 
 /** Why a call or an event was given up on, in the words that a dead letter keeps as its reason. */
@@ -126,10 +126,10 @@ export interface Observations {
   subscriptionStalled: {
     readonly channel: string
     readonly name: string
-    readonly place: StallPlace
+    readonly place: StalledPart
     readonly error: unknown
   }
-  subscriptionRecovered: { readonly channel: string; readonly name: string; readonly place: StallPlace }
+  subscriptionRecovered: { readonly channel: string; readonly name: string; readonly place: StalledPart }
   /** The broker did not take a settlement; it will hand the event over again. */
   settlementFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
   poisonQuarantined: {

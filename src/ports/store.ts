@@ -31,10 +31,13 @@ export class StoreClosedError extends LazaretError {
   override readonly name = 'StoreClosedError'
 
   constructor(part: string) {
-    super(`${part}: closed; use it before close(), or open a new one`, {
-      code: 'LAZARET_STORE_CLOSED',
-      retryable: false,
-    })
+    super(
+      `${part}: closed; use it before close(), or open a new one. A consumer or dispatcher closes its store unless it has leaveOpen: true`,
+      {
+        code: 'LAZARET_STORE_CLOSED',
+        retryable: false,
+      },
+    )
   }
 }
 

@@ -62,9 +62,9 @@ async function judgeAll(
 ): Promise<readonly Candidate[]> {
   const candidates: Candidate[] = []
   for await (const letter of select(store.deadLetters, asked)) {
-    const verdict = await judge(letter, asked, environment, now)
+    const gateDecision = await judge(letter, asked, environment, now)
     candidates.push({
-      item: { letterId: letter.id, ...verdict, status: 'waiting', fingerprint: groupingOf(letter).id },
+      item: { letterId: letter.id, ...gateDecision, status: 'waiting', fingerprint: groupingOf(letter).id },
       occurredAt: letter.event.occurredAt,
     })
   }

@@ -157,13 +157,13 @@ class Runner {
       // An earlier runner changed the letter and crashed before it recorded the send.
       const isOurs = isTakenBy(letter, replay)
       if (isOurs && (await this.#giveUpUnreachable(letter, replay, item))) continue
-      const verdict = isOurs ? undefined : await judge(letter, replay, environment, now)
-      if (verdict?.decision === 'skip_downstream') {
+      const gateDecision = isOurs ? undefined : await judge(letter, replay, environment, now)
+      if (gateDecision?.decision === 'skip_downstream') {
         await this.#pause(DOWNSTREAM_RETRY_MS)
         return
       }
-      if (verdict !== undefined && verdict.decision !== 'replay') {
-        await replays.record(this.#id, [{ ...item, ...verdict, status: 'skipped', endedAt: now }])
+      if (gateDecision !== undefined && gateDecision.decision !== 'replay') {
+        await replays.record(this.#id, [{ ...item, ...gateDecision, status: 'skipped', endedAt: now }])
         observeEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
         continue
       }

@@ -93,12 +93,12 @@ export class RetryLimiter {
     const decision = limitRetry(this.#policy, this.#state, now, random)
     const hasTurn = decision.state !== this.#state
     this.#state = decision.state
-    if (hasTurn && decision.state.pacing === 'batch') this.#tellOfBatch(decision.state.newest, now)
+    if (hasTurn && decision.state.pacing === 'batch') this.#observeBatch(decision.state.newest, now)
     return decision
   }
 
   /** No place of a batch is taken after its release, so its count is final then. */
-  #tellOfBatch({ releaseAt, taken }: BatchState, now: number): void {
+  #observeBatch({ releaseAt, taken }: BatchState, now: number): void {
     const { name, clock, observer, tellsBatches = false } = this.#owner
     if (tellsBatches || !observer.retryBatchReleased) return
     if (taken > 1 && this.#batch !== undefined) {

@@ -8,7 +8,7 @@ import { accessibilityViolations, expectFreshConsole, openPage } from '../suppor
 import { type DemoProcess, startDemo } from '../support/demo-process.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const PATIENCE_MS = 120_000
+const TEST_TIMEOUT_MS = 120_000
 
 let browser: Browser
 let demo: DemoProcess
@@ -21,7 +21,7 @@ beforeAll(async () => {
   url = (await demo.told).url
   browser = await openBrowser()
   await untilHalted()
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(async () => {
   await browser?.close()
   demo?.interrupt()
@@ -89,7 +89,7 @@ for (const theme of ['light', 'dark'] as const)
     let page: Page
     beforeAll(async () => {
       page = (await openPage(browser, { theme, tour: 'open' })).page
-    }, PATIENCE_MS)
+    }, TEST_TIMEOUT_MS)
 
     it.each(NAMES)(
       'F8: %s has no serious accessibility problem in any theme or width',
@@ -98,7 +98,7 @@ for (const theme of ['light', 'dark'] as const)
         await settled(page)
         expect(await accessibilityViolations(page)).toEqual([])
       },
-      PATIENCE_MS,
+      TEST_TIMEOUT_MS,
     )
 
     it(
@@ -119,7 +119,7 @@ for (const theme of ['light', 'dark'] as const)
           expect(await accessibilityViolations(page)).toEqual([])
         }
       },
-      PATIENCE_MS,
+      TEST_TIMEOUT_MS,
     )
   })
 
@@ -137,6 +137,6 @@ inBrowser('a narrow window', () => {
       }
       expect(wide).toEqual([])
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })

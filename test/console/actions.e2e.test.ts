@@ -8,7 +8,7 @@ import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type DemoProcess, startDemo } from '../support/demo-process.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const PATIENCE_MS = 120_000
+const TEST_TIMEOUT_MS = 120_000
 
 let browser: Browser
 let demo: DemoProcess
@@ -20,7 +20,7 @@ beforeAll(async () => {
   demo = startDemo(folder, { pace: 1 })
   url = (await demo.told).url
   browser = await openBrowser()
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(async () => {
   await browser?.close()
   demo?.interrupt()
@@ -62,7 +62,7 @@ inBrowser('what can be done', () => {
       await audited(page, 'consumer.pause', 'a look at the queue')
       expect(complaints).toEqual([])
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -98,7 +98,7 @@ inBrowser('what can be done', () => {
         .waitFor()
       expect(complaints).toEqual([])
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -129,7 +129,7 @@ inBrowser('what can be done', () => {
       await page.locator('.page-head').getByText('finished').waitFor()
       await page.getByRole('img', { name: '1 recovered' }).first().waitFor()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -163,7 +163,7 @@ inBrowser('what can be done', () => {
       await because(page, 'enough', 'Cancel replay')
       await page.getByText('Replay cancelled.').waitFor()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -191,6 +191,6 @@ inBrowser('what can be done', () => {
       await page.getByRole('heading', { name: 'No letter matches' }).waitFor()
       await audited(page, 'letters.purge', 'long done')
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })

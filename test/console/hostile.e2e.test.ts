@@ -7,7 +7,7 @@ import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const PATIENCE_MS = 120_000
+const TEST_TIMEOUT_MS = 120_000
 const SCRIPT = '<script>window.pwned = 1</script>'
 const PICTURE = '<svg onload="window.pwned = 1"><image href=x onerror="window.pwned = 1"></svg>'
 const TURNED = 'invoice\u202efdp.exe'
@@ -58,7 +58,7 @@ beforeAll(async () => {
   expectFreshConsole()
   browser = await openBrowser()
   server = await serveLetters(Object.values(LETTERS))
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(async () => {
   await browser?.close()
   await server?.close()
@@ -117,7 +117,7 @@ inBrowser('hostile payloads', () => {
       }
       await page.context().close()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -132,7 +132,7 @@ inBrowser('hostile payloads', () => {
       expect(await page.locator('h1').innerText()).toContain(SCRIPT)
       await expectHarmless(opened)
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -144,7 +144,7 @@ inBrowser('hostile payloads', () => {
       expect(shown).toContain('"polluted": true')
       await expectHarmless(opened)
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -159,7 +159,7 @@ inBrowser('hostile payloads', () => {
       expect(await payload.locator('.line').count()).toBeGreaterThan(400)
       await expectHarmless(opened)
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -174,6 +174,6 @@ inBrowser('hostile payloads', () => {
       expect(await page.getByRole('region', { name: 'Payload in base64' }).innerText()).toBe('AP88c2Ny')
       await expectHarmless(opened)
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })

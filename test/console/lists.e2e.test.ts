@@ -7,7 +7,7 @@ import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const PATIENCE_MS = 120_000
+const TEST_TIMEOUT_MS = 120_000
 const { letter } = createFactory({ clock: systemClock })
 const LETTERS = [
   ...Array.from({ length: 450 }, () => letter({ channel: 'orders' })),
@@ -20,7 +20,7 @@ beforeAll(async () => {
   expectFreshConsole()
   browser = await openBrowser()
   server = await serveLetters(LETTERS)
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(async () => {
   await browser?.close()
   await server?.close()
@@ -43,7 +43,7 @@ inBrowser('the list of letters', () => {
       }
       expect(places.size).toBe(200)
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -65,7 +65,7 @@ inBrowser('the list of letters', () => {
       ])
       expect(asked).toEqual([...new Set(asked)])
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -89,7 +89,7 @@ inBrowser('the list of letters', () => {
       await other.getByRole('link', { name: 'View all letters' }).click()
       await other.getByText('457 letters match').waitFor()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -112,7 +112,7 @@ inBrowser('the list of letters', () => {
       await page.getByText('200 letters').first().waitFor()
       await page.getByText('selected individually').waitFor()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -129,7 +129,7 @@ inBrowser('the list of letters', () => {
       await notice.click()
       await page.getByText('newly full').waitFor()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })
 
@@ -178,7 +178,7 @@ inBrowser('the keyboard alone', () => {
       await keyboard.press('Escape')
       expect(await page.getByRole('dialog').count()).toBe(0)
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })
 

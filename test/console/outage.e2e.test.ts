@@ -8,14 +8,14 @@ import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const PATIENCE_MS = 120_000
+const TEST_TIMEOUT_MS = 120_000
 const { letter } = createFactory({ clock: systemClock })
 
 let browser: Browser
 beforeAll(async () => {
   expectFreshConsole()
   browser = await openBrowser()
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(() => browser?.close())
 
 inBrowser('a server that goes away', () => {
@@ -52,6 +52,6 @@ inBrowser('a server that goes away', () => {
       await second.close()
       await store.close()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })

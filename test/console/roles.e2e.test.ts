@@ -7,7 +7,7 @@ import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters, tokenFor } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const PATIENCE_MS = 120_000
+const TEST_TIMEOUT_MS = 120_000
 const viewer = tokenFor('vera', 'viewer')
 const planner = tokenFor('olaf', 'operator')
 const approver = tokenFor('ada', 'operator')
@@ -24,7 +24,7 @@ beforeAll(async () => {
   browser = await openBrowser()
   const tokens = [viewer.option, planner.option, approver.option]
   server = await serveLetters(LETTERS, { tokens, needsApproval: true })
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(async () => {
   await browser?.close()
   await server?.close()
@@ -70,7 +70,7 @@ inBrowser('a server with tokens', () => {
       // The stream needs the token too.
       await page.getByText('Live', { exact: true }).waitFor()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -104,7 +104,7 @@ inBrowser('a server with tokens', () => {
       // Before the token was given, the server refused, as it should.
       expect(complaints.filter(complaint => !complaint.includes('401'))).toEqual([])
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -131,6 +131,6 @@ inBrowser('a server with tokens', () => {
       // The planner's page learns of it by itself.
       await page.getByText('approved by ada').waitFor()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })

@@ -6,14 +6,14 @@ import { startDemo } from '../support/demo-process.ts'
 import { withTempFolder } from '../support/folder.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const PATIENCE_MS = 120_000
+const TEST_TIMEOUT_MS = 120_000
 const A_WHILE = { timeout: 30_000 }
 
 let browser: Browser
 beforeAll(async () => {
   expectFreshConsole()
   browser = await openBrowser()
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(() => browser?.close())
 
 inBrowser('the console on the demo', () => {
@@ -39,7 +39,7 @@ inBrowser('the console on the demo', () => {
         }
       })
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })
 

@@ -7,7 +7,7 @@ import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const PATIENCE_MS = 120_000
+const TEST_TIMEOUT_MS = 120_000
 const HOUR_MS = 3_600_000
 const HOSTILE = '<img src=x onerror="window.pwned = 1">'
 
@@ -27,7 +27,7 @@ beforeAll(async () => {
     watch: { everyMs: 1_000, depth: 10, calmAfter: 1, trendOver: 100 },
   })
   await server.store.snapshots!.append(yesterday())
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(async () => {
   await browser?.close()
   await server?.close()
@@ -77,7 +77,7 @@ inBrowser('what waits in a channel', () => {
       await page.waitForURL(`**/groups/${group}`)
       expect(complaints).toEqual([])
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -91,7 +91,7 @@ inBrowser('what waits in a channel', () => {
       )
       expect(wider).toBe(0)
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 
   it(
@@ -109,6 +109,6 @@ inBrowser('what waits in a channel', () => {
         await server.store.deadLetters.change(id, { to: 'discarded', at: systemClock.now() })
       await alerts.getByText('No alerts. Every channel is within its limits.').waitFor()
     },
-    PATIENCE_MS,
+    TEST_TIMEOUT_MS,
   )
 })

@@ -39,7 +39,7 @@ interface Look {
 }
 
 /** The minute takes seconds, on a busy machine some more. */
-const PATIENCE_MS = 60_000
+const TEST_TIMEOUT_MS = 60_000
 
 const log = new EventLog(WATCHED)
 const clock = new FakeClock()
@@ -56,7 +56,7 @@ beforeAll(async () => {
   midway = await look()
   await clock.advance(43_000)
   atTheEnd = await look()
-}, PATIENCE_MS)
+}, TEST_TIMEOUT_MS)
 afterAll(async () => {
   const closed = demo.close()
   await clock.advance(10_000)

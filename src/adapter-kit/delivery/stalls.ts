@@ -1,17 +1,17 @@
-import type { StallPlace, SubscriptionStatus } from '../../ports/broker.ts'
+import type { StalledPart, SubscriptionStatus } from '../../ports/broker.ts'
 
 /** Tells a subscriber once that a place holds it up, and once that it does so no more. */
 export class StallReporter {
   readonly #onStatus: (status: SubscriptionStatus) => void
   /** The stalled work by part. A part without an entry works. */
-  readonly #heldUp = new Map<StallPlace, Set<object>>()
+  readonly #heldUp = new Map<StalledPart, Set<object>>()
 
   constructor(onStatus: (status: SubscriptionStatus) => void = () => {}) {
     this.#onStatus = onStatus
   }
 
   /** `work` is what cannot go on; it is named again when it ends. */
-  stalled(place: StallPlace, work: object, error: Error): void {
+  stalled(place: StalledPart, work: object, error: Error): void {
     const heldUp = this.#heldUp.get(place) ?? new Set()
     const isFirst = heldUp.size === 0
     heldUp.add(work)
@@ -20,12 +20,12 @@ export class StallReporter {
   }
 
   /** One got through, so that the place works for the others too. */
-  recovered(place: StallPlace): void {
+  recovered(place: StalledPart): void {
     if (this.#heldUp.delete(place)) this.#onStatus({ state: 'recovered', place })
   }
 
   /** The work ended without success. If no other work is stalled, the part counts as working again. */
-  gaveUp(place: StallPlace, work: object): void {
+  gaveUp(place: StalledPart, work: object): void {
     const heldUp = this.#heldUp.get(place)
     if (heldUp?.delete(work) && heldUp.size === 0) this.recovered(place)
   }

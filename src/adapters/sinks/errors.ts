@@ -1,8 +1,8 @@
+import type { Category } from '../../core/failure/classification.ts'
 import { classify } from '../../core/failure/classify.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { PermanentError } from '../../core/failure/signals.ts'
-import { verdictOfStatus } from '../../core/failure/tables/http-status.ts'
-import type { Category } from '../../core/failure/verdict.ts'
+import { classificationOfStatus } from '../../core/failure/tables/http-status.ts'
 
 const MAX_QUOTE_LENGTH = 300
 
@@ -25,7 +25,7 @@ export class SinkRefusedError extends LazaretError {
   readonly delayMs: number | undefined
 
   constructor({ subject, status, said = '', delayMs }: Refusal) {
-    const { retryable, category } = verdictOfStatus(status)
+    const { retryable, category } = classificationOfStatus(status)
     super(`${subject}: answered ${status}${quoted(said)}; ${remedyFor(status)}`, {
       code: 'LAZARET_SINK_REFUSED',
       retryable,

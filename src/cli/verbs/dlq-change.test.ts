@@ -95,6 +95,10 @@ describe('dlq discard and reopen', () => {
       code: 1,
       err: expect.stringContaining('is replaying and cannot be reopened; replay r is approved'),
     })
+    // The core only says that the letter must be reopened. The command line adds its command.
+    expect((await lazaret('dlq', 'discard', letter!.id)).err).toContain(
+      "if the replay ended without one, reopen it first with 'lazaret dlq reopen'",
+    )
   })
 })
 

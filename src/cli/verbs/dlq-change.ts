@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { TransitionError } from '../../core/dead-letter/transition.ts'
 import { type Decision, discardLetter, reopenLetter } from '../../operations/decide.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
 import { digestFrozen } from '../../operations/freeze.ts'
@@ -33,11 +34,18 @@ function decideAll(decide: Decide) {
         await io.stdout.write(flags.json ? jsonLine({ id, state }) : `${id} is ${state}\n`)
         done++
       } catch (error) {
-        await io.stderr.write(`lazaret: ${safeText((error as Error).message)}\n`)
+        await io.stderr.write(`lazaret: ${safeText(withCommand(error as Error))}\n`)
       }
     }
     return done === args.length ? 0 : done === 0 ? 1 : 3
   })
+}
+
+/** Adds the command that reopens a letter, because errors of the core do not know the command line. */
+function withCommand(error: Error): string {
+  return error instanceof TransitionError && error.needsReopening
+    ? `${error.message} with 'lazaret dlq reopen'`
+    : error.message
 }
 
 export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promise<ExitCode> {

@@ -7,7 +7,7 @@ import {
   type ResolvedBy,
   resolvesBySilence,
 } from './alert.ts'
-import { addToDigest, type Digest, digestDueAt, moveDigest, NO_DIGEST, tellDigest } from './digest.ts'
+import { addToDigest, type Digest, digestDueAt, moveDigest, NO_DIGEST, takeDigestMessage } from './digest.ts'
 import type { AlertPolicy } from './policy.ts'
 import { MINUTE_MS, nextSlotAt, recent, type SentTimes } from './send-rate.ts'
 
@@ -165,7 +165,7 @@ class AlertDraft {
         this.#open.set(alert.key, { ...alert, untold: 0 })
       }
     }
-    if (this.#digest.pending !== undefined) this.#tellDigest()
+    if (this.#digest.pending !== undefined) this.#sendDigest()
   }
 
   settleIfDue(): void {
@@ -177,7 +177,7 @@ class AlertDraft {
     const due = [...this.#open.values()].filter(alert => this.#dueAt(alert) <= this.#now)
     due.sort((a, b) => this.#rank(a) - this.#rank(b) || a.toldAt - b.toldAt)
     for (const alert of due) this.#act(alert)
-    if (this.#digestDueAt() <= this.#now) this.#tellDigest()
+    if (this.#digestDueAt() <= this.#now) this.#sendDigest()
     this.#wakeAt = this.#digestDueAt()
     for (const alert of this.#open.values()) this.#wakeFor(alert)
   }
@@ -296,8 +296,8 @@ class AlertDraft {
     this.#wakeAt = Math.min(this.#wakeAt, this.#digestDueAt())
   }
 
-  #tellDigest(): void {
-    const { digest, message } = tellDigest(this.#digest, this.#now)
+  #sendDigest(): void {
+    const { digest, message } = takeDigestMessage(this.#digest, this.#now)
     this.#digest = digest
     if (message !== undefined) this.messages.push(message)
   }

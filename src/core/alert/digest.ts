@@ -62,7 +62,7 @@ export function digestDueAt({ pending, told }: Digest, resolveAfterMs: number): 
 }
 
 /** Says what is pending, or else that it is over. */
-export function tellDigest(
+export function takeDigestMessage(
   { pending, told }: Digest,
   now: number,
 ): { readonly digest: Digest; readonly message: AlertMessage | undefined } {

@@ -17,7 +17,7 @@ interface Change {
   readonly to: LetterState
   readonly at: number
   readonly from?: LetterState | undefined
-  readonly under?: LetterReplay | undefined
+  readonly onlyIfSentBy?: LetterReplay | undefined
   readonly replayId?: string | undefined
 }
 
@@ -26,9 +26,10 @@ interface Change {
  * another state, or comes from another replay than the one the letter is replaying under. Rejects what is illegal.
  */
 export function changeLetter(letter: DeadLetter, change: Change): DeadLetter | undefined {
-  const { from, to, at, under, replayId } = change
+  const { from, to, at, onlyIfSentBy, replayId } = change
   if (from !== undefined && letter.state !== from) return undefined
-  if (under !== undefined && !(letter.state === 'replaying' && isSentBy(letter, under))) return undefined
+  if (onlyIfSentBy !== undefined && !(letter.state === 'replaying' && isSentBy(letter, onlyIfSentBy)))
+    return undefined
   return transition(letter, to, at, replayId)
 }
 

@@ -2,7 +2,7 @@ import type { JsonValue, LazaretEvent } from '../event/event.ts'
 import type { Failure } from '../failure/failure.ts'
 import { capText, DEFAULT_LETTER_CAPS, keepFirstAndLatest, type LetterCaps } from './caps.ts'
 import { letterId } from './identity.ts'
-import type { AttemptFailure, AttemptRecord, CycleFailure, DeadLetter, Origin } from './letter.ts'
+import type { AttemptFailure, AttemptRecord, CycleFailure, DeadLetter, EveryField, Origin } from './letter.ts'
 import { REASONS, type Reason } from './reason.ts'
 import { DEFAULT_REPLAY_LIMIT, stateAfterFailure } from './state.ts'
 import { detailWith, storableEvent } from './storable-event.ts'
@@ -79,7 +79,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     job: input.job,
     release: input.release,
     host: input.host,
-  }
+  } satisfies EveryField<DeadLetter>
 }
 
 function endOf(attempt: AttemptRecord): number {

@@ -1,5 +1,5 @@
 import { keepFirstAndLatest, type LetterCaps } from './caps.ts'
-import type { AttemptRecord, Cycle, DeadLetter } from './letter.ts'
+import type { AttemptRecord, Cycle, DeadLetter, EveryField } from './letter.ts'
 import { quarantines } from './reason.ts'
 
 /** The limit on unverified cycles. Forged cycles can only displace other cycles that nobody could verify. */
@@ -99,7 +99,7 @@ function mergeCycle(existing: Cycle, incoming: Cycle, caps: LetterCaps): Cycle {
     endedAt: existing.endedAt ?? incoming.endedAt,
     ...(known.isUnverified ? { isUnverified: true } : {}),
     ...(known.isUnverified && otherReplayIds.length > 0 ? { otherReplayIds } : {}),
-  }
+  } satisfies EveryField<Cycle, 'isUnverified' | 'otherReplayIds'>
 }
 
 /** Neither replay id could be verified. The cycle keeps all of them, so that the real one is not lost. */

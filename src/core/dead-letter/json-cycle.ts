@@ -1,8 +1,8 @@
+import { isCategory } from '../failure/classification.ts'
 import type { Category } from '../failure/failure.ts'
 import type { Fingerprint } from '../failure/fingerprint.ts'
-import { isCategory } from '../failure/verdict.ts'
 import type { Faults } from '../options/faults.ts'
-import type { AttemptFailure, AttemptRecord, Cycle, CycleFailure } from './letter.ts'
+import type { AttemptFailure, AttemptRecord, Cycle, CycleFailure, EveryField } from './letter.ts'
 import { Reader } from './reader.ts'
 import type { Reason } from './reason.ts'
 
@@ -22,7 +22,7 @@ export function readCycle(value: unknown, path: string, faults: Faults): Cycle {
     replayedBy: reader.optionalText('replayedBy'),
     endedAt: reader.optionalNumber('endedAt'),
     ...readUnverified(reader),
-  }
+  } satisfies EveryField<Cycle, 'isUnverified' | 'otherReplayIds'>
 }
 
 function readUnverified(reader: Reader): Pick<Cycle, 'isUnverified' | 'otherReplayIds'> {

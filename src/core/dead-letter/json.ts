@@ -4,7 +4,7 @@ import { readVersioned } from '../event/stored.ts'
 import { Faults } from '../options/faults.ts'
 import { LetterError } from './errors.ts'
 import { readCycle } from './json-cycle.ts'
-import type { DeadLetter, Origin } from './letter.ts'
+import type { DeadLetter, EveryField, Origin } from './letter.ts'
 import { Reader } from './reader.ts'
 import { isLetterState } from './state.ts'
 
@@ -66,12 +66,13 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
   const stored = readVersioned(value, LETTER_VERSION, 'letter', faults)
   if (stored === undefined) return undefined
   const reader = new Reader(stored, 'letter', faults)
+  const event = reader.group('event', readEvent)
   const letter = {
     v: LETTER_VERSION,
     id: reader.text('id'),
     channel: reader.text('channel'),
     handler: reader.text('handler'),
-    event: reader.group('event', readEvent),
+    event: event!,
     origin: reader.group('origin', readOrigin),
     state: reader.field('state', isLetterState, 'give a state of this version, or update Lazaret'),
     cycle: reader.group('cycle', readCycle),
@@ -86,9 +87,9 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
     job: reader.optionalText('job'),
     release: reader.optionalText('release'),
     host: reader.optionalText('host'),
-  }
-  // A letter without an event is not valid; the fault is already reported.
-  return letter.event === undefined ? undefined : (letter as DeadLetter)
+  } satisfies EveryField<DeadLetter>
+  // A letter without an event is not valid; `readEvent` has reported the fault.
+  return event === undefined ? undefined : letter
 }
 
 function readOrigin(value: unknown, path: string, faults: Faults): Origin {

@@ -104,3 +104,11 @@ export interface DeadLetter {
   readonly release?: string | undefined
   readonly host?: string | undefined
 }
+
+/**
+ * A `DeadLetter` or `Cycle` with every field, the optional ones too. Code that creates, reads or merges one says
+ * `satisfies EveryField<…>`. Without that, the compiler accepts a literal that lacks a new optional field, and letters
+ * lose the field without an error.
+ */
+export type EveryField<T, Except extends keyof T = never> = T &
+  Readonly<Record<Exclude<keyof T, Except>, unknown>>

@@ -2,7 +2,7 @@ import { DEFAULT_LETTER_CAPS, type LetterCaps } from './caps.ts'
 import { isSentBy } from './change.ts'
 import { allCycles, isNewerFailure, mergeCycles } from './cycles.ts'
 import { LetterError } from './errors.ts'
-import type { DeadLetter } from './letter.ts'
+import type { DeadLetter, EveryField } from './letter.ts'
 import { isHeld, type LetterState } from './state.ts'
 import { detailWith, notReplayable } from './storable-event.ts'
 
@@ -50,7 +50,7 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
     job: newer.job,
     release: newer.release,
     host: newer.host,
-  }
+  } satisfies EveryField<DeadLetter>
 }
 
 /**

@@ -105,6 +105,14 @@ describe('states of a dead letter', () => {
         from: 'resolved',
         to: 'discarded',
         message: `dead letter ${LETTER.id} is resolved and cannot become discarded; its event was handled; nothing is left to discard`,
+        needsReopening: false,
+      }),
+    )
+    const parked = { ...LETTER, state: 'parked' as const }
+    expect(() => transition(parked, 'replaying', 21)).toThrow(
+      expect.objectContaining({
+        message: `dead letter ${LETTER.id} is parked and cannot become replaying; reopen it first`,
+        needsReopening: true,
       }),
     )
   })

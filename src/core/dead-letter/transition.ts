@@ -3,8 +3,8 @@ import type { DeadLetter } from './letter.ts'
 import { canTransition, type LetterState } from './state.ts'
 
 /**
- * The letter in its new state. Asking for the state it has returns it unchanged, so an operation may be repeated;
- * only a second replay is refused. Going to `replaying` counts the replay.
+ * Returns the letter in its new state. A change to the current state returns the letter unchanged, so that operations can be
+ * repeated; only a second replay is refused. A change to `replaying` counts the replay.
  */
 export function transition(letter: DeadLetter, to: LetterState, at: number, replayId?: string): DeadLetter {
   if (letter.state === to && to !== 'replaying') return letter
@@ -23,25 +23,29 @@ export class TransitionError extends LazaretError {
   override readonly name = 'TransitionError'
   readonly from: LetterState
   readonly to: LetterState
+  /** Reopening the letter makes the change possible. Programs add how their users reopen a letter. */
+  readonly needsReopening: boolean
 
-  /** `why` is for a change that the table allows, but not for this caller. */
-  constructor(letter: DeadLetter, to: LetterState, why?: string) {
-    const said = why ?? `cannot become ${to}${remedyFor(letter.state, to)}`
-    super(`dead letter ${letter.id} is ${letter.state} and ${said}`, {
+  /** `reason` is for a change that the table allows, but not for this caller. */
+  constructor(letter: DeadLetter, to: LetterState, reason?: string) {
+    const remedy = reason === undefined ? REMEDIES[letter.state]?.[to] : undefined
+    const problem = reason ?? `cannot become ${to}${remedy === undefined ? '' : `; ${remedy}`}`
+    super(`dead letter ${letter.id} is ${letter.state} and ${problem}`, {
       code: 'LAZARET_TRANSITION_ILLEGAL',
       retryable: false,
     })
     this.from = letter.state
     this.to = to
+    this.needsReopening = remedy === REOPEN_FIRST || remedy === IN_A_REPLAY
   }
 }
 
-const REOPEN_FIRST = "reopen it first with 'lazaret dlq reopen'"
-const IN_A_REPLAY = `wait for the outcome of its replay; when the replay has ended without one, ${REOPEN_FIRST}`
+const REOPEN_FIRST = 'reopen it first'
+const IN_A_REPLAY = `wait for the outcome of its replay; if the replay ended without one, ${REOPEN_FIRST}`
 
 /**
- * What a person can do by command. The message does not list the other changes of the table, because they follow from
- * events and no command makes them.
+ * What a person can do instead of a change that people ask for. The other changes have no remedy, because only events
+ * cause them.
  */
 const REMEDIES: Partial<Record<LetterState, Partial<Record<LetterState, string>>>> = {
   replaying: { discarded: IN_A_REPLAY, replaying: IN_A_REPLAY },
@@ -51,9 +55,4 @@ const REMEDIES: Partial<Record<LetterState, Partial<Record<LetterState, string>>
     replaying: 'its event was handled; nothing is left to replay',
   },
   discarded: { replaying: REOPEN_FIRST },
-}
-
-function remedyFor(from: LetterState, to: LetterState): string {
-  const remedy = REMEDIES[from]?.[to]
-  return remedy === undefined ? '' : `; ${remedy}`
 }

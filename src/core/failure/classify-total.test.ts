@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { CATEGORIES } from './classification.ts'
 import { classify } from './classify.ts'
 import { BASIS_MAX } from './fingerprint.ts'
 import { CODE_MAX, MESSAGE_MAX, NAME_MAX, STACK_MAX } from './thrown.ts'
-import { CATEGORIES } from './verdict.ts'
 
 const KEYS = [
   'name message code cause errors error suppressed status statusCode response headers get issues arkErrors stack',

@@ -1,10 +1,10 @@
+import { UNKNOWN } from './classification.ts'
+import { classifyChain } from './classify-chain.ts'
 import { namedDelayMs } from './delay.ts'
 import type { Failure } from './failure.ts'
 import type { FailureRule } from './failure-rule.ts'
 import { type Fingerprint, fingerprintOf } from './fingerprint.ts'
-import { judge } from './judge.ts'
 import { stackOf } from './thrown.ts'
-import { UNKNOWN } from './verdict.ts'
 
 /** Options of `classify()`. */
 export interface ClassifyOptions {
@@ -22,9 +22,9 @@ const NO_RULES: readonly FailureRule[] = []
 
 /** What a thrown value means. Total: it never throws, and is bounded in time and size whatever was thrown. */
 export function classify(thrown: unknown, options: ClassifyOptions = {}): Failure {
-  const { chain, verdict = UNKNOWN } = judge(thrown, options.rules ?? NO_RULES)
+  const { chain, classification = UNKNOWN } = classifyChain(thrown, options.rules ?? NO_RULES)
   const [{ name, message }] = chain
-  const { category, retryable, decidedBy } = verdict
+  const { category, retryable, decidedBy } = classification
   const stack = options.stack ? stackOf(thrown) : undefined
   let fingerprint: Fingerprint | undefined
   return {
@@ -34,9 +34,9 @@ export function classify(thrown: unknown, options: ClassifyOptions = {}): Failur
     category,
     retryable,
     decidedBy,
-    retryAfterMs: retryable ? (verdict.retryAfterMs ?? namedDelayMs(chain, options.now)) : undefined,
+    retryAfterMs: retryable ? (classification.retryAfterMs ?? namedDelayMs(chain, options.now)) : undefined,
     get fingerprint() {
-      fingerprint ??= fingerprintOf(chain, verdict.fingerprint, options.applicationRoot)
+      fingerprint ??= fingerprintOf(chain, classification.fingerprint, options.applicationRoot)
       return fingerprint
     },
     ...(stack === undefined ? {} : { stack }),

@@ -1,7 +1,7 @@
 import type { CauseChain } from './chain.ts'
+import { usableDelayMs } from './classification.ts'
 import { httpHeaderOf } from './http.ts'
 import { property, type Thrown } from './thrown.ts'
-import { usableDelayMs } from './verdict.ts'
 
 /** The wait that the nearest error in the chain names, be it by itself or through its server's Retry-After. */
 export function namedDelayMs(chain: CauseChain, now: number | undefined): number | undefined {

@@ -1,7 +1,7 @@
 import { group } from '../options/resolve.ts'
 import { custom, flag, list, milliseconds, oneOf, optional, type Rule, text } from '../options/rules.ts'
+import { CATEGORIES } from './classification.ts'
 import { type FailureRule, isErrorClass } from './failure-rule.ts'
-import { CATEGORIES } from './verdict.ts'
 
 const rule = group(
   {

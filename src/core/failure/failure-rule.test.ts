@@ -21,11 +21,13 @@ describe('the handler’s own rules', () => {
   })
 
   it('F2/S3: a rule speaks of a class with its subclasses, of a name, of a code, or of what its test accepts', () => {
-    const verdict = { retryable: false, decidedBy: 'handler-rule' }
-    expect(judged(new DuplicateOrder(), { when: Duplicate, retryable: false })).toMatchObject(verdict)
-    expect(judged(new DuplicateOrder(), { when: 'DuplicateOrder', retryable: false })).toMatchObject(verdict)
-    expect(judged({ code: 'E_DUP' }, { when: 'E_DUP', retryable: false })).toMatchObject(verdict)
-    expect(judged('dup', { when: error => error === 'dup', retryable: false })).toMatchObject(verdict)
+    const classification = { retryable: false, decidedBy: 'handler-rule' }
+    expect(judged(new DuplicateOrder(), { when: Duplicate, retryable: false })).toMatchObject(classification)
+    expect(judged(new DuplicateOrder(), { when: 'DuplicateOrder', retryable: false })).toMatchObject(
+      classification,
+    )
+    expect(judged({ code: 'E_DUP' }, { when: 'E_DUP', retryable: false })).toMatchObject(classification)
+    expect(judged('dup', { when: error => error === 'dup', retryable: false })).toMatchObject(classification)
     expect(judged(new Error('other'), { when: Duplicate, retryable: false }).decidedBy).toBe('unknown')
   })
 

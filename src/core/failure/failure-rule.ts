@@ -1,6 +1,6 @@
 import type { CauseChain } from './chain.ts'
+import { type Category, type Classification, isCategory, usableDelayMs } from './classification.ts'
 import type { Thrown } from './thrown.ts'
-import { type Category, isCategory, usableDelayMs, type Verdict } from './verdict.ts'
 
 type ErrorClass = abstract new (...args: never[]) => Error
 
@@ -22,7 +22,7 @@ export interface FailureRule {
 }
 
 /** The first rule that speaks of any error in the chain decides: people read their list from the top. */
-export function applyRules(rules: readonly FailureRule[], chain: CauseChain): Verdict | undefined {
+export function applyRules(rules: readonly FailureRule[], chain: CauseChain): Classification | undefined {
   for (const rule of rules) {
     if (chain.some(thrown => appliesTo(rule, thrown))) return verdictOf(rule)
   }
@@ -44,7 +44,7 @@ export function isErrorClass(value: unknown): value is ErrorClass {
   return typeof value === 'function' && (value === Error || value.prototype instanceof Error)
 }
 
-function verdictOf(rule: FailureRule): Verdict {
+function verdictOf(rule: FailureRule): Classification {
   const retryAfterMs = usableDelayMs(rule.retryAfterMs)
   const hopeless = rule.category === 'schema' || rule.category === 'business'
   const retryable = rule.retryable ?? (retryAfterMs !== undefined || !hopeless)

@@ -1,7 +1,7 @@
+import type { Category, DecidedBy } from './classification.ts'
 import type { Fingerprint } from './fingerprint.ts'
-import type { Category, DecidedBy } from './verdict.ts'
 
-export type { Category, DecidedBy } from './verdict.ts'
+export type { Category, DecidedBy } from './classification.ts'
 
 /** What an attempt ended with: plain data, bounded in size, fit to be stored and shown. */
 export interface Failure {

@@ -1,6 +1,6 @@
+import { type Category, type Classification, isCategory } from './classification.ts'
 import { LazaretError } from './errors.ts'
 import { property, type Thrown, textProperty } from './thrown.ts'
-import { type Category, isCategory, type Verdict } from './verdict.ts'
 
 /** Options of `PermanentError` and `TransientError`. */
 export interface SignalOptions {
@@ -22,7 +22,7 @@ export interface RetryAfterOptions extends SignalOptions {
 
 type SignalCode = 'LAZARET_PERMANENT' | 'LAZARET_TRANSIENT' | 'LAZARET_RETRY_AFTER'
 
-const MEANINGS: Readonly<Record<SignalCode, Verdict>> = {
+const MEANINGS: Readonly<Record<SignalCode, Classification>> = {
   LAZARET_PERMANENT: { decidedBy: 'error-itself', retryable: false, category: 'business' },
   LAZARET_TRANSIENT: { decidedBy: 'error-itself', retryable: true, category: 'transient' },
   LAZARET_RETRY_AFTER: { decidedBy: 'error-itself', retryable: true, category: 'transient' },
@@ -74,7 +74,7 @@ export class RetryAfterError extends Signal {
 }
 
 /** Goes by the code, so that a signal from a second copy of this package is understood as well. */
-export function readSignal({ code, value }: Thrown): Verdict | undefined {
+export function readSignal({ code, value }: Thrown): Classification | undefined {
   if (!isSignalCode(code)) return undefined
   const category = property(value, 'category')
   const fingerprint = textProperty(value, 'fingerprint')

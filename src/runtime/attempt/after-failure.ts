@@ -17,7 +17,7 @@ import { TimeoutError } from './attempt.ts'
 /**
  * The steps after a failed attempt, shared by consumers, `resilient()` and lanes. They apply the policies in this order:
  *
- *   classifyThrown ─▶ settleFailed ─▶ tellTimedOut ─▶ tellFailed ─▶ decideNext (retry, poison, budget) ─▶ a retry, or tellGaveUp
+ *   classifyThrown ─▶ settleFailed ─▶ observeTimeout ─▶ observeFailedAttempt ─▶ decideNext (retry, poison, budget) ─▶ a retry, or observeGivingUp
  *
  * Consumers and `resilient()` call `attemptFailed` for all steps but the last two. A dispatcher calls each step itself,
  * because one write fails for many events.
@@ -45,7 +45,7 @@ interface EndedAttempt {
 }
 
 /** A retry, or the reason to give up. */
-export type Verdict =
+export type FailureDecision =
   | AttemptDecision
   | { readonly do: 'give-up'; readonly because: Extract<GiveUpReason, 'retry_budget'> }
 
@@ -64,12 +64,16 @@ export function settleFailed(
   if (epoch !== undefined) breaker?.settle(epoch, isDependencyFailure(failure) ? 'failure' : 'ignored', now)
 }
 
-export function tellTimedOut({ name, observer }: AttemptPolicy, attempt: number, thrown: unknown): void {
+export function observeTimeout({ name, observer }: AttemptPolicy, attempt: number, thrown: unknown): void {
   if (observer.timedOut && isInstance(thrown, TimeoutError))
     observe(observer, 'timedOut', { name, attempt, timeoutMs: thrown.timeoutMs })
 }
 
-export function tellFailed({ name, observer }: AttemptPolicy, attempt: number, failure: Failure): void {
+export function observeFailedAttempt(
+  { name, observer }: AttemptPolicy,
+  attempt: number,
+  failure: Failure,
+): void {
   if (observer.attemptFailed) observe(observer, 'attemptFailed', { name, attempt, failure })
 }
 
@@ -82,19 +86,19 @@ export function attemptFailed(
   const failure = classifyThrown(policy, thrown, now)
   endTrace(failure)
   settleFailed(policy, epoch, failure, now)
-  tellTimedOut(policy, attempt, thrown)
-  tellFailed(policy, attempt, failure)
+  observeTimeout(policy, attempt, thrown)
+  observeFailedAttempt(policy, attempt, failure)
   return failure
 }
 
-/** Decides what follows, and reports the retry. A caller that gives up reports it with `tellGaveUp`. */
+/** Decides what follows, and reports the retry. A caller that gives up reports it with `observeGivingUp`. */
 export function decideNext(
   policy: AttemptPolicy,
   history: AttemptHistory,
   failure: Failure,
   now: number,
   random: Random = policy.random,
-): Verdict {
+): FailureDecision {
   const { name, observer, budget } = policy
   const decision = decideAttempt(policy, history, failure, now, random)
   if (decision.do !== 'retry') return decision
@@ -109,7 +113,7 @@ export function decideNext(
   return decision
 }
 
-export function tellGaveUp(
+export function observeGivingUp(
   { name, observer }: AttemptPolicy,
   attempts: number,
   reason: GiveUpReason,
@@ -119,12 +123,12 @@ export function tellGaveUp(
 }
 
 /** Observes that the retry limit has no turn now, so the retry waits or is given up on. */
-export function tellLimited({ name, observer }: AttemptPolicy, turn: LimitedTurn['action']): void {
+export function observeRetryLimited({ name, observer }: AttemptPolicy, turn: LimitedTurn['action']): void {
   const action = turn === 'wait' ? 'delay' : turn
   if (observer.retryLimited) observe(observer, 'retryLimited', { name, action })
 }
 
 /** Observes that the retry limit admitted the retry, at once or after a wait. */
-export function tellAllowed({ name, observer }: AttemptPolicy): void {
+export function observeRetryAllowed({ name, observer }: AttemptPolicy): void {
   if (observer.retryAllowed) observe(observer, 'retryAllowed', { name })
 }

@@ -4,15 +4,15 @@ import { type Cancel, settlesWithin } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
-import { LetterSaver } from '../letters.ts'
+import { LetterSaver } from '../letter-saver.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import { sleep } from '../sleep.ts'
 import type { UserFaults } from '../user-functions/user-faults.ts'
 import { type ConsumerOptions, type ConsumerPolicy, resolveConsumer } from './consumer-options.ts'
+import { FORGET, type Next } from './delivery-settler.ts'
 import { Handling, ShuttingDown } from './handling.ts'
 import { ConsumerActivity, type ConsumerHealth } from './health.ts'
 import { LedgerProbe, Pauses, Stalls } from './pauses.ts'
-import { FORGET, type Next } from './settling.ts'
 import { Work } from './work.ts'
 
 /** The first wait before a failed save is repeated. It doubles up to the maximum. */
@@ -211,8 +211,8 @@ class ChannelConsumer implements Consumer {
       this.#waiting.unshift(work)
       this.#pauses.add('ledger')
     } else if (next.do === 'wait') this.#sleep(work, next.delayMs)
-    else if (next.do === 'hear') this.#hear(work, next.turn)
-    else if (next.do === 'park') this.#park(work, next)
+    else if (next.do === 'await-turn') this.#awaitTurn(work, next.turn)
+    else if (next.do === 'await-run') this.#awaitRun(work, next)
     if (this.#closed !== undefined) this.#giveBackWaiting()
     else if (this.#pauses.has('ledger')) this.#ledgerProbe.schedule()
     else if (this.#pauses.has('breaker')) this.#lookAgain()
@@ -236,7 +236,7 @@ class ChannelConsumer implements Consumer {
   }
 
   /** The fleet decides on the turn. Until then the delivery does not count towards the concurrency. */
-  #hear(work: Work, turn: PendingTurn): void {
+  #awaitTurn(work: Work, turn: PendingTurn): void {
     this.#asleep.set(work, () => turn.cancel())
     turn.whenDecided((decided, now) => {
       if (decided.action === 'go') {
@@ -250,14 +250,14 @@ class ChannelConsumer implements Consumer {
   }
 
   /** Another run of the event is in progress. Until it ends the delivery does not count towards the concurrency. */
-  #park(work: Work, { until }: Extract<Next, { readonly do: 'park' }>): void {
+  #awaitRun(work: Work, { until }: Extract<Next, { readonly do: 'await-run' }>): void {
     const cancel = until(isOver => {
       if (isOver) {
         this.#wake(work)
         return
       }
       this.#asleep.delete(work)
-      this.#enter(work, handling => handling.turnLost(work))
+      this.#enter(work, handling => handling.waitTimedOut(work))
     })
     this.#asleep.set(work, cancel)
   }

@@ -11,8 +11,8 @@ import { isUndecodable, type Refusal, type Work } from './work.ts'
 type Poisoned = Extract<PoisonVerdict, { readonly poisoned: true }>
 
 /**
- * Looks at an event before it is attempted: can it be read, has it killed too many processes, is there an attempt left,
- * is it in time, does it fit its schema? Answers at once where it can, because most events are fine.
+ * Checks an event before its first attempt: can it be decoded, is it poison, has it an attempt left, has it expired, does it
+ * match the schema? Returns synchronously unless the schema is async, because most events pass.
  */
 export function checkEvent(
   policy: ConsumerPolicy,
@@ -23,8 +23,8 @@ export function checkEvent(
   if (isUndecodable(content))
     return refuse('undecodable', `cannot be decoded as an event: ${content.problem}`)
   if (started > 0) {
-    const verdict = judgePoison(work.cycleHistory(), policy.poison, now)
-    if (verdict.poisoned) return poisoned(verdict)
+    const poison = judgePoison(work.cycleHistory(), policy.poison, now)
+    if (poison.poisoned) return poisoned(poison)
   }
   if (started >= policy.mostAttempts)
     return refuse('attempts_exhausted', `all ${started} attempts started and none succeeded`)
@@ -34,7 +34,10 @@ export function checkEvent(
   return policy.schema === undefined ? undefined : checkSchema(policy.schema, work, policy.faults)
 }
 
-/** By repeats it was found out before, when its letter could not be saved: it is not tried again for that. */
+/**
+ * The refusal of a poison event. The consumer finds repeated errors right after the attempt. They are found here only if the
+ * letter could not be saved then; the event does not run again.
+ */
 function poisoned({ by, count }: Poisoned): Refusal {
   return by === 'crashes'
     ? refuse('crash_loop', `${count} attempts started and never ended: the process crashed each time`)

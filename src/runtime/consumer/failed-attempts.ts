@@ -3,14 +3,14 @@ import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
 import { endSpan, type TraceSpan } from '../../ports/tracing.ts'
-import { attemptFailed, classifyThrown, decideNext, tellGaveUp } from '../attempt/after-failure.ts'
+import { attemptFailed, classifyThrown, decideNext, observeGivingUp } from '../attempt/after-failure.ts'
 import type { Attempt, AttemptEnd } from '../attempt/attempt.ts'
 import { observe } from '../observe.ts'
 import type { Claims } from './claims.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
+import type { DeliverySettler, Host, Next } from './delivery-settler.ts'
+import { type HandlerRuns, LateRun } from './handler-runs.ts'
 import type { ConsumerLetters } from './letters.ts'
-import { LateRun, type Runs } from './runs.ts'
-import type { Host, Next, Settling } from './settling.ts'
 import type { FailedAttempt, Refusal, Work } from './work.ts'
 
 /** The longest wait for an aborted handler when the consumer closes. After that its claim ends with its lease. */
@@ -34,14 +34,15 @@ const NEVER = new AbortController().signal
 export class FailedAttempts {
   readonly #policy: ConsumerPolicy
   readonly #host: Host
-  readonly #runs: Runs
+  readonly #runs: HandlerRuns
   readonly #claims: Claims | undefined
-  readonly #settling: Settling
+  readonly #settler: DeliverySettler
   readonly #letters: ConsumerLetters
-  /** Runs that have lost their place: until they have ended and that is written down, and the second half of it. */
+  /** One promise for each late run that no longer counts towards the concurrency. It resolves when the outcome is recorded. */
   readonly #left = new Set<Promise<void>>()
+  /** One promise for each late run that has ended and whose outcome is being recorded. */
   readonly #endings = new Set<Promise<void>>()
-  /** Runs that go on although the consumer closes. */
+  /** Runs that continue although the consumer closes. */
   readonly #interrupted = new Set<LateRun>()
   #lateCount = 0
   #isClosed = false
@@ -49,30 +50,30 @@ export class FailedAttempts {
   constructor(
     policy: ConsumerPolicy,
     host: Host,
-    runs: Runs,
+    runs: HandlerRuns,
     claims: Claims | undefined,
-    settling: Settling,
+    settler: DeliverySettler,
     letters: ConsumerLetters,
   ) {
     this.#policy = policy
     this.#host = host
     this.#runs = runs
     this.#claims = claims
-    this.#settling = settling
+    this.#settler = settler
     this.#letters = letters
   }
 
-  /** Runs past their deadline that have not ended, those that closed consumers of the handler have left included. */
+  /** The number of runs past their deadline, with those that closed consumers of the handler have left. */
   get lateCount(): number {
     return this.#lateCount + this.#runs.orphans
   }
 
-  /** Resolves when all runs that have lost their place have ended, and that is written down. */
+  /** Resolves when all late runs have ended and their outcomes are recorded. */
   async lateEnded(): Promise<void> {
     await Promise.all(this.#left)
   }
 
-  /** Resolves when the outcomes of late runs that have ended are written down. */
+  /** Resolves when the outcomes of the late runs that have ended are recorded. It does not wait for the others. */
   async lateSettled(): Promise<void> {
     await Promise.all(this.#endings)
   }
@@ -82,7 +83,7 @@ export class FailedAttempts {
     this.#isClosed = true
     this.#runs.orphans += this.#lateCount
     this.#lateCount = 0
-    for (const run of this.#interrupted) this.#tellRun(run, 'running')
+    for (const run of this.#interrupted) this.#observeLateRun(run, 'running')
     this.#interrupted.clear()
   }
 
@@ -95,61 +96,61 @@ export class FailedAttempts {
     return { thrown, failure, attempt, startedAt, at }
   }
 
-  /** Again, and when? Or a letter. */
+  /** Decides between a retry and a letter, and does it. */
   next(work: Work, failed: FailedAttempt, run?: LateRun): Next | Promise<Next> {
     const { clock, poison, inProcessWaitMs } = this.#policy
     const { failure, attempt, startedAt, at } = failed
     const { previousDelayMs, firstStartedAt = startedAt } = work
     const cycle = poison === 'off' ? undefined : work.cycleHistory({ failure, at })
     const history = { attempt, firstStartedAt, previousDelayMs, cycle }
-    const verdict = decideNext(this.#policy, history, failure, clock.now())
-    work.record(this.#recordOf(failed, verdict.do === 'retry' ? verdict.delayMs : undefined))
-    if (verdict.do === 'give-up') return this.#giveUp(work, failed, verdict.because, run)
-    if (verdict.delayMs <= inProcessWaitMs) return { do: 'wait', delayMs: verdict.delayMs }
-    return this.#settling.retry(work, verdict.at, startedAt)
+    const decision = decideNext(this.#policy, history, failure, clock.now())
+    work.record(this.#recordOf(failed, decision.do === 'retry' ? decision.delayMs : undefined))
+    if (decision.do === 'give-up') return this.#giveUp(work, failed, decision.because, run)
+    if (decision.delayMs <= inProcessWaitMs) return { do: 'wait', delayMs: decision.delayMs }
+    return this.#settler.retry(work, decision.at, startedAt)
   }
 
-  /** An async schema refused the payload: the attempt has ended, and no other can help. */
+  /** An async schema refused the payload. The attempt has ended, and a retry cannot succeed. */
   refused(work: Work, failed: FailedAttempt, refusal: Refusal): Promise<Next> {
     work.record(this.#recordOf(failed, undefined))
     return this.#letters.giveUp(work, { ...refusal, failure: failed.failure }, failed.startedAt)
   }
 
   /**
-   * The event came back, and its last run still goes on. No attempt is made, yet the retry policy counts one: an event whose
-   * handler never ends becomes a letter after as many turns as it has attempts, instead of waiting without end.
+   * The retry is due, and the last run of the event is still in progress. No attempt starts, but the retry policy counts
+   * one. So an event whose handler never ends becomes a letter after its last attempt, and does not wait forever.
    */
-  turnLost(work: Work, run: LateRun): Next | Promise<Next> {
+  stillRunning(work: Work, run: LateRun): Next | Promise<Next> {
     const { clock, retry, random, inProcessWaitMs } = this.#policy
     const { failure, startedAt } = run.failed
     const { previousDelayMs, firstStartedAt = startedAt } = work
     const now = clock.now()
-    const attempt = work.started + ++run.turnsLost
+    const attempt = work.started + ++run.skippedAttempts
     const elapsedMs = now - firstStartedAt
     const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, random)
     if (decision.action === 'give-up') return this.#giveUp(work, run.failed, 'still_running', run)
     const { delayMs } = decision
     if (delayMs <= inProcessWaitMs) return { do: 'wait', delayMs }
-    return this.#settling.giveBack(work, now + delayMs)
+    return this.#settler.giveBack(work, now + delayMs)
   }
 
-  /** The attempt timed out, and its handler runs on. */
+  /** The attempt timed out, and its handler is still running. */
   async outlived(work: Work, attempt: Attempt, failed: FailedAttempt): Promise<Next> {
     const { clock, lateMs } = this.#policy
     this.#addLate(1)
     this.#claims?.keep(work)
     const how = await attempt.lateEnd(clock, lateMs, this.#host.closing)
     if (how === 'running') {
-      // It has had its time twice over. Its event goes on without it, as far as that can be.
+      // The timeout and `lateMs` are over. The event continues to its retry or its letter.
       const run = new LateRun(work, failed)
-      this.#tellRun(run, 'running')
+      this.#observeLateRun(run, 'running')
       this.#follow(run, attempt)
       return this.next(work, failed, run)
     }
     if (how === 'closing') {
       this.#interrupt(work, attempt, failed)
       work.record(this.#recordOf(failed, 0))
-      return this.#settling.retry(work, clock.now(), failed.startedAt)
+      return this.#settler.retry(work, clock.now(), failed.startedAt)
     }
     this.#addLate(-1)
     if (how === 'failed') {
@@ -157,13 +158,13 @@ export class FailedAttempts {
       this.#runs.end(work.event.id)
       return this.next(work, failed)
     }
-    this.#tellRun(new LateRun(work, failed), 'succeeded')
+    this.#observeLateRun(new LateRun(work, failed), 'succeeded')
     await this.#claims?.complete(work)
     this.#runs.end(work.event.id)
     return this.#letters.handled(work, failed.startedAt)
   }
 
-  /** The consumer closes. The claim of a handler that ends now is settled; any other is left to its lease. */
+  /** The consumer closes. A handler that ends now settles its claim; the claim of any other ends with its lease. */
   async aborted(work: Work, attempt: Attempt, startedAt: number, thrown: unknown): Promise<void> {
     const { clock } = this.#policy
     const at = clock.now()
@@ -182,7 +183,7 @@ export class FailedAttempts {
 
   #giveUp(work: Work, failed: FailedAttempt, reason: GiveUpReason, run?: LateRun): Promise<Next> {
     const { failure, thrown, startedAt } = failed
-    tellGaveUp(this.#policy, work.started, reason, failure)
+    observeGivingUp(this.#policy, work.started, reason, failure)
     return this.#letters.giveUp(work, { reason, failure, thrown }, startedAt, run)
   }
 
@@ -222,7 +223,7 @@ export class FailedAttempts {
     if (ok) await this.#claims?.complete(work)
     else await this.#claims?.release(work)
     // A handler that ends as soon as its consumer closes is not observed as late.
-    if (run.isTold) this.#tellRun(run, ok ? 'succeeded' : 'failed')
+    if (run.isObserved) this.#observeLateRun(run, ok ? 'succeeded' : 'failed')
     if (ok) {
       if (run.resolveLetter !== undefined) await run.resolveLetter()
       else this.#runs.remember(id, run)
@@ -235,10 +236,10 @@ export class FailedAttempts {
     else this.#lateCount += count
   }
 
-  #tellRun(run: LateRun, state: 'running' | 'succeeded' | 'failed'): void {
+  #observeLateRun(run: LateRun, state: 'running' | 'succeeded' | 'failed'): void {
     const { channel, name, clock, observer } = this.#policy
     const { startedAt, attempt } = run.failed
-    run.isTold = true
+    run.isObserved = true
     if (!observer.lateRun) return
     const durationMs = Math.max(0, clock.now() - startedAt)
     observe(observer, 'lateRun', { channel, name, eventId: run.work.event.id, attempt, state, durationMs })

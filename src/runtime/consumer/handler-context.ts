@@ -1,7 +1,10 @@
 import { runInSpan, type TraceSpan } from '../../ports/tracing.ts'
 import { AttemptContext } from '../attempt/attempt.ts'
 
-/** Does the work where what it begins belongs to the attempt. */
+/**
+ * Runs the work inside the span of the attempt, so that spans of the work become its children. It is a function beside the
+ * class, and not a method, because handlers receive the context and must not see it.
+ */
 export let inTrace: <T>(context: HandlerContext, work: () => T) => T
 
 /** The context of an attempt for a handler. */

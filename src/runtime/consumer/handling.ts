@@ -1,18 +1,18 @@
 import { isInstance } from '../../core/failure/thrown.ts'
 import { endSpan, ignoreErrors, runInSpan } from '../../ports/tracing.ts'
-import { classifyThrown, tellAllowed, tellLimited } from '../attempt/after-failure.ts'
+import { classifyThrown, observeRetryAllowed, observeRetryLimited } from '../attempt/after-failure.ts'
 import { Attempt } from '../attempt/attempt.ts'
 import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
 import type { LimitedTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
 import { Claims } from './claims.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
+import { DeliverySettler, type Host, type Next } from './delivery-settler.ts'
 import { checkEvent, SchemaRefusal, validateThen } from './event-checks.ts'
 import { FailedAttempts } from './failed-attempts.ts'
 import { HandlerContext } from './handler-context.ts'
+import { type HandlerRuns, handlerRunsOf, LateRun } from './handler-runs.ts'
 import { ConsumerLetters } from './letters.ts'
-import { LateRun, type Runs, runsOf } from './runs.ts'
-import { type Host, type Next, Settling } from './settling.ts'
 import { type Refusal, type Work, withdraw } from './work.ts'
 
 /** The delay before the broker delivers an event again whose handling threw. */
@@ -34,23 +34,23 @@ export class ShuttingDown extends Error {
 export class Handling {
   readonly #policy: ConsumerPolicy
   readonly #host: Host
-  readonly #settling: Settling
+  readonly #settler: DeliverySettler
   readonly #letters: ConsumerLetters
   readonly #lane: DeadlineLane
   readonly #claims: Claims | undefined
-  readonly #runs: Runs
+  readonly #runs: HandlerRuns
   /** Handles failed attempts, and handlers that run longer than their attempt. */
   readonly failed: FailedAttempts
 
   constructor(policy: ConsumerPolicy, host: Host) {
     this.#policy = policy
     this.#host = host
-    this.#settling = new Settling(policy, host)
-    this.#letters = new ConsumerLetters(policy, host, this.#settling)
+    this.#settler = new DeliverySettler(policy, host)
+    this.#letters = new ConsumerLetters(policy, host, this.#settler)
     this.#lane = deadlinesOf(policy.clock).lane(policy.timeoutMs)
     this.#claims = policy.ledger && new Claims(policy.ledger, policy)
-    this.#runs = runsOf(policy.broker, policy.channel, policy.name)
-    this.failed = new FailedAttempts(policy, host, this.#runs, this.#claims, this.#settling, this.#letters)
+    this.#runs = handlerRunsOf(policy.broker, policy.channel, policy.name)
+    this.failed = new FailedAttempts(policy, host, this.#runs, this.#claims, this.#settler, this.#letters)
   }
 
   /** Aborts the running attempts. */
@@ -68,7 +68,7 @@ export class Handling {
   handle(work: Work): Next | Promise<Next> {
     const now = this.#policy.clock.now()
     if (!work.isChecked && work.replay > 0 && !this.#isFor(work))
-      return this.#settling.done(work, 'skipped', now)
+      return this.#settler.done(work, 'skipped', now)
     // Another run is looked for first: an event that is running or handled must not be refused as expired or out of attempts.
     const run = this.#runs.get(work.event.id)
     const next = run && this.#behind(run, work, now)
@@ -102,7 +102,7 @@ export class Handling {
       const next = this.#takeTurn(work, now)
       if (next !== undefined) return next
     }
-    if (work.started > 0 && this.#policy.retryLimit !== undefined) tellAllowed(this.#policy)
+    if (work.started > 0 && this.#policy.retryLimit !== undefined) observeRetryAllowed(this.#policy)
     // A turn is valid now only. Turns that were kept while the breaker is open would add up to a burst.
     work.hasTurn = false
     if (breaker !== undefined) {
@@ -131,20 +131,20 @@ export class Handling {
       // An edited event must run once more.
       return run.work.replay === work.replay && !run.hasSettled ? this.#letters.handled(work, now) : undefined
     }
-    const patienceMs = isLate ? timeoutMs : timeoutMs + lateMs
-    return { do: 'park', until: wake => this.#runs.whenOver(id, clock, patienceMs, wake) }
+    const waitLimitMs = isLate ? timeoutMs : timeoutMs + lateMs
+    return { do: 'await-run', until: wake => this.#runs.whenOver(id, clock, waitLimitMs, wake) }
   }
 
   /** The other run of the event has not ended within the time limit. */
-  turnLost(work: Work): Next | Promise<Next> {
+  waitTimedOut(work: Work): Next | Promise<Next> {
     const run = this.#runs.get(work.event.id)
-    if (run instanceof LateRun && !run.hasSucceeded) return this.failed.turnLost(work, run)
+    if (run instanceof LateRun && !run.hasSucceeded) return this.failed.stillRunning(work, run)
     return this.handle(work)
   }
 
   /** Releases a delivery that was not started, when the consumer closes. */
   giveBack(work: Work): Next | Promise<Next> {
-    return this.#settling.giveBack(work, this.#policy.clock.now())
+    return this.#settler.giveBack(work, this.#policy.clock.now())
   }
 
   /** Releases a delivery whose handling threw, with a delay, because it would probably throw again at once. */
@@ -154,7 +154,7 @@ export class Handling {
     // The claim of a handler that is still running belongs to its run.
     if (!(run instanceof LateRun && run.work === work)) await this.#claims?.release(work)
     if (run === work) this.#runs.end(work.event.id)
-    return this.#settling.giveBack(work, this.#policy.clock.now() + REDELIVERY_DELAY_MS)
+    return this.#settler.giveBack(work, this.#policy.clock.now() + REDELIVERY_DELAY_MS)
   }
 
   async #attempt(work: Work, now: number): Promise<Next> {
@@ -170,7 +170,7 @@ export class Handling {
     } catch (error) {
       withdraw(breaker, work, clock.now())
       await this.#endRun(work)
-      return this.#settling.lost(error)
+      return this.#settler.lost(error)
     }
     work.started++
     // The grace time ended while the broker recorded the start, so nothing would abort this attempt.
@@ -184,7 +184,7 @@ export class Handling {
     const run = work.validation === undefined ? call : () => validateThen(work, context, call)
     const end = await attempt.run(step === undefined ? run : () => runInSpan(step, run), startedAt)
     work.attempt = undefined
-    const endedAt = observer.handlerEnded && this.#tellEnded(work, startedAt, end.ok)
+    const endedAt = observer.handlerEnded && this.#observeHandlerEnd(work, startedAt, end.ok)
     if (end.ok) {
       if (step !== undefined) endSpan(step)
       return this.#succeeded(work, startedAt, endedAt)
@@ -205,7 +205,7 @@ export class Handling {
     return refusal === undefined ? this.failed.next(work, failed) : this.failed.refused(work, failed, refusal)
   }
 
-  #tellEnded(work: Work, startedAt: number, succeeded: boolean): number {
+  #observeHandlerEnd(work: Work, startedAt: number, succeeded: boolean): number {
     const { channel, name, clock, observer } = this.#policy
     const now = clock.now()
     const durationMs = Math.max(0, now - startedAt)
@@ -219,7 +219,7 @@ export class Handling {
     if (this.#claims !== undefined || work.replay > 0) return this.#writeDown(work, startedAt)
     this.#runs.end(work.event.id)
     work.endedAt = endedAt
-    return this.#settling.done(work, 'done', startedAt)
+    return this.#settler.done(work, 'done', startedAt)
   }
 
   /** Records the success in the ledger and on the letter before the event is acknowledged. */
@@ -234,7 +234,7 @@ export class Handling {
     const now = this.#policy.clock.now()
     withdraw(this.#policy.breaker, work, now)
     await endRun()
-    return this.#settling.giveBack(work, now)
+    return this.#settler.giveBack(work, now)
   }
 
   /** The event was not handled, and its handler does not run: the next consumer may claim and attempt the event. */
@@ -249,13 +249,13 @@ export class Handling {
     if (retryLimit === undefined) return undefined
     const turn = retryLimit.ask(now, random)
     if (turn.action === 'go') return undefined
-    return turn.action === 'pending' ? { do: 'hear', turn } : this.limited(work, turn, now)
+    return turn.action === 'pending' ? { do: 'await-turn', turn } : this.limited(work, turn, now)
   }
 
   /** Applies `onLimit`, because the retry limit has no turn now. */
   limited(work: Work, turn: LimitedTurn, now: number): Next | Promise<Next> {
     const { name, observer } = this.#policy
-    tellLimited(this.#policy, turn.action)
+    observeRetryLimited(this.#policy, turn.action)
     if (turn.action === 'wait') {
       work.hasTurn = true
       return { do: 'wait', delayMs: Math.max(0, turn.until - now) }
@@ -265,14 +265,14 @@ export class Handling {
       return this.#letters.giveUp(work, { reason: 'retry_limited' }, now)
     if (observer.eventDropped)
       observe(observer, 'eventDropped', { name, type: work.event.type, reason: 'retry_limited' })
-    return this.#settling.done(work, 'dead', now)
+    return this.#settler.done(work, 'dead', now)
   }
 
   #whenOpen(work: Work, retryAt: number | undefined, now: number): Next | Promise<Next> {
     const { whenOpen } = this.#policy
     if (whenOpen === 'dead-letter') return this.#letters.giveUp(work, { reason: 'breaker_open' }, now)
     // A breaker that a person forced open has no retry time, so the delivery waits here.
-    if (whenOpen === 'retry-later' && retryAt !== undefined) return this.#settling.giveBack(work, retryAt)
+    if (whenOpen === 'retry-later' && retryAt !== undefined) return this.#settler.giveBack(work, retryAt)
     return { do: 'pause', retryAt }
   }
 
@@ -285,7 +285,7 @@ export class Handling {
     this.#runs.end(work.event.id)
     withdraw(breaker, work, now)
     if (claim.kind === 'unknown') return { do: 'ask-ledger-later' }
-    if (claim.kind === 'busy') return this.#settling.giveBack(work, Math.max(now, claim.until))
+    if (claim.kind === 'busy') return this.#settler.giveBack(work, Math.max(now, claim.until))
     return this.#letters.handled(work, now, 'skipped')
   }
 }

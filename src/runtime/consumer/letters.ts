@@ -8,13 +8,13 @@ import type { EventReplay } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Settlement } from '../../ports/broker.ts'
 import type { LetterChange } from '../../ports/dead-letters.ts'
-import { isKept, isPoison, isStore, SAVE_TIMEOUT_MS, tellOfLetter } from '../letters.ts'
+import { isKept, isPoison, isStore, notifyOfLetter, SAVE_TIMEOUT_MS } from '../letter-saver.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
 import { type Closeable, isInUse } from '../share.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
-import type { LateRun } from './runs.ts'
-import type { Host, Next, Settling } from './settling.ts'
+import type { DeliverySettler, Host, Next } from './delivery-settler.ts'
+import type { LateRun } from './handler-runs.ts'
 import type { Work } from './work.ts'
 
 /** Why, and with what, an event is given up on. */
@@ -33,15 +33,15 @@ interface CheckedReplay extends EventReplay {
 export class ConsumerLetters {
   readonly #policy: ConsumerPolicy
   readonly #host: Host
-  readonly #settling: Settling
+  readonly #settler: DeliverySettler
   readonly #change: Resilient<[id: string, change: LetterChange], unknown> | undefined
   readonly #unblock: Resilient<[channel: string, eventId: string, handler: string], void>
   readonly #get: Resilient<[id: string], DeadLetter | undefined> | undefined
 
-  constructor(policy: ConsumerPolicy, host: Host, settling: Settling) {
+  constructor(policy: ConsumerPolicy, host: Host, settler: DeliverySettler) {
     this.#policy = policy
     this.#host = host
-    this.#settling = settling
+    this.#settler = settler
     const { broker, deadLetters, clock, random } = policy
     const unblock = (...which: [string, string, string]) => broker.unblockKey(...which)
     const limits = { clock, timeoutMs: SAVE_TIMEOUT_MS }
@@ -69,20 +69,20 @@ export class ConsumerLetters {
       const durable = await this.#host.persist(() => saver.save(letter))
       // Closing before any store took it: the attempts are put on record and the event comes again.
       if (!durable || !(await this.#bringBack(work, letter)))
-        return this.#settling.retry(work, this.#policy.clock.now(), startedAt)
+        return this.#settler.retry(work, this.#policy.clock.now(), startedAt)
     }
     if (run !== undefined) {
       run.resolveLetter = () => this.#resolveLate(run, letter.id)
       // It succeeded while the letter was being saved.
       if (run.hasSucceeded && (await run.resolveLetter())) {
         run.hasSettled = true
-        return this.#settling.done(work, 'done', startedAt)
+        return this.#settler.done(work, 'done', startedAt)
       }
     }
     // No letter was saved, so there is no notification.
-    if (isFiltered) return this.#settling.done(work, 'dead', startedAt)
+    if (isFiltered) return this.#settler.done(work, 'dead', startedAt)
     const settlement: Settlement = { outcome: 'dead', letter, saved: saver !== undefined }
-    return this.#settling.settle(work, settlement, 'dead', startedAt, () => {
+    return this.#settler.settle(work, settlement, 'dead', startedAt, () => {
       this.#tell(work, letter)
       // Resolved while the broker took the event as dead, which holds up its key.
       if (run?.isResolved) void this.#unblockKey(work)
@@ -93,8 +93,8 @@ export class ConsumerLetters {
   async handled(work: Work, startedAt: number, outcome: 'done' | 'skipped' = 'done'): Promise<Next> {
     const how = outcome === 'done' ? 'recovered' : outcome
     if (work.replayed !== undefined && !(await this.#resolve(work, work.replayed, how)))
-      return this.#settling.giveBack(work, this.#policy.clock.now())
-    return this.#settling.done(work, outcome, startedAt)
+      return this.#settler.giveBack(work, this.#policy.clock.now())
+    return this.#settler.done(work, outcome, startedAt)
   }
 
   /** Resolves the letter of a replay. False when the consumer closes before that could be written down. */
@@ -103,7 +103,7 @@ export class ConsumerLetters {
     const id = this.#letterOf(work, replay)
     const change = this.#change
     if (change !== undefined) {
-      const resolved = { to: 'resolved', at: clock.now(), under: claimOf(work.event, replay) } as const
+      const resolved = { to: 'resolved', at: clock.now(), onlyIfSentBy: claimOf(work.event, replay) } as const
       let letter: unknown
       const isWritten = await this.#host.persist(async () => {
         letter = await change(id, resolved)
@@ -151,7 +151,7 @@ export class ConsumerLetters {
     const change = this.#change
     if (replayed === undefined || origin === undefined || origin === letter.id || change === undefined)
       return true
-    const dead = { to: 'dead', at: this.#policy.clock.now(), under: claimOf(event, replayed) } as const
+    const dead = { to: 'dead', at: this.#policy.clock.now(), onlyIfSentBy: claimOf(event, replayed) } as const
     return this.#host.persist(() => change(origin, dead))
   }
 
@@ -218,6 +218,6 @@ export class ConsumerLetters {
     }
     if (number > 0 && !isUnverified && observer.replayOutcome)
       observe(observer, 'replayOutcome', { channel, letterId: letter.id, outcome: 'failed_again' })
-    if (notifier !== undefined) void tellOfLetter(notifier, letter, this.#policy)
+    if (notifier !== undefined) void notifyOfLetter(notifier, letter, this.#policy)
   }
 }

@@ -1,4 +1,4 @@
-import type { StallPlace, Subscription, SubscriptionStatus } from '../../ports/broker.ts'
+import type { StalledPart, Subscription, SubscriptionStatus } from '../../ports/broker.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { PauseReason } from '../../ports/observer.ts'
 import { observe } from '../observe.ts'
@@ -57,7 +57,7 @@ export class Pauses {
 
 /** A part of the subscription that stalls now. */
 export interface Stall {
-  readonly place: StallPlace
+  readonly place: StalledPart
   /** In the words of the broker, with the remedy where it knows one. */
   readonly problem: string
 }
@@ -69,7 +69,7 @@ export class Stalls {
   readonly #policy: ConsumerPolicy
   readonly #pauses: Pauses
   readonly #goOn: () => void
-  readonly #stalls = new Map<StallPlace, Stall>()
+  readonly #stalls = new Map<StalledPart, Stall>()
 
   /** `goOn`: the consumer may continue with its open deliveries. */
   constructor(policy: ConsumerPolicy, pauses: Pauses, goOn: () => void) {

@@ -33,10 +33,10 @@ export interface FailedAttempt {
   readonly at: number
 }
 
-/** A delivery on its way through a consumer, with what has happened to it since it was handed over. */
+/** One delivery in a consumer, with its attempts and its checks so far. */
 export class Work {
   readonly delivery: Delivery
-  /** As it was sent: this is what a dead letter keeps. */
+  /** The event as it was published. A dead letter keeps this form. */
   readonly event: LazaretEvent
   /** The event for the handler: the same one, or with the payload that the schema returned. */
   input: LazaretEvent
@@ -47,23 +47,23 @@ export class Work {
   readonly history: AttemptRecord[]
   /** Attempts that ended in this process and that the broker has not recorded yet. */
   unrecorded: AttemptRecord[] = []
-  /** Decoded, in time and of the right shape: found out once, not before every attempt. */
+  /** The event passed its checks. They run once for a delivery, and not before every attempt. */
   isChecked = false
-  /** The answer of an async schema that no attempt has got yet. It never rejects. */
+  /** The answer of an async schema, until an attempt has awaited it. It never rejects. */
   validation: Promise<Refusal | undefined> | undefined = undefined
-  /** The retry limit has let it through, just now. */
+  /** The retry limit has given the delivery a turn that is valid now. */
   hasTurn = false
-  /** Where it is followed, from the first time that is asked on. */
+  /** The trace of the event, or `none` if the tracing follows no such event. Undefined until the tracing was asked. */
   trail: AttemptTrace | 'none' | undefined = undefined
 
   /** The epoch of an admitted attempt that is not settled with the breaker yet. */
   epoch: number | undefined = undefined
 
-  /** The attempt under way, and the consumer that makes it. */
+  /** The attempt in progress, and the `Handling` that started it. */
   attempt: Attempt<HandlerContext> | undefined = undefined
   owner: object | undefined = undefined
 
-  /** When its handler ended, where that is known and nothing was waited for since: the clock need not be read again. */
+  /** The time at which the handler ended. It is set only until the next wait, and saves a second reading of the clock. */
   endedAt: number | undefined = undefined
 
   constructor(delivery: Delivery) {
@@ -121,7 +121,7 @@ export class Work {
   }
 }
 
-/** Follows the events of a consumer. */
+/** Traces the events of a consumer. */
 export class Trails {
   readonly #tracing: Tracing
   readonly #at: TracedConsumer
@@ -133,7 +133,7 @@ export class Trails {
     this.#clock = clock
   }
 
-  /** An attempt that is about to begin and has been counted. */
+  /** Starts the span of an attempt. Call it after `started` counts the attempt. */
   attempt(work: Work, startedAt: number): TraceSpan | undefined {
     const trail = this.#trailOf(work)
     if (trail === undefined) return undefined
@@ -148,14 +148,14 @@ export class Trails {
     if (trail !== undefined) ignoreErrors(() => trail.dead(letter, this.#clock.now()))
   }
 
-  /** Asked once for each delivery. */
+  /** Asks the tracing once for each delivery. */
   #trailOf(work: Work): AttemptTrace | undefined {
     work.trail ??= ignoreErrors(() => this.#tracing.follow(work.event, this.#at)) ?? 'none'
     return work.trail === 'none' ? undefined : work.trail
   }
 }
 
-/** The attempt that the breaker admitted says nothing about the dependency. */
+/** Tells the breaker that an admitted attempt says nothing about the dependency. */
 export function withdraw(breaker: Breaker | undefined, work: Work, now: number): void {
   const epoch = work.takeEpoch()
   if (epoch !== undefined) breaker?.settle(epoch, 'ignored', now)
@@ -170,8 +170,8 @@ export function isUndecodable(content: LazaretEvent | Undecodable): content is U
 }
 
 /**
- * An undecodable message needs an identity that is the same at every delivery. So it
- * is made from what is known, and says nothing about when.
+ * Stands for an undecodable message. Each delivery of the message must give the same id, so that one letter is saved. So
+ * the id depends on the origin and the bytes only, and not on the time.
  */
 function placeholderEvent({ channel, origin }: Delivery, { raw }: Undecodable): LazaretEvent {
   const id = `undecodable-${hash128(`${JSON.stringify(origin)}${String.fromCharCode(...raw.subarray(0, 4_096))}${raw.length}`)}`

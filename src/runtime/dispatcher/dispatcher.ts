@@ -5,15 +5,15 @@ import type { LazaretError } from '../../core/failure/errors.ts'
 import { settlesWithin, systemRandom } from '../../ports/clock.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
-import { LetterSaver, letterNotices } from '../letters.ts'
+import { LetterSaver, letterNotices } from '../letter-saver.ts'
 import type { RateLimiter, RetryLimiter } from '../limiters.ts'
 import { combineObservers } from '../observe.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import { guardRandom, guardTest } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
-import { Leftovers } from './after/leftovers.ts'
 import { DispatcherLetters } from './after/letters.ts'
 import { resend } from './after/resend.ts'
+import { UnsentItems } from './after/unsent-items.ts'
 import { type DispatcherHealth, dispatcherHealth } from './dispatcher-health.ts'
 import { type DispatcherOptions, type DispatcherPolicy, resolveDispatcher } from './dispatcher-options.ts'
 import { Lane } from './lane/lane.ts'
@@ -30,7 +30,7 @@ import {
   TrackingError,
   type TrackResult,
 } from './track/track-result.ts'
-import { Tracked, type TrackingContext, tellSwallowed } from './track/tracked.ts'
+import { observeSwallowed, Tracked, type TrackingContext } from './track/tracked.ts'
 import { type TrackingScope, trackingScope } from './track/tracking-mode.ts'
 import { HealthChecker } from './write/health-checker.ts'
 
@@ -240,9 +240,9 @@ class SinkDispatcher implements Dispatcher {
     const reason = new ClosedError('dispatcher')
     this.#isEmpty = true
     for (const { turnAway } of this.#waiting) turnAway()
-    const leftovers = new Leftovers(journal)
+    const unsentItems = new UnsentItems(journal)
     const lanes = [...this.#lanes.values()]
-    const abandoned = Promise.all(lanes.map(lane => lane.abandon(reason, leftovers)))
+    const abandoned = Promise.all(lanes.map(lane => lane.abandon(reason, unsentItems)))
     // A journal that hangs is given up on in this time, and then there are letters to be saved.
     await settlesWithin(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
     await this.#context.letters.close(CLOSE_LIMIT_MS)
@@ -276,7 +276,7 @@ class SinkDispatcher implements Dispatcher {
     if (outcome !== 'unsaved') return result
     const error = new TrackingError(result)
     if (scope.onFailure === 'throw') throw error
-    tellSwallowed(observer, scope, error, { outcome, reason: 'rate_limited' })
+    observeSwallowed(observer, scope, error, { outcome, reason: 'rate_limited' })
     return { ...result, swallowed: error }
   }
 
@@ -296,7 +296,7 @@ class SinkDispatcher implements Dispatcher {
         reason: 'shutdown',
       }
     }
-    tellSwallowed(this.#policy.observer, scope, error, refusal)
+    observeSwallowed(this.#policy.observer, scope, error, refusal)
     return { ...this.#everywhere(event, refusal), swallowed: error }
   }
 

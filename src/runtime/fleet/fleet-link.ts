@@ -78,7 +78,7 @@ export abstract class FleetLimit {
     this.member.advance(now, this.waiting)
     if (this.waiting > 0) this.serve(now)
     this.#askIfDue(now)
-    this.#tellMode()
+    this.#observeMode()
     this.#sleep(now)
   }
 
@@ -102,9 +102,9 @@ export abstract class FleetLimit {
   #askIfDue(now: number): void {
     const asked = this.#isOver ? undefined : this.member.toAsk(now, this.waiting)
     if (asked === undefined) return
-    const answered = (tellMember: (now: number) => void) => {
+    const answered = (updateMember: (now: number) => void) => {
       const now = this.clock.now()
-      tellMember(now)
+      updateMember(now)
       if (this.#isJoined) this.look(now)
     }
     this.#shared.reserve(this.#limit, asked, this.#self).then(
@@ -118,7 +118,7 @@ export abstract class FleetLimit {
     return this.#shared.closing.aborted && this.waiting === 0
   }
 
-  #tellMode(): void {
+  #observeMode(): void {
     const { isAlone, members } = this.member
     if (isAlone === this.#wasAlone) return
     this.#wasAlone = isAlone

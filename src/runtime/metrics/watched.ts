@@ -17,7 +17,7 @@ export type WatchSource =
   | GaugeSource
 
 /** The timeout of a source. After it the source has no series in this scrape. Prometheus itself waits for 10 s. */
-const PATIENCE_MS = 8_000
+const READ_TIMEOUT_MS = 8_000
 
 /**
  * One source. It is not asked again before it answers: scrapes continue, and a failing store would get ever more calls.
@@ -36,7 +36,7 @@ export class Watched {
   async read(): Promise<readonly GaugeReading[]> {
     try {
       const asking = this.#asking ?? this.#ask()
-      const readings = (await settlesWithin(this.#clock, PATIENCE_MS, asking)) ? await asking : []
+      const readings = (await settlesWithin(this.#clock, READ_TIMEOUT_MS, asking)) ? await asking : []
       return Array.from(readings).filter(isReading)
     } catch {
       return []

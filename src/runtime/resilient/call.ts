@@ -2,7 +2,13 @@ import type { Failure } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
 import { type AttemptTrace, endSpan, ignoreErrors, runInSpan, type TraceSpan } from '../../ports/tracing.ts'
-import { attemptFailed, decideNext, tellAllowed, tellGaveUp, tellLimited } from '../attempt/after-failure.ts'
+import {
+  attemptFailed,
+  decideNext,
+  observeGivingUp,
+  observeRetryAllowed,
+  observeRetryLimited,
+} from '../attempt/after-failure.ts'
 import { AttemptContext, isPromiseLike, TimeoutError } from '../attempt/attempt.ts'
 import type { Deadline } from '../attempt/deadlines.ts'
 import type { LimitedTurn, PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
@@ -258,13 +264,13 @@ export class Call<A extends unknown[], R> implements Deadline {
     if (retryLimit === undefined) return
     const turn = await this.decided(retryLimit.ask(clock.now(), random))
     if (turn.action !== 'go') await this.limited(turn)
-    tellAllowed(this.policy)
+    observeRetryAllowed(this.policy)
   }
 
   /** Waits for a turn that comes later, and gives up without one. */
   private async limited(turn: LimitedTurn): Promise<void> {
     const { clock } = this.policy
-    tellLimited(this.policy, turn.action)
+    observeRetryLimited(this.policy, turn.action)
     if (turn.action !== 'wait') throw this.gaveUp('retry_limited')
     await sleep(clock, turn.until - clock.now(), this.signal)
   }
@@ -295,7 +301,7 @@ export class Call<A extends unknown[], R> implements Deadline {
   /** What the call rejects with when it is given up on: the error of its last attempt, untouched. */
   private gaveUp(reason: GiveUpReason): unknown {
     const { thrown, failure } = this.latestFailure!
-    tellGaveUp(this.policy, this.attempt, reason, failure)
+    observeGivingUp(this.policy, this.attempt, reason, failure)
     return thrown
   }
 

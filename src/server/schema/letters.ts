@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
-import { CATEGORIES } from '../../core/failure/verdict.ts'
+import { CATEGORIES } from '../../core/failure/classification.ts'
 import { auditEntry } from './audit.ts'
 import { count, cursor, faults, id, json, limit, reason, storeName, time, who } from './common.ts'
 

@@ -29,14 +29,14 @@ const STORES: readonly Break<DeadLetterStore>[] = [
   [
     'lets every replay resolve a letter',
     'B14: a replaying letter becomes resolved only through its own event',
-    store => ({ change: (id, { under: _, ...change }) => store.change(id, change) }),
+    store => ({ change: (id, { onlyIfSentBy: _, ...change }) => store.change(id, change) }),
   ],
   [
     'does not look at the letter and its replay together',
     'B14: a replaying letter becomes resolved only through its own event',
     store => ({
-      change: (id, { under, ...change }) =>
-        store.change(id, { ...change, from: under === undefined ? change.from : 'replaying' }),
+      change: (id, { onlyIfSentBy, ...change }) =>
+        store.change(id, { ...change, from: onlyIfSentBy === undefined ? change.from : 'replaying' }),
     }),
   ],
   [

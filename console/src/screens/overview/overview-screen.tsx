@@ -14,7 +14,7 @@ import './overview.css'
 export function OverviewScreen() {
   const { data, error, refetch } = useOverview()
   return (
-    <Page name="Overview" lead={data ? <Verdict overview={data} /> : ' '}>
+    <Page name="Overview" lead={data ? <OverviewSummary overview={data} /> : ' '}>
       {error && <ErrorNote error={error} onRetry={refetch} />}
       <MissingData faults={data?.faults} />
       {data === undefined ? (
@@ -60,7 +60,11 @@ export function OverviewScreen() {
 }
 
 /** One sentence that tells a person on call whether to act. */
-function Verdict({ overview: { groups, breakers, letters, stores, alerts } }: { overview: Overview }) {
+function OverviewSummary({
+  overview: { groups, breakers, letters, stores, alerts },
+}: {
+  overview: Overview
+}) {
   const down = stores.filter(store => !store.up).length
   if (down > 0) return <>A store is unreachable; some data is missing.</>
   if (groups.regressed > 0) return <>A resolved group has regressed.</>

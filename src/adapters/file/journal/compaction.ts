@@ -141,7 +141,7 @@ const NEWLINE_BYTES = Buffer.from('\n')
 
 interface KeptLines {
   readonly lines: Buffer[]
-  /** Of the lines that still count: from where to where. */
+  /** The old and the new offset of each line that is kept. */
   readonly moves: Map<number, number>
   bytes: number
   neededBytes: number

@@ -152,7 +152,7 @@ export class Settler {
     const { pool, clock, delivered } = this.#settings
     return inTransaction(pool, 'settling an event as done', async client => {
       if (!(await lockOpen(client, delivery))) return false
-      const resolved = { to: 'resolved', at: clock.now(), under: replay.claim } as const
+      const resolved = { to: 'resolved', at: clock.now(), onlyIfSentBy: replay.claim } as const
       // SQL keeps the headers of an earlier replay, which may name a letter of another channel.
       for (const id of new Set([delivery.keptLetterId, replay.letterId]))
         if (id !== undefined) await this.#letters.endReplay(client, id, resolved)
@@ -169,7 +169,7 @@ export class Settler {
       await this.#letters.save(client, letter)
       const { replay } = delivery
       if (replay?.isRedirected) {
-        const ended = { to: 'dead', at: clock.now(), under: replay.claim } as const
+        const ended = { to: 'dead', at: clock.now(), onlyIfSentBy: replay.claim } as const
         await this.#letters.endReplay(client, replay.letterId!, ended)
       }
       return markFailed(client, delivery, letter, true)

@@ -88,7 +88,7 @@ export interface StoredLetter {
 interface ReplayEnd {
   readonly to: 'resolved' | 'dead'
   readonly at: number
-  readonly under: LetterReplay
+  readonly onlyIfSentBy: LetterReplay
 }
 
 /**

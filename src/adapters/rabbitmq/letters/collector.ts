@@ -224,7 +224,7 @@ async function resolveNotReturned(
           from: 'replaying',
           to: 'resolved',
           at: connection.clock.now(),
-          under: lastSendingOf(letter),
+          onlyIfSentBy: lastSendingOf(letter),
           by: BY,
         })
     }

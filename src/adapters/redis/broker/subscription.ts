@@ -114,7 +114,7 @@ export class StreamSubscription implements Subscription {
         if (replay?.letterId === undefined) return this.#acks.add(delivery)
         // A replay succeeded. Its letter is resolved if it is kept here and nobody has resolved it yet.
         const { letterId, claim } = replay
-        const resolved = { to: 'resolved', at: settings.clock.now(), under: claim } as const
+        const resolved = { to: 'resolved', at: settings.clock.now(), onlyIfSentBy: claim } as const
         return this.#ackAfter(delivery, () => letters.change(letterId, resolved))
       }
       case 'dead':

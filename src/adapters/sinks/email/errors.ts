@@ -1,5 +1,5 @@
+import type { Category } from '../../../core/failure/classification.ts'
 import { LazaretError } from '../../../core/failure/errors.ts'
-import type { Category } from '../../../core/failure/verdict.ts'
 import { quoted, SinkUnreachableError } from '../errors.ts'
 
 const PERMANENT = 500

@@ -1,4 +1,4 @@
-import { verdictOfStatus } from '../../../core/failure/tables/http-status.ts'
+import { classificationOfStatus } from '../../../core/failure/tables/http-status.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { Delivery } from '../sending/delivery.ts'
 import { gzipped } from '../sending/gzip.ts'
@@ -13,7 +13,7 @@ import {
 } from './options.ts'
 import { signatureHeaders } from './signature.ts'
 
-/** Too large as a whole: then each half may fit. Other statuses are about the request, for all that can be known. */
+/** 413 says that the request is too large, so each half of the batch may fit. Other statuses do not depend on its size. */
 const HALVE_AT: ReadonlySet<number> = new Set([413])
 
 /** Posts events as JSON, a batch in a request. */
@@ -76,5 +76,5 @@ async function post(
 /** Few receivers support HEAD, and a refusal also shows that the receiver runs. */
 async function probe(sender: Sender, { probe: path }: HttpSettings, signal: AbortSignal): Promise<void> {
   const answer = await sender.send({ method: 'HEAD', ...(path && { path }) }, signal)
-  if (answer.status >= 400 && verdictOfStatus(answer.status).retryable) throw sender.refusal(answer)
+  if (answer.status >= 400 && classificationOfStatus(answer.status).retryable) throw sender.refusal(answer)
 }

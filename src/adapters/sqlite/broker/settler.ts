@@ -73,6 +73,6 @@ export class Settler {
   /** A letter that is gone, or is not replaying under this delivery's replay, is left so. */
   async #endReplay(replay: DeliveredReplay, id: string | undefined, to: 'resolved' | 'dead'): Promise<void> {
     const at = this.#connection.options.clock.now()
-    if (id !== undefined) await this.#saver.change(id, { to, at, under: replay.claim })
+    if (id !== undefined) await this.#saver.change(id, { to, at, onlyIfSentBy: replay.claim })
   }
 }

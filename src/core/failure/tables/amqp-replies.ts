@@ -1,5 +1,5 @@
+import { again, type Classification, giveUp } from '../classification.ts'
 import { property, type Thrown } from '../thrown.ts'
-import { again, giveUp, type Verdict } from '../verdict.ts'
 
 const TRANSIENT = again('amqp-reply', 'transient')
 const BROKEN = again('amqp-reply', 'integration')
@@ -9,7 +9,7 @@ const REFUSED = giveUp('amqp-reply', 'integration')
  * Given up on is only what concerns the message or the command itself. A refused login or a missing queue meets every
  * event alike, and a queue is also "not found" while its node is down, so those are tried again.
  */
-const REPLIES: readonly (readonly [number, string, Verdict])[] = [
+const REPLIES: readonly (readonly [number, string, Classification])[] = [
   [311, 'CONTENT_TOO_LARGE', giveUp('amqp-reply', 'schema')],
   [312, 'NO_ROUTE', BROKEN],
   [313, 'NO_CONSUMERS', TRANSIENT],
@@ -30,13 +30,17 @@ const REPLIES: readonly (readonly [number, string, Verdict])[] = [
   [541, 'INTERNAL_ERROR', BROKEN],
 ]
 
-const BY_NUMBER = new Map(REPLIES.map(([number, name, verdict]) => [String(number), { name, verdict }]))
-const BY_NAME: ReadonlyMap<string, Verdict> = new Map(REPLIES.map(([, name, verdict]) => [name, verdict]))
+const BY_NUMBER = new Map(
+  REPLIES.map(([number, name, classification]) => [String(number), { name, classification }]),
+)
+const BY_NAME: ReadonlyMap<string, Classification> = new Map(
+  REPLIES.map(([, name, classification]) => [name, classification]),
+)
 
-export function amqpReply(thrown: Thrown): Verdict | undefined {
+export function amqpReply(thrown: Thrown): Classification | undefined {
   if (thrown.code === undefined) return undefined
   const reply = BY_NUMBER.get(thrown.code)
-  if (reply !== undefined) return hasAmqplibMark(thrown, reply.name) ? reply.verdict : undefined
+  if (reply !== undefined) return hasAmqplibMark(thrown, reply.name) ? reply.classification : undefined
   return thrown.name.startsWith('AMQP') ? BY_NAME.get(thrown.code) : undefined
 }
 

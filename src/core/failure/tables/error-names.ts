@@ -1,10 +1,10 @@
+import { again, type Classification } from '../classification.ts'
 import type { Thrown } from '../thrown.ts'
-import { again, type Verdict } from '../verdict.ts'
 
 const TRANSIENT = again('error-name', 'transient')
 
 /** Errors that carry no code, only a name: those of the web platform, and of clients that lost their connection. */
-const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
+const CLASSIFICATIONS: ReadonlyMap<string, Classification> = new Map([
   ['TimeoutError', again('timeout', 'transient')],
   ['AbortError', TRANSIENT],
   ['MaxRetriesPerRequestError', TRANSIENT], // ioredis
@@ -17,6 +17,6 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
   ['IllegalOperationError', TRANSIENT], // amqplib: the channel is closed
 ])
 
-export function errorName({ name }: Thrown): Verdict | undefined {
-  return VERDICTS.get(name)
+export function errorName({ name }: Thrown): Classification | undefined {
+  return CLASSIFICATIONS.get(name)
 }

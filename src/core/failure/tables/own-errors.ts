@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../catalogue.ts'
+import { again, type Classification, giveUp, isCategory } from '../classification.ts'
 import { property, type Thrown } from '../thrown.ts'
-import { again, giveUp, isCategory, type Verdict } from '../verdict.ts'
 
-const VERDICTS: ReadonlyMap<string, Verdict> = new Map<ErrorCode, Verdict>([
+const CLASSIFICATIONS: ReadonlyMap<string, Classification> = new Map<ErrorCode, Classification>([
   ['LAZARET_TIMEOUT', again('timeout', 'transient')],
   // An inner breaker has found its dependency failing, and the dependency also fails for the outer caller.
   ['LAZARET_BREAKER_OPEN', again('lazaret', 'transient')],
@@ -15,9 +15,9 @@ const VERDICTS: ReadonlyMap<string, Verdict> = new Map<ErrorCode, Verdict>([
  * Lazaret's own errors. A code without an entry goes by the `retryable` that every one of them carries, and by its
  * `category` where it has one.
  */
-export function ownError({ code, value }: Thrown): Verdict | undefined {
+export function ownError({ code, value }: Thrown): Classification | undefined {
   if (!code?.startsWith('LAZARET_')) return undefined
-  const listed = VERDICTS.get(code)
+  const listed = CLASSIFICATIONS.get(code)
   if (listed !== undefined) return listed
   const retryable = property(value, 'retryable')
   if (typeof retryable !== 'boolean') return undefined

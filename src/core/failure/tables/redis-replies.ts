@@ -1,5 +1,5 @@
+import { again, type Classification, giveUp } from '../classification.ts'
 import { property, type Thrown, textProperty } from '../thrown.ts'
-import { again, giveUp, type Verdict } from '../verdict.ts'
 
 const TRANSIENT = again('redis-reply', 'transient')
 const BROKEN = again('redis-reply', 'integration')
@@ -7,7 +7,7 @@ const REFUSED = giveUp('redis-reply', 'integration')
 const BUSINESS = giveUp('redis-reply', 'business')
 
 /** By the first word of the reply, which is how Redis tells its errors apart. */
-const REPLIES: ReadonlyMap<string, Verdict> = new Map([
+const REPLIES: ReadonlyMap<string, Classification> = new Map([
   ['LOADING', TRANSIENT],
   ['BUSY', TRANSIENT],
   ['TRYAGAIN', TRANSIENT],
@@ -38,7 +38,7 @@ const REPLIES: ReadonlyMap<string, Verdict> = new Map([
 /** ioredis and node-redis; the latter gives its errors a class but no name. */
 const REPLY_CLASSES = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError'])
 
-export function redisReply(thrown: Thrown): Verdict | undefined {
+export function redisReply(thrown: Thrown): Classification | undefined {
   if (!REPLY_CLASSES.has(thrown.name) && !REPLY_CLASSES.has(className(thrown))) return undefined
   if (thrown.message.startsWith('ERR max number of clients')) return TRANSIENT
   const end = thrown.message.indexOf(' ')

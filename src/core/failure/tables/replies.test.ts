@@ -14,9 +14,9 @@ describe('Redis replies', () => {
       .map(word => [word, 'integration', false] as const),
     ...'BUSYGROUP BUSYKEY'.split(' ').map(word => [word, 'business', false] as const),
   ])('F2/S3: %s is %s, retryable %s', (word, category, retryable) => {
-    const verdict = { category, retryable, decidedBy: 'redis-reply' }
-    expect(redis(`${word} some words about it`)).toMatchObject(verdict)
-    expect(redis(word)).toMatchObject(verdict)
+    const classification = { category, retryable, decidedBy: 'redis-reply' }
+    expect(redis(`${word} some words about it`)).toMatchObject(classification)
+    expect(redis(word)).toMatchObject(classification)
   })
 
   it('F2/S3: too many clients is transient, any other ERR is unknown', () => {
@@ -54,13 +54,13 @@ const AMQP = [
 
 describe('AMQP replies', () => {
   it.each(AMQP)('F2/S3: %s %s is %s, retryable %s', (code, name, category, retryable) => {
-    const verdict = { category, retryable, decidedBy: 'amqp-reply' }
+    const classification = { category, retryable, decidedBy: 'amqp-reply' }
     const onChannel = Object.assign(new Error('closed'), { code, classId: 50, methodId: 10 })
-    expect(classify(onChannel)).toMatchObject(verdict)
+    expect(classify(onChannel)).toMatchObject(classification)
     const text = `Connection closed: ${code} (${name.replaceAll('_', '-')}) with message "x"`
-    expect(classify(Object.assign(new Error(text), { code }))).toMatchObject(verdict)
+    expect(classify(Object.assign(new Error(text), { code }))).toMatchObject(classification)
     expect(classify(Object.assign(new Error('x'), { name: 'AMQPChannelError', code: name }))).toMatchObject(
-      verdict,
+      classification,
     )
   })
 

@@ -1,5 +1,5 @@
+import { again, type Classification, giveUp } from '../classification.ts'
 import { property, type Thrown, textProperty } from '../thrown.ts'
-import { again, giveUp, type Verdict } from '../verdict.ts'
 
 const TRANSIENT = again('sqlstate', 'transient')
 const BROKEN = again('sqlstate', 'integration')
@@ -8,7 +8,7 @@ const SCHEMA = giveUp('sqlstate', 'schema')
 const BUSINESS = giveUp('sqlstate', 'business')
 
 /** By the first two characters, which the SQL standard calls the class. */
-const CLASSES: ReadonlyMap<string, Verdict> = new Map([
+const CLASSES: ReadonlyMap<string, Classification> = new Map([
   ['08', TRANSIENT], // connection
   ['0A', REFUSED], // feature not supported
   ['21', REFUSED], // cardinality
@@ -33,7 +33,7 @@ const CLASSES: ReadonlyMap<string, Verdict> = new Map([
 ])
 
 /** Codes that differ from their class. */
-const EXCEPTIONS: ReadonlyMap<string, Verdict> = new Map([
+const EXCEPTIONS: ReadonlyMap<string, Classification> = new Map([
   ['25006', TRANSIENT], // read only: connected to yesterday's primary
   ['25P03', TRANSIENT], // idle in transaction for too long
   ['40002', BUSINESS], // integrity, found at commit
@@ -53,7 +53,7 @@ const KNOWN_BARE = new Set(
   ).split(' '),
 )
 
-export function sqlstate(thrown: Thrown): Verdict | undefined {
+export function sqlstate(thrown: Thrown): Classification | undefined {
   const code = sqlstateOf(thrown)
   return code === undefined ? undefined : (EXCEPTIONS.get(code) ?? CLASSES.get(code.slice(0, 2)))
 }

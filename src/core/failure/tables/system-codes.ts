@@ -1,5 +1,5 @@
+import { again, type Classification, giveUp } from '../classification.ts'
 import type { Thrown } from '../thrown.ts'
-import { again, giveUp, type Verdict } from '../verdict.ts'
 
 const NETWORK =
   'ECONNREFUSED ECONNRESET ECONNABORTED ETIMEDOUT ESOCKETTIMEDOUT EPIPE ENOTCONN ESHUTDOWN EHOSTUNREACH EHOSTDOWN ' +
@@ -34,17 +34,19 @@ const BAD_REQUEST =
   'ERR_INVALID_URL ERR_INVALID_PROTOCOL UND_ERR_INVALID_ARG UND_ERR_REQ_CONTENT_LENGTH_MISMATCH ' +
   'UND_ERR_NOT_SUPPORTED UND_ERR_RES_EXCEEDED_MAX_SIZE'
 
-const VERDICTS: ReadonlyMap<string, Verdict> = new Map([
+const CLASSIFICATIONS: ReadonlyMap<string, Classification> = new Map([
   ...entries([NETWORK, NAME_LOOKUP, UNDICI, ABORTED, EXHAUSTED], again('system-code', 'transient')),
   ...entries([PROTOCOL_ERRORS], again('system-code', 'integration')),
   ...entries([BAD_REQUEST], giveUp('system-code', 'integration')),
 ])
 
 /** Codes of Node itself and of the HTTP client within it. */
-export function systemCode({ code }: Thrown): Verdict | undefined {
-  return code === undefined ? undefined : VERDICTS.get(code)
+export function systemCode({ code }: Thrown): Classification | undefined {
+  return code === undefined ? undefined : CLASSIFICATIONS.get(code)
 }
 
-function entries(lists: readonly string[], verdict: Verdict): [string, Verdict][] {
-  return lists.flatMap(codes => codes.split(' ').map((code): [string, Verdict] => [code, verdict]))
+function entries(lists: readonly string[], classification: Classification): [string, Classification][] {
+  return lists.flatMap(codes =>
+    codes.split(' ').map((code): [string, Classification] => [code, classification]),
+  )
 }

@@ -1,5 +1,5 @@
+import type { Classification } from '../classification.ts'
 import type { Thrown } from '../thrown.ts'
-import type { Verdict } from '../verdict.ts'
 import { amqpReply } from './amqp-replies.ts'
 import { errorName } from './error-names.ts'
 import { httpStatus } from './http-status.ts'
@@ -9,7 +9,7 @@ import { sqlstate } from './sqlstate.ts'
 import { systemCode } from './system-codes.ts'
 import { jsonSyntax, validation } from './validation.ts'
 
-type Part = (thrown: Thrown) => Verdict | undefined
+type Part = (thrown: Thrown) => Classification | undefined
 
 /** The marks hardest to mistake come first; a bare name comes last. */
 const PARTS: readonly Part[] = [
@@ -25,10 +25,10 @@ const PARTS: readonly Part[] = [
 ]
 
 /** What Lazaret knows of errors that are neither its own signals nor the handler's. */
-export function lookUp(thrown: Thrown): Verdict | undefined {
+export function lookUp(thrown: Thrown): Classification | undefined {
   for (const part of PARTS) {
-    const verdict = part(thrown)
-    if (verdict !== undefined) return verdict
+    const classification = part(thrown)
+    if (classification !== undefined) return classification
   }
   return undefined
 }

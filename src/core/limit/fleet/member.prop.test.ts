@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnRequest } from './bucket.ts'
 import { FleetMember } from './member.ts'
-import { type FleetPolicy, PATIENCE_MS, PROBE_EVERY_MS, SLICE_MS } from './policy.ts'
+import { ANSWER_TIMEOUT_MS, type FleetPolicy, PROBE_EVERY_MS, SLICE_MS } from './policy.ts'
 
 const STEP_MS = 5
 
@@ -150,7 +150,7 @@ describe('the members of a fleet', () => {
         const end = starts.filter(at => at >= 17_000 && at < 20_000)
         expect(end.length / 3).toBeGreaterThan(perSecond * 0.95)
         // Those who cannot ask use their shares while the others use the limit: with nobody to say so, up to twice.
-        const whileChanging = count * (1 + (perSecond / count) * ((SLICE_MS + PATIENCE_MS) / 1_000))
+        const whileChanging = count * (1 + (perSecond / count) * ((SLICE_MS + ANSWER_TIMEOUT_MS) / 1_000))
         expect(most(starts, 1_000)).toBeLessThanOrEqual(2 * perSecond + whileChanging + 3)
         expect(most(end, 1_000)).toBeLessThanOrEqual(perSecond * 1.02 + 3)
       }),
@@ -182,7 +182,7 @@ describe('the members of a fleet', () => {
           expect(across).toBeGreaterThan(perSecond * 0.95)
           expect(across).toBeLessThan(perSecond * 1.05)
           // The members notice one after the other: some use their shares while others have the limit to themselves.
-          const slack = (perSecond * (PROBE_EVERY_MS + PATIENCE_MS)) / 1_000 + 2 * count
+          const slack = (perSecond * (PROBE_EVERY_MS + ANSWER_TIMEOUT_MS)) / 1_000 + 2 * count
           expect(most(starts, 1_000)).toBeLessThanOrEqual(perSecond + slack)
         },
       ),

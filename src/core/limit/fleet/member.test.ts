@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { FleetMember } from './member.ts'
-import { PATIENCE_MS } from './policy.ts'
+import { ANSWER_TIMEOUT_MS } from './policy.ts'
 
 function takeAll(member: FleetMember, now: number): number {
   let taken = 0
@@ -19,13 +19,13 @@ describe('a member of a fleet', () => {
     })
     member.advance(0, 1_000)
     const asked = member.toAsk(0, 1_000)!
-    member.advance(PATIENCE_MS, 1_000)
+    member.advance(ANSWER_TIMEOUT_MS, 1_000)
     expect(member.isAlone).toBe(true)
-    const ownTurns = takeAll(member, PATIENCE_MS)
+    const ownTurns = takeAll(member, ANSWER_TIMEOUT_MS)
     expect(ownTurns).toBeGreaterThan(0)
     const answer = { granted: ownTurns + 5, firstInMs: 0, aheadMs: 300, settlesInMs: 0, members: 1 }
-    member.answered(asked, answer, PATIENCE_MS + 10)
+    member.answered(asked, answer, ANSWER_TIMEOUT_MS + 10)
     expect(member.isAlone).toBe(false)
-    expect(takeAll(member, PATIENCE_MS + 10)).toBe(5)
+    expect(takeAll(member, ANSWER_TIMEOUT_MS + 10)).toBe(5)
   })
 })

@@ -1,12 +1,12 @@
 import { type FleetBucket, grantTurns, IDLE_BUCKET, type TurnGrant, type TurnRequest } from './bucket.ts'
 import { Demand } from './demand.ts'
 import {
+  ANSWER_TIMEOUT_MS,
   type FleetPolicy,
   HEARTBEAT_MS,
   keepMs,
   longestWaitMs,
   MEMBER_TTL_MS,
-  PATIENCE_MS,
   PROBE_EVERY_MS,
   SLICE_MS,
 } from './policy.ts'
@@ -32,11 +32,11 @@ const NEVER = Number.NEGATIVE_INFINITY
  * The decisions of one member of a fleet: how many turns to request, when, and what to do without an answer. It does no I/O
  * and has no timers: its caller passes the time, the answers and the number of waiting retries. So it can be simulated.
  *
- *   together ──no answer for PATIENCE_MS while somebody waits, or an error──▶ alone
- *      ▲──────────── any answer, when those who come back have settled ──────────┘
+ *   together ──no answer for ANSWER_TIMEOUT_MS while a caller waits, or an error──▶ alone
+ *      ▲─────────── any answer, after a wait for the other returning members ──────────┘
  *
- * Only one request is in flight at a time, and a member takes turns for one slice ahead at most. So few turns come up while
- * the fleet changes between the two modes, and few are lost when a member ends.
+ * Only one request is in flight at a time, and a member takes turns for one slice ahead at most. So the fleet exceeds its
+ * limit by few turns while members change modes, and few turns are lost when a member ends.
  */
 export class FleetMember {
   readonly #policy: FleetPolicy
@@ -140,7 +140,7 @@ export class FleetMember {
       if (waiting > 0) times.push(this.#patientUntil(flight))
     } else {
       times.push(this.#askedAt + HEARTBEAT_MS)
-      if (waiting > 0) times.push(this.#lastTurnAt - PATIENCE_MS)
+      if (waiting > 0) times.push(this.#lastTurnAt - ANSWER_TIMEOUT_MS)
     }
     return Math.min(...times)
   }
@@ -203,7 +203,7 @@ export class FleetMember {
 
   /** As many as wait, when the turns taken before are nearly over. Earlier, this member would stand in line twice. */
   #wantInQueue(now: number, waiting: number): number {
-    return this.#stock.size === 0 && now >= this.#lastTurnAt - PATIENCE_MS ? waiting : 0
+    return this.#stock.size === 0 && now >= this.#lastTurnAt - ANSWER_TIMEOUT_MS ? waiting : 0
   }
 
   /** As many as wait, and as many as will come in the next slice. */
@@ -211,7 +211,7 @@ export class FleetMember {
     const expected = this.#demand.expected(now)
     const { size, lastAt } = this.#stock
     if (size === 0) return waiting > 0 ? waiting + expected : 0
-    const isNearlyOver = lastAt! <= now + PATIENCE_MS && size <= expected / 2
+    const isNearlyOver = lastAt! <= now + ANSWER_TIMEOUT_MS && size <= expected / 2
     return isNearlyOver ? expected - size : 0
   }
 
@@ -269,7 +269,7 @@ export class FleetMember {
   }
 
   #patientUntil({ sentAt }: PendingRequest): number {
-    return Math.max(sentAt, this.#waitingSince ?? sentAt) + PATIENCE_MS
+    return Math.max(sentAt, this.#waitingSince ?? sentAt) + ANSWER_TIMEOUT_MS
   }
 
   /** A clock that was set back takes all times with it, or everything would wait until it has caught up. */

@@ -18,7 +18,7 @@ export const SLICE_MS = 200
  * A member that waits longer than this for an answer continues alone, with its share. It requests more turns when the
  * remaining ones last this long, so that it neither stops nor has to catch up.
  */
-export const PATIENCE_MS = 100
+export const ANSWER_TIMEOUT_MS = 100
 /** The interval at which a member that is alone tries to reach the fleet. */
 export const PROBE_EVERY_MS = 200
 /** The interval at which a member announces itself, even without a need for turns. */

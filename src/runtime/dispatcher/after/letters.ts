@@ -5,7 +5,7 @@ import type { Reason } from '../../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
 import { ignoreErrors } from '../../../ports/tracing.ts'
-import { isKept, type LetterSaver } from '../../letters.ts'
+import { isKept, type LetterSaver } from '../../letter-saver.ts'
 import type { UserFaults } from '../../user-functions/user-faults.ts'
 import { Fifo } from '../buffer/fifo.ts'
 import type { DispatcherPolicy } from '../dispatcher-options.ts'
@@ -271,17 +271,17 @@ export class DispatcherLetters {
   #lose({ letter, again }: Pick<Save, 'letter' | 'again'>): void {
     if (again) return
     if (!this.#isClosed || this.#journal === undefined) {
-      this.#tellLost(letter)
+      this.#observeLost(letter)
       return
     }
     const rescue = this.#journal
       .leaveLetter(letter)
-      .then(isLeft => (isLeft ? undefined : this.#tellLost(letter)))
+      .then(isLeft => (isLeft ? undefined : this.#observeLost(letter)))
     this.#rescues.add(rescue)
     void rescue.then(() => this.#rescues.delete(rescue))
   }
 
-  #tellLost({ handler: name, event: { type }, cycle: { reason } }: DeadLetter): void {
+  #observeLost({ handler: name, event: { type }, cycle: { reason } }: DeadLetter): void {
     const { observer } = this.#policy
     if (observer.eventDropped) observeAsOwn(observer, 'eventDropped', { name, type, reason })
   }

@@ -3,7 +3,7 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { notReplayable } from '../../../core/dead-letter/storable-event.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
 import type { ReplayOutcome } from '../../../ports/observer.ts'
-import { isStore } from '../../letters.ts'
+import { isStore } from '../../letter-saver.ts'
 import type { DispatcherPolicy } from '../dispatcher-options.ts'
 import type { Lane } from '../lane/lane.ts'
 import { EVERY_SINK } from '../track/entry-limit.ts'
@@ -64,8 +64,8 @@ async function resolve(letter: DeadLetter, policy: DispatcherPolicy): Promise<vo
   const { deadLetters, clock, observer } = policy
   try {
     // A letter that is not replaying was sent by a person, and the send counts as the decision.
-    const under = state === 'replaying' ? lastSendingOf(letter) : undefined
-    if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now(), under })
+    const onlyIfSentBy = state === 'replaying' ? lastSendingOf(letter) : undefined
+    if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now(), onlyIfSentBy })
   } catch (error) {
     if (observer.letterWriteFailed) observeAsOwn(observer, 'letterWriteFailed', { channel, name, error })
   }

@@ -1,6 +1,6 @@
 import { Heap } from '../../../core/heap.ts'
 import type { Cancel } from '../../../ports/clock.ts'
-import { tellAllowed, tellLimited } from '../../attempt/after-failure.ts'
+import { observeRetryAllowed, observeRetryLimited } from '../../attempt/after-failure.ts'
 import type { RetryTurn } from '../../fleet/fleet-turns.ts'
 import type { RetryLimiter } from '../../limiters.ts'
 import { observe } from '../../observe.ts'
@@ -162,7 +162,7 @@ export class Retries {
   }
 
   #applyTurn(item: Item, turn: RetryTurn, now: number): void {
-    if (turn.action !== 'go') tellLimited(this.#policy, turn.action)
+    if (turn.action !== 'go') observeRetryLimited(this.#policy, turn.action)
     if (turn.action === 'drop' || turn.action === 'dead-letter')
       this.#giveUp(item, giveUpOn(item, 'retry_limited'), turn.action === 'drop')
     else this.#turns.add(item, turn.action === 'wait' ? turn.until : now)
@@ -171,7 +171,7 @@ export class Retries {
   /** The limit on all events counts retries too. An item that only waited behind the breaker is not a retry yet. */
   #askEntryLimit(item: Item, now: number): void {
     const { retryLimiter, entryLimit, clock } = this.#policy
-    if (retryLimiter !== undefined) tellAllowed(this.#policy)
+    if (retryLimiter !== undefined) observeRetryAllowed(this.#policy)
     const retryAt = item.failures === undefined ? undefined : entryLimit.refuses(item.tracked.event, now)
     if (!(retryAt instanceof Promise)) {
       this.#enter(item, retryAt, now)

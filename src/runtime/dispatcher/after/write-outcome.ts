@@ -4,10 +4,10 @@ import { type Failure, isDependencyFailure } from '../../../core/failure/failure
 import {
   classifyThrown,
   decideNext,
+  type FailureDecision,
+  observeFailedAttempt,
+  observeTimeout,
   settleFailed,
-  tellFailed,
-  tellTimedOut,
-  type Verdict,
 } from '../../attempt/after-failure.ts'
 import { observe } from '../../observe.ts'
 import type { Item } from '../lane/item.ts'
@@ -35,7 +35,7 @@ export function settleWrite(policy: LanePolicy, write: Write, end: WriteEnd, now
     const failed = writeFailure(policy, end.thrown, now, policy.random())
     write.ended(failed.failure)
     settleFailed(policy, epoch, failed.failure, now)
-    tellTimedOut(policy, (items[0]?.failures?.attempts ?? 0) + 1, end.thrown)
+    observeTimeout(policy, (items[0]?.failures?.attempts ?? 0) + 1, end.thrown)
     return () => failed
   }
   const failures = end.rejected.length === 0 ? undefined : rejections(policy, items, end.rejected, now)
@@ -84,7 +84,7 @@ export function recordFailure(
   { thrown, failure, summary, chance }: WriteFailure,
   startedAt: number,
   now: number,
-): Verdict {
+): FailureDecision {
   item.failures ??= {
     attempts: 0,
     firstStartedAt: startedAt,
@@ -97,7 +97,7 @@ export function recordFailure(
   const attempt = ++history.attempts
   history.failure = failure
   history.thrown = thrown
-  tellFailed(policy, attempt, failure)
+  observeFailedAttempt(policy, attempt, failure)
   const { firstStartedAt, previousDelayMs, records } = history
   const next = decideNext(policy, { attempt, firstStartedAt, previousDelayMs }, failure, now, () => chance)
   const delayMs = next.do === 'retry' ? next.delayMs : undefined
@@ -107,7 +107,7 @@ export function recordFailure(
   return next
 }
 
-export function tellDelivered(
+export function observeDelivered(
   { name, observer }: LanePolicy,
   { failures }: Item,
   startedAt: number,
@@ -121,7 +121,7 @@ export function tellDelivered(
 }
 
 /** The write timed out and counts as failed, but the sink has accepted the item: that attempt succeeded. */
-export function tellDeliveredLate({ name, observer }: LanePolicy, { failures }: Item, now: number): void {
+export function observeLateDelivery({ name, observer }: LanePolicy, { failures }: Item, now: number): void {
   const { attempts = 1, firstStartedAt = now } = failures ?? {}
   if (observer.callSucceeded)
     observe(observer, 'callSucceeded', { name, attempts, durationMs: now - firstStartedAt })

@@ -1,13 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Cancel } from '../../../ports/clock.ts'
 import type { GiveUpReason } from '../../../ports/observer.ts'
-import { tellGaveUp } from '../../attempt/after-failure.ts'
+import { observeGivingUp } from '../../attempt/after-failure.ts'
 import type { Breaker } from '../../breaker.ts'
 import { observe } from '../../observe.ts'
-import type { Leftovers } from '../after/leftovers.ts'
 import { earliest, Retries } from '../after/retries.ts'
 import type { Starts } from '../after/retry-window.ts'
-import { recordFailure, settleWrite, tellDelivered, tellDeliveredLate } from '../after/write-outcome.ts'
+import type { UnsentItems } from '../after/unsent-items.ts'
+import { observeDelivered, observeLateDelivery, recordFailure, settleWrite } from '../after/write-outcome.ts'
 import { Fifo } from '../buffer/fifo.ts'
 import { Batch, Fresh, LaneBuffer } from '../buffer/lane-buffer.ts'
 import type { SinkHealth } from '../dispatcher-health.ts'
@@ -17,7 +17,7 @@ import { Write, type WriteEnd } from '../write/write.ts'
 import { giveUpOn, Item } from './item.ts'
 import type { LanePolicy } from './lane-options.ts'
 
-/** Timers cannot be set much longer than this; there is a look in between. */
+/** The longest sleep of the lane. Timers have an upper limit, and clock changes must be noticed. */
 const MAX_SLEEP_MS = 3_600_000
 
 /** A retry that waits for the end of a write that timed out and runs on. */
@@ -106,16 +106,16 @@ export class Lane {
   }
 
   /** Ends all writes, and leaves everything that is here. Resolves when that is durable, or cannot be. */
-  async abandon(reason: unknown, leftovers: Leftovers): Promise<void> {
+  async abandon(reason: unknown, unsentItems: UnsentItems): Promise<void> {
     this.#unwatch?.()
     for (const item of this.#stop(reason)) {
       this.#gaveUp++
-      const taken = leftovers.take(item.tracked, this.name, giveUpOn(item, 'shutdown'))
+      const taken = unsentItems.take(item.tracked, this.name, giveUpOn(item, 'shutdown'))
       void taken.then(() => this.#leave(item))
     }
     const refused = this.#blocked.drain().map(({ tracked }) => {
       this.#gaveUp++
-      return leftovers.take(tracked, this.name, { reason: 'shutdown' }).then(() => tracked.answered())
+      return unsentItems.take(tracked, this.name, { reason: 'shutdown' }).then(() => tracked.answered())
     })
     await Promise.all([this.#buffer.flush(), ...refused])
   }
@@ -298,7 +298,7 @@ export class Lane {
     for (const item of items) {
       const failure = failureOf(item)
       if (failure === undefined) {
-        tellDelivered(policy, item, startedAt, now)
+        observeDelivered(policy, item, startedAt, now)
         this.#deliver(item, now)
         continue
       }
@@ -324,7 +324,7 @@ export class Lane {
       if (refused.has(item)) this.#retries.backOff(item, at)
       else {
         const now = this.policy.clock.now()
-        tellDeliveredLate(this.policy, item, now)
+        observeLateDelivery(this.policy, item, now)
         this.#deliver(item, now)
       }
     }
@@ -344,7 +344,7 @@ export class Lane {
     this.#gaveUp++
     // An event whose time was over is given up on by its own wish, and by no policy.
     if (failures !== undefined && giveUp.reason !== 'expired')
-      tellGaveUp(this.policy, failures.attempts, giveUp.reason as GiveUpReason, failures.failure)
+      observeGivingUp(this.policy, failures.attempts, giveUp.reason as GiveUpReason, failures.failure)
     if (mayDrop && tracked.replay === 0) {
       tracked.dropped(this.name, giveUp)
       this.#leave(item)

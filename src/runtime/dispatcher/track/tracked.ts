@@ -29,7 +29,7 @@ export interface TrackingContext {
 }
 
 /** Tells of a failure that the caller does not get to see. */
-export function tellSwallowed(
+export function observeSwallowed(
   observer: Observer,
   { job }: TrackingScope,
   error: LazaretError,
@@ -74,8 +74,8 @@ export class Tracked {
   /** The copies whose letters do not yet say that every sink failed. */
   private giveUps: Map<string, GiveUp> | undefined = undefined
   private thrown: unknown = undefined
-  private tellAccepted: ReportResult | undefined = undefined
-  private tellOutcome: ReportResult | undefined = undefined
+  private resolveAccepted: ReportResult | undefined = undefined
+  private resolveOutcome: ReportResult | undefined = undefined
   private isFinished = false
 
   constructor(
@@ -100,22 +100,22 @@ export class Tracked {
 
   /** Resolves when every lane has answered. */
   accepted(): Promise<TrackResult> {
-    if (this.unanswered === 0) return Promise.resolve(this.verdict())
+    if (this.unanswered === 0) return Promise.resolve(this.resultOrError())
     return new Promise(resolve => {
-      this.tellAccepted = resolve
+      this.resolveAccepted = resolve
     })
   }
 
   /** Resolves when every lane has settled. */
   outcome(): Promise<TrackResult> {
-    if (this.isFinished) return Promise.resolve(this.verdict())
+    if (this.isFinished) return Promise.resolve(this.resultOrError())
     return new Promise(resolve => {
-      this.tellOutcome = resolve
+      this.resolveOutcome = resolve
     })
   }
 
   answered(): void {
-    if (--this.unanswered === 0) this.tellAccepted?.(this.verdict())
+    if (--this.unanswered === 0) this.resolveAccepted?.(this.resultOrError())
   }
 
   delivered(): void {
@@ -211,8 +211,8 @@ export class Tracked {
       this.context.journal?.remove(this.event.id, this.journaled)
     const error = this.error()
     if (error !== undefined && this.scope.onFailure === 'swallow')
-      tellSwallowed(this.context.observer, this.scope, error, this.failed?.values().next().value)
-    this.tellOutcome?.(this.verdict(error))
+      observeSwallowed(this.context.observer, this.scope, error, this.failed?.values().next().value)
+    this.resolveOutcome?.(this.resultOrError(error))
   }
 
   private error(): TrackingError | undefined {
@@ -220,7 +220,7 @@ export class Tracked {
     return isInVain || this.unsaved > 0 ? new TrackingError(this.result(), this.thrown) : undefined
   }
 
-  private verdict(error = this.error()): TrackResult | Promise<never> {
+  private resultOrError(error = this.error()): TrackResult | Promise<never> {
     if (error === undefined) return this.result()
     if (this.scope.onFailure === 'throw') return Promise.reject(error)
     return { ...this.result(), swallowed: error }

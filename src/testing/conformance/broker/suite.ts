@@ -1,4 +1,4 @@
-import type { BrokerCapabilities, StallPlace } from '../../../ports/broker.ts'
+import type { BrokerCapabilities, StalledPart } from '../../../ports/broker.ts'
 import { type TestFunction, type TestIn, testsIn, unlessDeclared } from '../harness.ts'
 import { type BrokerFixture, BrokerWorld } from './world.ts'
 
@@ -31,7 +31,7 @@ export interface BrokerFault {
   /**
    * The place that the broker reports to the subscriber; undefined if the broker may repair the fault before a report.
    */
-  readonly reports?: StallPlace | undefined
+  readonly reports?: StalledPart | undefined
   /** Events that were published before the fault are lost with the deleted object. */
   readonly losesEvents?: boolean | undefined
   /** The broker refuses to publish during the fault, with an error that names a remedy. */

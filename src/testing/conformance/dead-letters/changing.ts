@@ -68,8 +68,9 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
       const letter = await world.sendNew()
       const at = world.timing.now() + 1_000
       const sent = { eventId: letter.event.id, replayId: 'replay-1', attempt: 1 }
-      const change = (under: typeof sent | (Omit<typeof sent, 'replayId'> & { replayId: undefined })) =>
-        world.store.change(letter.id, { to, at, under })
+      const change = (
+        onlyIfSentBy: typeof sent | (Omit<typeof sent, 'replayId'> & { replayId: undefined }),
+      ) => world.store.change(letter.id, { to, at, onlyIfSentBy })
       assert.equal(await change(sent), undefined, 'it is not replaying')
       const replaying = await world.store.change(letter.id, { to: 'replaying', at, replayId: 'replay-1' })
       const forged = [
@@ -91,8 +92,8 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     await world.store.change(letter.id, { to: 'replaying', at })
     const sent = { eventId: letter.event.id, replayId: undefined, attempt: 1 }
     const named = { ...sent, replayId: 'replay-1' }
-    assert.equal(await world.store.change(letter.id, { to: 'resolved', at, under: named }), undefined)
-    const resolved = await world.store.change(letter.id, { to: 'resolved', at, under: sent })
+    assert.equal(await world.store.change(letter.id, { to: 'resolved', at, onlyIfSentBy: named }), undefined)
+    const resolved = await world.store.change(letter.id, { to: 'resolved', at, onlyIfSentBy: sent })
     assert.equal(resolved?.state, 'resolved')
   })
 

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../../core/dead-letter/reason.ts'
-import type { StallPlace } from '../../../../ports/broker.ts'
+import type { StalledPart } from '../../../../ports/broker.ts'
 import { delay, equalJitter, monotonicNow } from '../../../../ports/clock.ts'
 import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
 import { ConfirmTimeoutError } from '../../connection/confirms.ts'
@@ -175,7 +175,11 @@ export class Settler {
     return this.#publisher.sendOne({ route, content, properties: { ...properties, deliveryMode: 2 } })
   }
 
-  async #persist(delivery: RabbitmqDelivery, place: StallPlace, work: () => Promise<void>): Promise<boolean> {
+  async #persist(
+    delivery: RabbitmqDelivery,
+    place: StalledPart,
+    work: () => Promise<void>,
+  ): Promise<boolean> {
     const { amqpChannel, stalls } = delivery
     const { clock, random } = this.#settings
     let tries = 0

@@ -29,7 +29,7 @@ export type DecidedBy =
   | 'error-name'
   | 'unknown'
 
-export interface Verdict {
+export interface Classification {
   readonly decidedBy: DecidedBy
   readonly category: Category
   readonly retryable: boolean
@@ -39,13 +39,13 @@ export interface Verdict {
   readonly fingerprint?: string
 }
 
-export const UNKNOWN: Verdict = { decidedBy: 'unknown', category: 'unknown', retryable: true }
+export const UNKNOWN: Classification = { decidedBy: 'unknown', category: 'unknown', retryable: true }
 
-export function again(decidedBy: DecidedBy, category: Category): Verdict {
+export function again(decidedBy: DecidedBy, category: Category): Classification {
   return { decidedBy, category, retryable: true }
 }
 
-export function giveUp(decidedBy: DecidedBy, category: Category): Verdict {
+export function giveUp(decidedBy: DecidedBy, category: Category): Classification {
   return { decidedBy, category, retryable: false }
 }
 

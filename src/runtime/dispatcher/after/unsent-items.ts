@@ -8,11 +8,11 @@ interface Left {
 }
 
 /**
- * Takes what the lanes have left when the dispatcher closes. The journal keeps it for the next process, which sends it
- * to the sinks that lack it; without a journal, or when that fails, each sink's copy becomes a letter. So does an event
- * that was sent again: its letter waits to hear how that went.
+ * Collects the items that the lanes have not sent when the dispatcher closes. The journal keeps the events for the next
+ * process, which writes them to the sinks that lack them. Without a journal, or if the journal fails, each item becomes a
+ * letter. An event of a replay always becomes a letter, because its letter waits for the outcome.
  */
-export class Leftovers {
+export class UnsentItems {
   readonly #journal: TrackJournal | undefined
   readonly #left = new Map<Tracked, Left>()
 
@@ -20,13 +20,13 @@ export class Leftovers {
     this.#journal = journal
   }
 
-  /** Resolves when it is durable, or cannot be; never rejects. */
+  /** Resolves when the event is durable, or cannot be made durable. Never rejects. */
   take(tracked: Tracked, sink: string, giveUp: GiveUp): Promise<void> {
     if (this.#journal === undefined || tracked.replay > 0) return tracked.gaveUp(sink, giveUp)
     let left = this.#left.get(tracked)
     if (left === undefined) {
       const giveUps = new Map<string, GiveUp>()
-      // All lanes are asked in one go, so in a moment it is known which of them had it.
+      // The dispatcher asks all lanes in one go. One microtask later all sinks of the event are known.
       const settled = Promise.resolve(this.#journal).then(journal => this.#settle(journal, tracked, giveUps))
       left = { giveUps, settled }
       this.#left.set(tracked, left)
@@ -41,8 +41,8 @@ export class Leftovers {
     giveUps: ReadonlyMap<string, GiveUp>,
   ): Promise<void> {
     const { event, scope, unsureSinks } = tracked
-    // The entry takes the place of one that was for all sinks, so it is for those too whose letters no store has yet:
-    // should the process die before they are saved, the next one knows. Twice is better than not at all.
+    // The new entry replaces the entry for all sinks. It also names the sinks whose letters are not saved yet: if the process
+    // crashes before, the next process writes the event to them again. A duplicate is better than a loss.
     const sinks = [...giveUps.keys(), ...unsureSinks]
     const isKept = await journal.leave({ event, sinks, job: scope.job })
     if (isKept) for (const sink of giveUps.keys()) tracked.journaledFor(sink)

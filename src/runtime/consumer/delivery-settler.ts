@@ -2,47 +2,47 @@ import type { Settlement, Subscription } from '../../ports/broker.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { ProcessedOutcome } from '../../ports/observer.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
-import type { LetterSaver } from '../letters.ts'
+import type { LetterSaver } from '../letter-saver.ts'
 import { observe } from '../observe.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Work } from './work.ts'
 
 /** The next step of the consumer with a delivery. */
 export type Next =
-  /** Nothing: it is settled, or lost and will be handed over again. */
+  /** Nothing: the delivery is settled, or it is lost and the broker delivers its event again. */
   | { readonly do: 'forget' }
-  /** Comes back after a short wait in process. */
+  /** The consumer continues with the delivery after a short wait in process. */
   | { readonly do: 'wait'; readonly delayMs: number }
-  /** Comes back when it is known when its turn comes. */
-  | { readonly do: 'hear'; readonly turn: PendingTurn }
+  /** The consumer continues when the fleet has decided on the turn of the retry. */
+  | { readonly do: 'await-turn'; readonly turn: PendingTurn }
   /**
-   * Another run of the same event is in progress: the event comes back when that run has ended, or after a time limit.
+   * Another run of the same event is in progress. The consumer continues when that run has ended, or after a time limit.
    */
-  | { readonly do: 'park'; readonly until: (wake: (isOver: boolean) => void) => Cancel }
-  /** The breaker refused it; it goes back to the head of the queue. */
+  | { readonly do: 'await-run'; readonly until: (wake: (isOver: boolean) => void) => Cancel }
+  /** The breaker refused the attempt. The delivery returns to the head of the queue. */
   | { readonly do: 'pause'; readonly retryAt: number | undefined }
-  /** The ledger cannot be asked; it goes back to the head of the queue until that answers. */
+  /** The ledger is unreachable. The delivery returns to the head of the queue until the ledger answers. */
   | { readonly do: 'ask-ledger-later' }
 
 export const FORGET: Next = Object.freeze({ do: 'forget' })
 const DONE: Settlement = Object.freeze({ outcome: 'done' })
 
-/** What handling needs of the consumer it works for. */
+/** The parts of a consumer that the handling of its deliveries needs. */
 export interface Host {
   readonly subscription: Subscription
   readonly saver: LetterSaver | undefined
   /** Aborted when the grace time of a shutdown is over. */
   readonly closing: AbortSignal
-  /** Makes something durable, however long it takes; false when the consumer closes before it could be done. */
+  /** Repeats the task until it succeeds. Resolves to false if the consumer closes before that. */
   persist(task: () => Promise<unknown>): Promise<boolean>
   processed(outcome: ProcessedOutcome, now: number): void
   ledgerAnswered(): void
-  /** A settlement did not come about, so the event will be handed over again. */
+  /** Reports a failed settlement. The broker delivers the event again. */
   settlementFailed(error: unknown): void
 }
 
 /** Passes settlements to the broker, and observes the results. */
-export class Settling {
+export class DeliverySettler {
   readonly #policy: ConsumerPolicy
   readonly #host: Host
 
@@ -55,19 +55,19 @@ export class Settling {
     return this.settle(work, DONE, outcome, startedAt)
   }
 
-  /** Nothing was tried, or what was tried is taken back. What ended before that, in process, is put on record. */
+  /** Releases a delivery whose latest attempt does not count. Earlier attempts of this process count, so they are recorded. */
   giveBack(work: Work, notBefore: number): Next | Promise<Next> {
     if (work.unrecorded.length > 0) return this.retry(work, notBefore, notBefore)
     return this.settle(work, { outcome: 'release', notBefore }, 'released', notBefore)
   }
 
-  /** To be tried again, with what was tried so far on the record. */
+  /** Returns the event to the broker for a retry, with its attempts so far. */
   retry(work: Work, notBefore: number, startedAt: number): Next | Promise<Next> {
     const ended = work.takeUnrecorded()
     return this.settle(work, { outcome: 'retry', notBefore, ended }, 'retried', startedAt)
   }
 
-  /** `afterwards` is done when the broker has taken it, and only then. */
+  /** Calls `afterwards` only if the broker accepts the settlement. */
   settle(
     work: Work,
     settlement: Settlement,
@@ -77,7 +77,7 @@ export class Settling {
   ): Next | Promise<Next> {
     const { channel, name, clock, observer } = this.#policy
     const settled = (): Next => {
-      // Kept by the broker, it went through no letter saver that would have told.
+      // A broker that keeps the letter itself bypasses the letter saver, which otherwise observes it.
       if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
         observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
       afterwards?.()
@@ -102,7 +102,7 @@ export class Settling {
     }
   }
 
-  /** The broker did not take it, so it still has the event and will hand it over again. */
+  /** The broker did not accept the settlement, so it still has the event and delivers it again. */
   lost(error: unknown): Next {
     this.#host.settlementFailed(error)
     return FORGET

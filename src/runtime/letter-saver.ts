@@ -206,7 +206,7 @@ interface NoticeSetup {
 }
 
 /** Telling people is not on the event's way: whether it works changes nothing for the event. Never rejects. */
-export async function tellOfLetter(
+export async function notifyOfLetter(
   notifier: Notifier,
   letter: DeadLetter,
   { observer, clock, faults }: NoticeSetup,
@@ -231,7 +231,7 @@ export function isPoison({ cycle: { reason } }: DeadLetter): boolean {
 /** Tells of every letter that was made durable, once: one that is saved again only says more. */
 export function letterNotices(notifier: Notifier, setup: NoticeSetup): Observer {
   const tell = ({ letter, again }: LetterObservation) => {
-    if (!again) void tellOfLetter(notifier, letter, setup)
+    if (!again) void notifyOfLetter(notifier, letter, setup)
   }
   return { letterSaved: tell, letterSpilled: tell }
 }

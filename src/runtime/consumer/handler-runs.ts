@@ -2,28 +2,28 @@ import type { Broker } from '../../ports/broker.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { FailedAttempt, Work } from './work.ts'
 
-/** Late successes that are remembered for the retry that is on its way; the oldest are forgotten first. */
+/** The limit on remembered late successes, which wait for the retries of their events. The oldest are forgotten first. */
 const MAX_REMEMBERED = 1_000
 
 /**
- * A run of a handler that has outlived its attempt and has not ended yet, or has ended well after all. It may outlive its
- * consumer too: then another one of the process waits for it.
+ * A run of a handler that continues after its attempt has timed out, or that has succeeded after that. It may also continue
+ * after its consumer has closed; then another consumer of the process waits for it.
  */
 export class LateRun {
   readonly work: Work
-  /** Why the attempt ended without it: its time was over, or its consumer closed. */
+  /** The failure of the attempt: a timeout, or the closing of the consumer. */
   readonly failed: FailedAttempt
   hasSucceeded = false
-  /** Its success has settled a delivery of the event: it counts for that one, and for no copy that is published later. */
+  /** Its success has settled a delivery of the event. It does not count for a copy that is published later. */
   hasSettled = false
-  /** How often the event came back and could not be attempted because of this run. */
-  turnsLost = 0
-  /** Resolves the letter that was saved for the event meanwhile, perhaps by another consumer than the run's. */
+  /** The number of retries that could not start because this run was in progress. */
+  skippedAttempts = 0
+  /** Resolves the letter that this or another consumer saved for the event during the run. */
   resolveLetter: (() => Promise<boolean>) | undefined = undefined
-  /** That letter was resolved, because the run succeeded. */
+  /** The letter of the event was resolved, because the run succeeded. */
   isResolved = false
   /** The observer has received `lateRun` with the state `running`. */
-  isTold = false
+  isObserved = false
 
   constructor(work: Work, failed: FailedAttempt) {
     this.work = work
@@ -32,11 +32,11 @@ export class LateRun {
 }
 
 /**
- * The events that one handler of one channel runs for in this process, by event id. At most one run of an event is under
- * way at a time: a second delivery of it waits for the end of the first. A run that outlived its attempt stays here until
- * it really ends, also when its consumer is closed meanwhile. One that never ends keeps its entry as long as the broker object lives.
+ * The runs of one handler of one channel in this process, by event id. An event has at most one run at a time: a second
+ * delivery of the event waits until the first run has ended. A late run stays here until it ends, even if its consumer closes
+ * before. A run that never ends stays as long as the broker object exists.
  */
-export class Runs {
+export class HandlerRuns {
   readonly #runs = new Map<string, Work | LateRun>()
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #succeeded = new Map<string, LateRun>()
@@ -61,7 +61,7 @@ export class Runs {
     if (this.#waiting.size > 0) this.#wake(id)
   }
 
-  /** A run succeeded late, after its event was put back to be retried: the retry has nothing left to do. */
+  /** Remembers a run that succeeded after its event was returned for a retry. The retry then needs no run. */
   remember(id: string, run: LateRun): void {
     this.#succeeded.set(id, run)
     const [oldest = ''] = this.#succeeded.keys()
@@ -77,10 +77,10 @@ export class Runs {
   }
 
   /** Calls back once: with true when the run of this event has ended, with false when the time limit is over. */
-  whenOver(id: string, clock: Clock, patienceMs: number, wake: (isOver: boolean) => void): Cancel {
+  whenOver(id: string, clock: Clock, waitLimitMs: number, wake: (isOver: boolean) => void): Cancel {
     const waiting = this.#waiting.get(id) ?? new Set()
     this.#waiting.set(id, waiting)
-    const cancelTimer = clock.schedule(patienceMs, () => {
+    const cancelTimer = clock.schedule(waitLimitMs, () => {
       leave()
       wake(false)
     })
@@ -106,14 +106,14 @@ export class Runs {
   }
 }
 
-const ofBroker = new WeakMap<Broker, Map<string, Runs>>()
+const ofBroker = new WeakMap<Broker, Map<string, HandlerRuns>>()
 
-/** Consumers of one broker with the same channel and handler share their runs: an event is delivered to any of them. */
-export function runsOf(broker: Broker, channel: string, handler: string): Runs {
-  const all = ofBroker.get(broker) ?? new Map<string, Runs>()
+/** Consumers of one broker with the same channel and handler share their runs, because the broker delivers an event to any of them. */
+export function handlerRunsOf(broker: Broker, channel: string, handler: string): HandlerRuns {
+  const all = ofBroker.get(broker) ?? new Map<string, HandlerRuns>()
   ofBroker.set(broker, all)
   const name = JSON.stringify([channel, handler])
-  const runs = all.get(name) ?? new Runs()
+  const runs = all.get(name) ?? new HandlerRuns()
   all.set(name, runs)
   return runs
 }
