@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { sortedIds } from '../harness.ts'
 import { unwritablePayloads } from '../unwritable.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
-import { counts, eventOf, idOf, idsOf } from './world.ts'
+import { counts, eventOf, idsOf } from './world.ts'
 
 /** Published events arrive complete, in order, at every handler, and within the prefetch. */
 export function deliveringTests(suite: BrokerConformance): void {
@@ -49,7 +49,7 @@ export function deliveringTests(suite: BrokerConformance): void {
         await assert.rejects(async () => world.broker.publish([event]), refused, what)
       }
       const [good] = await world.publish(1)
-      assert.equal(idOf(await inbox.next()), good!.id)
+      await inbox.assertNextIs(good)
     },
   )
 
@@ -61,7 +61,7 @@ export function deliveringTests(suite: BrokerConformance): void {
   it('publish: events arrive in order, within a call and across calls', async world => {
     const inbox = await world.subscribe({ prefetch: 200 })
     const events = [...(await world.publish(50)), ...(await world.publish(1)), ...(await world.publish(50))]
-    for (const event of events) assert.equal(idOf(await inbox.next()), event.id)
+    for (const event of events) await inbox.assertNextIs(event)
   })
 
   it('publish: an empty list is accepted', async ({ broker }) => {
@@ -72,14 +72,14 @@ export function deliveringTests(suite: BrokerConformance): void {
     await world.registerHandler()
     const [event] = await world.publish(1)
     const inbox = await world.subscribe()
-    assert.equal(idOf(await inbox.next()), event?.id)
+    await inbox.assertNextIs(event)
   })
 
   it('publish: a channel gets only its own events', async world => {
     const inbox = await world.subscribe()
     await world.broker.publish([world.make.event({ channel: `${world.channel}-other` })])
     const [event] = await world.publish(1)
-    assert.equal(idOf(await inbox.next()), event?.id)
+    await inbox.assertNextIs(event)
     await inbox.assertEmpty('an event of another channel arrived')
   })
 
@@ -163,6 +163,6 @@ export function undecodableTests(suite: BrokerConformance): void {
     assert.deepEqual(new Uint8Array(delivery.content.raw), raw)
     assert.notEqual(delivery.content.problem, '')
     await inbox.done(delivery)
-    assert.equal(idOf(await inbox.next()), event?.id, 'it does not block what comes after it')
+    await inbox.assertNextIs(event, 'it does not block what comes after it')
   })
 }

@@ -15,13 +15,12 @@ export function orderingTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe(BY_KEY)
     const events = await world.publish(4, { key: 'a' })
     for (const event of events) {
-      const delivery = await inbox.next()
-      assert.equal(idOf(delivery), event.id)
+      const delivery = await inbox.assertNextIs(event)
       await inbox.assertEmpty('two events of a key are open')
       await inbox.done(delivery)
     }
     const [later] = await world.publish(1, { key: 'a' })
-    assert.equal(idOf(await inbox.next()), later?.id, 'a key whose events are all done is free')
+    await inbox.assertNextIs(later, 'a key whose events are all done is free')
   })
 
   it('B9: two subscriptions of a handler keep the order between them', async world => {
@@ -50,7 +49,7 @@ export function orderingTests(suite: BrokerConformance): void {
       const [other] = await world.publish(1, { key: 'b' })
       const deliveries = await inbox.assertNext([first!, other!], 'the first one, not the second')
       await inbox.done(...deliveries)
-      assert.equal(idOf(await inbox.next()), second?.id)
+      await inbox.assertNextIs(second)
     })
   }
 
@@ -60,7 +59,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await inbox.next()
     await inbox.subscription.close()
     const next = await world.subscribe(BY_KEY)
-    assert.equal(idOf(await next.next()), first?.id)
+    await next.assertNextIs(first)
     await next.assertEmpty('a later one of the key came as well')
   })
 
@@ -72,9 +71,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('a dead-lettered event did not block its key')
     await world.broker.unblockKey(world.channel, dead!.id)
     for (const event of [second, third]) {
-      const delivery = await inbox.next()
-      assert.equal(idOf(delivery), event?.id)
-      await inbox.done(delivery)
+      await inbox.doneNext(event)
     }
     await inbox.done(await inbox.next())
   })
@@ -84,13 +81,10 @@ export function orderingTests(suite: BrokerConformance): void {
     const [dead, second] = await world.publish(2, { key: 'a' })
     await world.settleAsDead(inbox, await inbox.next())
     await world.broker.publish([dead!])
-    const replayed = await inbox.next()
-    assert.equal(idOf(replayed), dead?.id)
+    const replayed = await inbox.assertNextIs(dead)
     await inbox.assertEmpty('a later one did not wait for the replay')
     await inbox.done(replayed)
-    const delivery = await inbox.next()
-    assert.equal(idOf(delivery), second?.id)
-    await inbox.done(delivery)
+    await inbox.doneNext(second)
     await inbox.assertEmpty('the replay left something behind')
   })
 
@@ -103,7 +97,7 @@ export function orderingTests(suite: BrokerConformance): void {
     await world.broker.unblockKey(world.channel, dead!.id)
     await inbox.assertEmpty('the key was unblocked while its replay is open')
     await inbox.done(replayed)
-    assert.equal(idOf(await inbox.next()), second?.id)
+    await inbox.assertNextIs(second)
     await world.broker.publish([dead!])
     await inbox.assertEmpty('published once more, it did not wait for its turn')
   })
@@ -114,7 +108,7 @@ export function orderingTests(suite: BrokerConformance): void {
     const events = await world.publish(2, { key: 'a' })
     await world.settleAsDead(inbox, await inbox.next())
     const [unrelated] = await world.publish(1, { key: 'b' })
-    assert.equal(idOf(await inbox.next()), unrelated?.id)
+    await inbox.assertNextIs(unrelated)
     for (const event of events) {
       const delivery = await nextOfKey(other, 'a')
       assert.equal(idOf(delivery), event.id)
@@ -128,10 +122,10 @@ export function orderingTests(suite: BrokerConformance): void {
     const [dead, second] = await world.publish(2, { key: 'a' })
     for (const each of [inbox, other]) await world.settleAsDead(each, await each.next())
     await world.broker.unblockKey(world.channel, dead!.id, 'bill')
-    assert.equal(idOf(await inbox.next()), second?.id)
+    await inbox.assertNextIs(second)
     await other.assertEmpty('the key was unblocked for another handler')
     await world.broker.unblockKey(world.channel, dead!.id, 'ship')
-    assert.equal(idOf(await other.next()), second?.id)
+    await other.assertNextIs(second)
   })
 
   it('B9: unblockKey ignores ids that are unknown, not dead or of another channel', async world => {

@@ -3,7 +3,7 @@ import { letterId } from '../../../core/dead-letter/identity.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayHeaders, replayOf } from '../../../core/event/replay-headers.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
-import { type BrokerWorld, eventOf, type Inbox, idOf } from './world.ts'
+import { type BrokerWorld, eventOf, type Inbox } from './world.ts'
 
 const BY_KEY = { ordering: 'by-key' } as const
 
@@ -65,7 +65,7 @@ export function replayingTests(suite: BrokerConformance): void {
     await world.broker.publish([replayed(event, 'bill')])
     await mail.assertEmpty('a replay for bill reached mail')
     const bill = await world.subscribe({ handler: 'bill' })
-    assert.equal(idOf(await bill.next()), event.id)
+    await bill.assertNextIs(event)
   })
 
   it('B14: a replay for a handler that has never subscribed waits for it, and reaches nobody else', async world => {
@@ -73,12 +73,10 @@ export function replayingTests(suite: BrokerConformance): void {
     const [dead, later] = world.events(2)
     await world.broker.publish([replayed(dead!, 'bill')])
     await world.broker.publish([later!])
-    assert.equal(idOf(await mail.next()), later!.id)
+    await mail.assertNextIs(later)
     await mail.assertEmpty('a replay for bill reached mail')
     const bill = await world.subscribe({ handler: 'bill' })
-    const delivery = await bill.next()
-    assert.equal(idOf(delivery), dead!.id)
-    await bill.done(delivery)
+    await bill.doneNext(dead)
     await bill.assertEmpty('it got an event from before its first subscription')
   })
 
@@ -88,8 +86,7 @@ export function replayingTests(suite: BrokerConformance): void {
     const { headers } = replayed(first!, 'nobody')
     await world.broker.publish([{ ...followUp!, headers: { ...headers, 'x-trace': 'kept' } }])
     for (const inbox of [bill, mail]) {
-      const delivery = await inbox.next()
-      assert.equal(idOf(delivery), followUp!.id)
+      const delivery = await inbox.assertNextIs(followUp)
       assert.deepEqual({ ...eventOf(delivery).headers }, { 'x-trace': 'kept' })
       await inbox.done(delivery)
     }
@@ -119,7 +116,7 @@ export function replayingTests(suite: BrokerConformance): void {
     const delivery = await here.next()
     await world.broker.publish([{ ...eventOf(delivery), channel: next }])
     await here.done(delivery)
-    assert.equal(idOf(await there.next()), event.id)
+    await there.assertNextIs(event)
   })
 
   const ordered = inWorldWith(suite, 'keyOrder')
@@ -130,7 +127,7 @@ export function replayingTests(suite: BrokerConformance): void {
     for (const inbox of [bill, mail]) await world.settleAsDead(inbox, await inbox.next())
     await world.broker.publish([replayed(dead!, 'bill')])
     await bill.done(await bill.next())
-    assert.equal(idOf(await bill.next()), second!.id)
+    await bill.assertNextIs(second)
     await mail.assertEmpty('the key was delivered to mail past its dead-lettered event')
   })
 }

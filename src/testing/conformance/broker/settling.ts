@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { letterId } from '../../../core/dead-letter/identity.ts'
 import { unlessDeclared } from '../harness.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
-import { eventOf, idOf, idsOf } from './world.ts'
+import { eventOf, idsOf } from './world.ts'
 
 /** The effects of each settlement. */
 export function settlingTests(suite: BrokerConformance): void {
@@ -29,8 +29,7 @@ export function settlingTests(suite: BrokerConformance): void {
   it('release: the event is delivered again without an attempt', async world => {
     const { inbox, event, delivery } = await world.deliverOne()
     await inbox.release(delivery)
-    const again = await inbox.next()
-    assert.equal(idOf(again), event?.id)
+    const again = await inbox.assertNextIs(event)
     assert.deepEqual([again.started, again.ended], [0, 0])
   })
 
@@ -55,7 +54,7 @@ export function settlingTests(suite: BrokerConformance): void {
     await inbox.subscription.close()
     await assert.rejects(async () => inbox.subscription.settle(delivery, { outcome: 'done' }))
     const next = await world.subscribe()
-    assert.equal(idOf(await next.next()), event?.id)
+    await next.assertNextIs(event)
   })
 
   it('settle: an old delivery cannot settle an event that is open again', async world => {
@@ -97,11 +96,8 @@ export function delayTests(suite: BrokerConformance): void {
       const [late, other] = await world.publish(2)
       const notBefore = timing.now() + timing.delayMs
       await inbox.subscription.settle(await inbox.next(), { outcome, notBefore, ended: [] })
-      const delivery = await inbox.next()
-      assert.equal(idOf(delivery), other?.id, 'the waiting one holds no slot')
-      await inbox.done(delivery)
-      const again = await inbox.next()
-      assert.equal(idOf(again), late?.id)
+      await inbox.doneNext(other, 'the waiting one holds no slot')
+      await inbox.assertNextIs(late)
       const at = inbox.times.at(-1)!
       assert(at >= notBefore, `came ${notBefore - at} ms too early`)
     })
@@ -127,7 +123,7 @@ export function delayTests(suite: BrokerConformance): void {
     await inbox.subscription.close()
     await timing.pass(timing.delayMs + 1)
     const next = await world.subscribe()
-    assert.equal(idOf(await next.next()), event?.id)
+    await next.assertNextIs(event)
   })
 }
 

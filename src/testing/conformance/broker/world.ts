@@ -136,6 +136,18 @@ export class Inbox {
     return deliveries
   }
 
+  /** Asserts that the next delivery carries this event. */
+  async assertNextIs(event: LazaretEvent | undefined, why?: string): Promise<Delivery> {
+    const delivery = await this.next()
+    assert.equal(idOf(delivery), event?.id, why)
+    return delivery
+  }
+
+  /** The same, and settles it as done. */
+  async doneNext(event: LazaretEvent | undefined, why?: string): Promise<void> {
+    await this.done(await this.assertNextIs(event, why))
+  }
+
   async begin(delivery: Delivery, ended: readonly AttemptRecord[] = []): Promise<void> {
     await this.subscription.begin(delivery, ended)
   }
