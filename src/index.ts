@@ -79,7 +79,7 @@ export type {
   Undecodable,
 } from './ports/broker.ts'
 export { BrokerClosedError, BrokerFullError, DeliveryLostError } from './ports/broker.ts'
-export { type Cancel, type Clock, systemClock } from './ports/clock.ts'
+export { type Cancel, type Clock, type ClockAndRandomOptions, systemClock } from './ports/clock.ts'
 export type { Codec, EventCodec, LetterCodec, TextCodec } from './ports/codec.ts'
 export type { Collector, ReplayRoute } from './ports/collector.ts'
 export type {

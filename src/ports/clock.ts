@@ -75,6 +75,17 @@ export const randomRule = withDefault(
   systemRandom,
 )
 
+/** The options `clock` and `random`, which everything has that waits, or spreads its waits at random. */
+export interface ClockAndRandomOptions {
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
+  readonly clock?: Clock | undefined
+  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
+  readonly random?: Random | undefined
+}
+
+/** The rules of `ClockAndRandomOptions`. */
+export const clockAndRandomRules = { clock: clockRule, random: randomRule }
+
 function isClock(value: unknown): value is Clock {
   const clock = value as Partial<Clock> | null | undefined
   return typeof clock?.now === 'function' && typeof clock.schedule === 'function'

@@ -2,8 +2,7 @@ import { hostname } from 'node:os'
 import { type LetterCapsOptions, letterCapsRule } from '../core/dead-letter/caps.ts'
 import { type SaveFilterOptions, saveFilterRule } from '../core/dead-letter/filter.ts'
 import { custom, flag, milliseconds, optional, type Rule, text, withDefault } from '../core/options/rules.ts'
-import type { Random } from '../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { Observer } from '../ports/observer.ts'
@@ -74,7 +73,7 @@ export const deadLettersRule: Rule<DeadLetterQueue | DeadLetterStore> = port<Dea
 )
 
 /** The options that consumers and dispatchers have in common. */
-export interface CommonOptions {
+export interface CommonOptions extends ClockAndRandomOptions {
   /** Takes dead letters while their store is unreachable [none]. */
   readonly spill?: Spill | undefined
   /** Which dead letters are kept [all]. */
@@ -102,10 +101,6 @@ export interface CommonOptions {
    * it closes it [false].
    */
   readonly leaveOpen?: boolean | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
 }
 
 export const commonRules = {
@@ -119,6 +114,5 @@ export const commonRules = {
   host: withDefault(text(), hostname()),
   graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_GRACE_MS),
   leaveOpen: withDefault(flag(), false),
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
 }

@@ -16,9 +16,8 @@ import {
   text,
   withDefault,
 } from '../core/options/rules.ts'
-import type { Random } from '../core/random.ts'
 import { type WatchOptions, type WatchPolicy, watchRule } from '../core/watch/options.ts'
-import { type Clock, clockRule, randomRule } from '../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../ports/clock.ts'
 import type { Collector } from '../ports/collector.ts'
 import type { Logger } from '../ports/logger.ts'
 import type { Notifier } from '../ports/notifier.ts'
@@ -46,7 +45,7 @@ import type { ScheduleOptions } from './work/schedules.ts'
 export type ReplayDefaults = Pick<PlanRequest, 'stages' | 'perSecond' | 'haltRefailRatio' | 'maxAgeMs'>
 
 /** Options of `createServer()`. */
-export interface ServerOptions {
+export interface ServerOptions extends ClockAndRandomOptions {
   /** One store, or a map of names to stores, which are shown as one. The caller closes them. */
   readonly stores: Store | Readonly<Record<string, Store>>
   /**
@@ -135,10 +134,6 @@ export interface ServerOptions {
   readonly logger?: Logger | undefined
   /** Receives unexpected errors [none]. */
   readonly onError?: ((error: unknown) => void) | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
 }
 
 const DEFAULT_REQUEST_LIMIT: RequestLimitOptions = Object.freeze({ perSecond: 100, burst: 400 })
@@ -220,8 +215,7 @@ const rules = {
     having<Logger>('give a logger with debug(), info(), warn(), error()', 'debug', 'info', 'warn', 'error'),
   ),
   onError: withDefault(listener<(error: unknown) => void>(), () => {}),
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
 }
 
 export function resolveServer(input: ServerOptions) {

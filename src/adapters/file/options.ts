@@ -1,8 +1,7 @@
 import { resolve } from 'node:path'
 import type { Resolved } from '../../core/options/resolve.ts'
 import { derived, integer, listener, text, withDefault } from '../../core/options/rules.ts'
-import type { Random } from '../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
 import type { Damage } from './journal/damage.ts'
 import type { Files } from './journal/files.ts'
@@ -17,7 +16,7 @@ export const DEFAULT_RETENTION_MS = 30 * DAY_MS
 const MAX_ROTATE_BYTES = 256_000_000
 
 /** What everything that keeps a journal in a folder can be told. */
-export interface JournalOptions {
+export interface JournalOptions extends ClockAndRandomOptions {
   /** The folder; made when it is not there. Several processes may use the same one. */
   readonly dir: string
   /** A file that has grown to this is followed by the next [10 MB]. */
@@ -26,10 +25,6 @@ export interface JournalOptions {
   readonly codec?: Codec | undefined
   /** Receives damaged lines of the journal [none]. Lazaret skips them, and loses nothing else. */
   readonly onDamage?: ((damage: Damage) => void) | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
 }
 
 export const journalRules = {
@@ -38,8 +33,7 @@ export const journalRules = {
   rotateBytes: withDefault(integer({ min: 1, max: MAX_ROTATE_BYTES }), DEFAULT_ROTATE_BYTES),
   codec: codecRule,
   onDamage: withDefault(listener<(damage: Damage) => void>(), () => {}),
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
 }
 
 export type JournalChoices = Resolved<typeof journalRules>

@@ -12,8 +12,7 @@ import {
   text,
   withDefault,
 } from '../../core/options/rules.ts'
-import type { Random } from '../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
 import { type Tracing, tracingRule } from '../../ports/tracing.ts'
 import { isPgPool, type PgPool } from './connection/client.ts'
@@ -27,15 +26,11 @@ export const DEFAULT_MAX_POLL_MS = 1_000
 export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
 
 /** Options of `openPostgres()` and of the parts of its store. */
-export interface PostgresOptions {
+export interface PostgresOptions extends ClockAndRandomOptions {
   /** A pool of node-postgres, or one with the same methods. It is the caller's, and stays open. */
   readonly pool: PgPool
   /** Names broker and dead letters in origins and errors ['postgres']. */
   readonly name?: string | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
   /** How letters and events are written at rest [JSON]. */
   readonly codec?: Codec | undefined
   /** The largest event that is accepted [the limits of every event]. */
@@ -67,8 +62,7 @@ export interface PostgresOptions {
 const rules = {
   pool: custom(isPgPool, 'give a pool with query() and connect(), such as new Pool() of pg'),
   name: withDefault(text(), 'postgres'),
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
   codec: codecRule,
   limits: derived(custom(isLimits, 'give limits such as { maxPayloadBytes }'), resolveEventLimits),
   leaseMs: withDefault(milliseconds({ min: 30 }), DEFAULT_LEASE_MS),

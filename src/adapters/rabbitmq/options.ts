@@ -14,8 +14,7 @@ import {
   text,
   withDefault,
 } from '../../core/options/rules.ts'
-import type { Random } from '../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import type { AmqpClient } from './connection/amqp.ts'
 
 /** The default of the option `retryStepsMs`. */
@@ -51,7 +50,7 @@ export type ConnectionNews =
   | { readonly state: 'unblocked' }
 
 /** Options of `rabbitmq()`. */
-export interface RabbitmqOptions {
+export interface RabbitmqOptions extends ClockAndRandomOptions {
   /** `amqp://` or `amqps://`, with user, password and vhost as RabbitMQ writes them. */
   readonly url: string
   /** Names the broker in origins and errors ['rabbitmq']. */
@@ -94,10 +93,6 @@ export interface RabbitmqOptions {
   readonly onConnection?: ((news: ConnectionNews) => void) | undefined
   /** The module amqplib [loaded by its name]. Give it when a bundler cannot find the module. */
   readonly client?: AmqpClient | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
 }
 
 const WEEK_MS = 604_800_000
@@ -123,8 +118,7 @@ const rules = {
   reconnectMaxMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_MAX_MS),
   onConnection: withDefault(listener<(news: ConnectionNews) => void>(), () => {}),
   client: optional(custom(isClient, 'give the module amqplib')),
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
 }
 
 const relations: Relations<typeof rules> = (options, fault) => {

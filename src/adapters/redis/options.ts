@@ -11,8 +11,7 @@ import {
   withDefault,
 } from '../../core/options/rules.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
-import type { Random } from '../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
 import { type AnyRedisClient, isRedisClient } from './connection/client.ts'
 import { DEFAULT_PREFIX } from './keys.ts'
@@ -34,7 +33,7 @@ export const DEFAULT_LEASE_MS = 30_000
 export const DEFAULT_MAX_POLL_MS = 1_000
 
 /** How to reach a server, and where on it. Of `url` and `client` give one. */
-export interface RedisConnectionOptions {
+export interface RedisConnectionOptions extends ClockAndRandomOptions {
   /**
    * `redis://user:password@host:6379/0`, or `rediss://` with TLS [none: `client` is used]. `?prefix=shop` sets the
    * prefix too. Lazaret opens the connection and reopens it when it is lost.
@@ -49,10 +48,6 @@ export interface RedisConnectionOptions {
   readonly prefix?: string | undefined
   /** Names it in origins and errors ['redis']. */
   readonly name?: string | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
   /**
    * The time that a call has, in ms [5 000; `redisLimit`: 1 000]. A call ends at most a quarter later, whatever the
    * server does.
@@ -77,8 +72,7 @@ export const connectionRules = {
   client: optional(custom(isRedisClient, 'give a client such as createClient() of redis, connected')),
   prefix: withDefault(text({ maxLength: 200 }), DEFAULT_PREFIX),
   name: withDefault(text(), 'redis'),
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
   timeoutMs: withDefault(milliseconds({ min: 4 }), DEFAULT_TIMEOUT_MS),
   reconnectBaseMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_BASE_MS),
   reconnectMaxMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_MAX_MS),

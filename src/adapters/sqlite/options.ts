@@ -1,7 +1,6 @@
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { custom, integer, milliseconds, text, withDefault } from '../../core/options/rules.ts'
-import type { Random } from '../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
 
 const DAY_MS = 86_400_000
@@ -25,15 +24,11 @@ export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
 export const DEFAULT_JOURNAL_BUSY_TIMEOUT_MS = 4_000
 
 /** Options of `openSqlite()` and of the parts of its store. */
-export interface SqliteOptions {
+export interface SqliteOptions extends ClockAndRandomOptions {
   /** The database file. It is made if it is not there; its folder is not. */
   readonly path: string
   /** Names broker and dead letters in origins and errors ['sqlite']. */
   readonly name?: string | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
   /** How letters and events are written at rest [JSON]. */
   readonly codec?: Codec | undefined
   /** Letters it takes; one more is refused [no limit but the disk]. */
@@ -55,8 +50,7 @@ export interface SqliteOptions {
 const rules = {
   path: custom(isFilePath, "give the path of a file, such as './lazaret.db'"),
   name: withDefault(text(), 'sqlite'),
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
   codec: codecRule,
   maxLetters: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER),
   maxPerChannel: withDefault(integer({ min: 1 }), DEFAULT_MAX_PER_CHANNEL),

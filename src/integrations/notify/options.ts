@@ -12,8 +12,7 @@ import {
   text,
   withDefault,
 } from '../../core/options/rules.ts'
-import type { Random } from '../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
 import type { Groups } from '../../ports/groups.ts'
 import type { Observer } from '../../ports/observer.ts'
@@ -30,7 +29,9 @@ export interface RouteOptions {
 }
 
 /** Options of `createNotifier()`. */
-export interface NotifierOptions<N extends string = string> extends AlertPolicyOptions {
+export interface NotifierOptions<N extends string = string>
+  extends AlertPolicyOptions,
+    ClockAndRandomOptions {
   /** Who is told, by name: sinks of `lazaret/sinks`, or of your own. */
   readonly to: { readonly [name in N]: Sink }
   /** Which alerts go to which of them [all to all]. */
@@ -63,10 +64,6 @@ export interface NotifierOptions<N extends string = string> extends AlertPolicyO
   readonly observer?: Observer | undefined
   /** How long `close` lets alerts go their way [10 s]. */
   readonly graceMs?: number | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
 }
 
 /** The default of the option `graceMs`. */
@@ -146,8 +143,7 @@ const rules = {
   overrides: byName(laneOptions, 'give lane options by the name of a target'),
   observer: withDefault<Observer>(observerRule, {}),
   graceMs: withDefault(milliseconds({ max: DAY_MS }), DEFAULT_NOTIFIER_GRACE_MS),
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
 }
 
 const HOW_TO_NAME = 'give at least one target by name, such as { ops: slack({ url }) }'

@@ -3,11 +3,10 @@ import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { flag, milliseconds, optional, text, withDefault } from '../../core/options/rules.ts'
-import type { Random } from '../../core/random.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
 import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { noRetry, RETRY_PRESETS } from '../../core/retry/presets.ts'
-import { type Clock, clockRule, randomRule } from '../../ports/clock.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { type Tracing, tracingRule } from '../../ports/tracing.ts'
 import type { AttemptPolicy } from '../attempt/after-failure.ts'
@@ -27,7 +26,7 @@ import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts
 import { UserFaults } from '../user-functions/user-faults.ts'
 
 /** Policies for one function. A policy that is left out does not apply; `{}` applies it with its defaults. */
-export interface ResilientOptions {
+export interface ResilientOptions extends ClockAndRandomOptions {
   /** Names the function in errors and observations [the function's own name]. */
   readonly name?: string | undefined
   /**
@@ -65,10 +64,6 @@ export interface ResilientOptions {
   readonly observer?: Observer | undefined
   /** Tells of attempts and waits where the caller's trace is kept, such as `otelTracing()` of `lazaret/otel` [none]. */
   readonly tracing?: Tracing | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
 }
 
 const MAX_TIMEOUT_MS = 2 ** 31 - 1
@@ -86,8 +81,7 @@ const rules = {
   passContext: withDefault(flag(), false),
   observer: withDefault<Observer>(observerRule, {}),
   tracing: tracingRule,
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
 }
 
 export interface ResilientPolicy

@@ -1,8 +1,7 @@
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { milliseconds, withDefault } from '../../../core/options/rules.ts'
-import type { Random } from '../../../core/random.ts'
-import { type Clock, clockRule, randomRule } from '../../../ports/clock.ts'
+import { type Clock, type ClockAndRandomOptions, clockAndRandomRules } from '../../../ports/clock.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
 
 const DAY_MS = 86_400_000
@@ -10,18 +9,13 @@ const DAY_MS = 86_400_000
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS
 
 /** Options of `memoryLedger()`. */
-export interface MemoryLedgerOptions {
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
+export interface MemoryLedgerOptions extends ClockAndRandomOptions {
   /** How long a done pair stays done [7 days]. */
   readonly retentionMs?: number | undefined
 }
 
 const rules = {
-  clock: clockRule,
-  random: randomRule,
+  ...clockAndRandomRules,
   retentionMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RETENTION_MS),
 }
 

@@ -10,8 +10,7 @@ import {
   text,
   withDefault,
 } from '../../../core/options/rules.ts'
-import type { Random } from '../../../core/random.ts'
-import type { Clock } from '../../../ports/clock.ts'
+import type { ClockAndRandomOptions } from '../../../ports/clock.ts'
 import type { AmqpClient } from '../connection/amqp.ts'
 import { type RabbitmqSettings, resolveRabbitmq } from '../options.ts'
 
@@ -25,7 +24,7 @@ export const DEFAULT_HANDLED_AFTER_MS = 60_000
 export const DEFAULT_PEEK_LIMIT = 1_000
 
 /** Options of `rabbitmqCollector()`. */
-export interface CollectorOptions {
+export interface CollectorOptions extends ClockAndRandomOptions {
   /** `amqp://` or `amqps://`, with user, password and vhost as RabbitMQ writes them. */
   readonly url: string
   /** Names the broker in the origins of letters ['rabbitmq']. */
@@ -53,10 +52,6 @@ export interface CollectorOptions {
   readonly onError?: ((error: unknown) => void) | undefined
   /** The module amqplib [loaded by its name]. Give it when a bundler cannot find the module. */
   readonly client?: AmqpClient | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
-  /** Supplies random numbers from 0 up to 1 [`Math.random`]. Replace it in tests with a seeded function. */
-  readonly random?: Random | undefined
 }
 
 const rules = {

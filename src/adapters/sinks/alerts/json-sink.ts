@@ -2,8 +2,7 @@ import type { Agent } from 'node:http'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Sink } from '../../../ports/sink.ts'
-import type { Piece } from '../sending/delivery.ts'
-import { Delivery } from '../sending/delivery.ts'
+import { type Piece, sendingSink } from '../sending/delivery.ts'
 import { Sender } from '../sending/sender.ts'
 import type { Target } from '../sending/target.ts'
 
@@ -28,8 +27,7 @@ interface BodyPiece extends Piece {
 export function jsonSink({ name, target, secrets, agent, clock, bodyOf }: JsonSinkSetup): Sink {
   const headers = { 'content-type': 'application/json; charset=utf-8' }
   const sender = new Sender({ name, target, headers, secrets, agent, clock })
-  const delivery = new Delivery<BodyPiece>({
-    subject: sender.subject,
+  return sendingSink<BodyPiece>(sender, {
     shape: { maxCount: 1, maxBytes: undefined },
     pieceOf(event, index) {
       const body = Buffer.from(JSON.stringify(bodyOf(event)))
@@ -39,11 +37,4 @@ export function jsonSink({ name, target, secrets, agent, clock, bodyOf }: JsonSi
       if (piece !== undefined) await sender.deliver({ method: 'POST', body: piece.body }, signal)
     },
   })
-  return {
-    batch: { maxCount: 1 },
-    write: (batch, { signal }) => delivery.write(batch, signal),
-    async close() {
-      sender.close()
-    },
-  }
 }

@@ -1,8 +1,7 @@
-import type { LazaretEvent } from '../../../core/event/event.ts'
 import { Faults } from '../../../core/options/faults.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { SinkUnreachableError } from '../errors.ts'
-import { Delivery } from '../sending/delivery.ts'
+import { sendingSink } from '../sending/delivery.ts'
 import { gzipped } from '../sending/gzip.ts'
 import { type Answer, Sender } from '../sending/sender.ts'
 import { ANSWER_FIELDS, type BulkPiece, bulkBody, eventDocuments, pieceOf, refusedItems } from './bulk.ts'
@@ -29,12 +28,10 @@ export function elasticsearch(options: ElasticsearchOptions): Sink {
   const sender = senderOf(settings)
   const indexOf =
     settings.dataStream ?? settings.index ?? indexRule.read(DEFAULT_INDEX, 'index', new Faults())
-  const shape = { maxCount: maxBulkEvents, maxBytes: maxBulkBytes }
-  const delivery = new Delivery({
-    subject: sender.subject,
-    shape,
-    pieceOf: (event: LazaretEvent, index: number) => pieceOf(event, index, indexOf, document),
-    async send(pieces: readonly BulkPiece[], signal: AbortSignal) {
+  return sendingSink(sender, {
+    shape: { maxCount: maxBulkEvents, maxBytes: maxBulkBytes },
+    pieceOf: (event, index) => pieceOf(event, index, indexOf, document),
+    async send(pieces: readonly BulkPiece[], signal) {
       const outgoing = { method: 'POST', path, body: bulkBody(pieces) }
       const { text } = await sender.deliver(await gzipped(outgoing, gzip), signal)
       const refused = refusedItems(text, pieces, sender.subject)
@@ -46,20 +43,13 @@ export function elasticsearch(options: ElasticsearchOptions): Sink {
       )
     },
     halveAt: HALVE_AT,
-  })
-  return {
-    batch: shape,
-    write: (batch, { signal }) => delivery.write(batch, signal),
-    ...(typeof probe === 'string' && {
-      async probe({ signal }: { readonly signal: AbortSignal }) {
+    probe:
+      typeof probe === 'string' &&
+      (async signal => {
         const answer = await sender.send({ method: 'HEAD', path: `${base}${probe}` }, signal)
         if (!isAlive(answer)) throw sender.refusal(answer)
-      },
-    }),
-    async close() {
-      sender.close()
-    },
-  }
+      }),
+  })
 }
 
 /** A write-only key, as ours should be, may not read this path. The refusal still shows that the server runs. */

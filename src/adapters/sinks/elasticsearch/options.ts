@@ -1,8 +1,6 @@
-import type { Agent } from 'node:http'
 import { type Relations, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { callable, flag, integer, optional, withDefault } from '../../../core/options/rules.ts'
-import { type Clock, clockRule } from '../../../ports/clock.ts'
-import { agentRule, headersRule, httpUrl, probeRule, secretText } from '../sending/target.ts'
+import { type HttpServerOptions, httpUrl, probeRule, secretText, serverRules } from '../sending/target.ts'
 import type { ElasticsearchDocument } from './bulk.ts'
 import { dataStreamRule, type IndexName, indexRule } from './index-name.ts'
 
@@ -14,13 +12,11 @@ export const DEFAULT_BULK_EVENTS = 1_000
 export const DEFAULT_BULK_BYTES = 5_242_880
 
 /** Options of `elasticsearch()`. */
-export interface ElasticsearchOptions {
+export interface ElasticsearchOptions extends HttpServerOptions {
   /** A user and password in it become the Authorization header. */
   readonly url: string
   /** The API key, in the encoded form that Elasticsearch shows when it makes one [none]. */
   readonly apiKey?: string | undefined
-  /** The token of the header `Authorization: Bearer` [none]. */
-  readonly token?: string | undefined
   /** A name with `{channel}` and dates such as `{yyyy.MM.dd}`, or a function ['lazaret-events-{yyyy.MM.dd}']. */
   readonly index?: string | IndexName | undefined
   /** The name of a data stream, instead of an index [none]. */
@@ -35,18 +31,12 @@ export interface ElasticsearchOptions {
   readonly maxBulkBytes?: number | undefined
   /** What is asked with HEAD how the server is; false: the next batch finds out ['/']. */
   readonly probe?: string | false | undefined
-  /** HTTP headers that the sink adds to every request [none]. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
-  readonly agent?: Agent | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
 }
 
 const rules = {
   url: httpUrl('https://elastic:password@elasticsearch:9200'),
+  ...serverRules,
   apiKey: optional(secretText),
-  token: optional(secretText),
   index: optional(indexRule),
   dataStream: dataStreamRule,
   document: optional(callable<ElasticsearchDocument>('give a function from event to document')),
@@ -54,9 +44,6 @@ const rules = {
   maxBulkEvents: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_BULK_EVENTS),
   maxBulkBytes: withDefault(integer({ min: 1_024 }), DEFAULT_BULK_BYTES),
   probe: withDefault(probeRule, '/'),
-  headers: headersRule,
-  agent: agentRule,
-  clock: clockRule,
 }
 
 const relations: Relations<typeof rules> = ({ url, apiKey, token, index, dataStream }, fault) => {

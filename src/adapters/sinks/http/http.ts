@@ -1,6 +1,6 @@
 import { classificationOfStatus } from '../../../core/failure/tables/http-status.ts'
 import type { Sink } from '../../../ports/sink.ts'
-import { Delivery } from '../sending/delivery.ts'
+import { sendingSink } from '../sending/delivery.ts'
 import { gzipped } from '../sending/gzip.ts'
 import { Sender } from '../sending/sender.ts'
 import { bodyOf, contentTypeOf, formatterOf, pieceOf, requestId, type TextPiece } from './body.ts'
@@ -38,28 +38,14 @@ function httpSink(name: string, settings: HttpSettings): Sink {
     clock,
   })
   const format = formatterOf(settings.format)
-  const shape = { maxCount: request === 'each' ? 1 : maxRequestEvents, maxBytes: maxRequestBytes }
-  const { concurrency } = settings
-  const send = (pieces: readonly TextPiece[], signal: AbortSignal) => post(sender, settings, pieces, signal)
-  const delivery = new Delivery({
-    subject: sender.subject,
-    shape,
+  return sendingSink(sender, {
+    shape: { maxCount: request === 'each' ? 1 : maxRequestEvents, maxBytes: maxRequestBytes },
     pieceOf: (event, index) => pieceOf(event, index, format),
-    send,
+    send: (pieces: readonly TextPiece[], signal) => post(sender, settings, pieces, signal),
     halveAt: HALVE_AT,
-    concurrency,
+    concurrency: settings.concurrency,
+    probe: settings.probe !== false && (signal => probe(sender, settings, signal)),
   })
-  return {
-    // One event in each request: a write that is cut short by its time repeats as few of them as can be.
-    batch: { ...shape, maxCount: shape.maxCount * concurrency },
-    write: (batch, { signal }) => delivery.write(batch, signal),
-    ...(settings.probe !== false && {
-      probe: ({ signal }: { readonly signal: AbortSignal }) => probe(sender, settings, signal),
-    }),
-    async close() {
-      sender.close()
-    },
-  }
 }
 
 async function post(

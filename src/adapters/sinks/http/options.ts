@@ -1,8 +1,6 @@
-import type { Agent } from 'node:http'
 import { type Relations, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { flag, integer, oneOf, type Rule, withDefault } from '../../../core/options/rules.ts'
-import { type Clock, clockRule } from '../../../ports/clock.ts'
-import { agentRule, headersRule, httpUrl, probeRule, tokenRule } from '../sending/target.ts'
+import { type HttpServerOptions, httpUrl, probeRule, serverRules } from '../sending/target.ts'
 import type { HttpFormat, HttpFormatter } from './body.ts'
 import { signingKeyRule } from './signature.ts'
 
@@ -14,18 +12,14 @@ export const DEFAULT_REQUEST_BYTES = 1_048_576
 export const DEFAULT_WEBHOOK_CONCURRENCY = 8
 
 /** Options of `http()`. */
-export interface HttpSinkOptions {
+export interface HttpSinkOptions extends HttpServerOptions {
   /** `http://` or `https://`; a user and password in it become the Authorization header. */
   readonly url: string
-  /** The token of the header `Authorization: Bearer` [none]. */
-  readonly token?: string | undefined
   /**
    * The signing secret of Standard Webhooks, `whsec_…` [none]. With several secrets each one signs, so that the
    * receiver can change to a new one.
    */
   readonly secret?: string | readonly string[] | undefined
-  /** HTTP headers that the sink adds to every request [none]. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
   /** The HTTP method of the requests [POST]. */
   readonly method?: 'POST' | 'PUT' | undefined
   /** A JSON array of events in a request, or one event in each [batch; webhook: each]. */
@@ -42,10 +36,6 @@ export interface HttpSinkOptions {
   readonly concurrency?: number | undefined
   /** What is asked with HEAD how the server is; false: the next batch finds out [the URL itself]. */
   readonly probe?: string | false | undefined
-  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
-  readonly agent?: Agent | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
 }
 
 /** Options of `webhook()`. Every request is signed. */
@@ -77,9 +67,8 @@ const formatRule: Rule<HttpFormat | HttpFormatter> = {
 
 const rules = {
   url: httpUrl('https://example.com/events'),
-  token: tokenRule,
+  ...serverRules,
   secret: keysRule,
-  headers: headersRule,
   method: withDefault(oneOf('POST', 'PUT'), 'POST'),
   request: withDefault(oneOf('batch', 'each'), 'batch'),
   format: withDefault<HttpFormat | HttpFormatter>(formatRule, 'event'),
@@ -88,8 +77,6 @@ const rules = {
   maxRequestBytes: withDefault(integer({ min: 1_024 }), DEFAULT_REQUEST_BYTES),
   concurrency: withDefault(integer({ min: 1, max: 256 }), 1),
   probe: probeRule,
-  agent: agentRule,
-  clock: clockRule,
 }
 
 const webhookRules = {

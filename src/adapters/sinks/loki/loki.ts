@@ -1,6 +1,5 @@
-import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Sink } from '../../../ports/sink.ts'
-import { Delivery } from '../sending/delivery.ts'
+import { sendingSink } from '../sending/delivery.ts'
 import { gzipped } from '../sending/gzip.ts'
 import { Sender } from '../sending/sender.ts'
 import { type Entry, type EntryMaker, entryOf, pushBody } from './entries.ts'
@@ -31,31 +30,26 @@ export function loki(options: LokiOptions): Sink {
   })
   const base = target.url.pathname.replace(/\/$/, '')
   const path = `${base}/loki/api/v1/push`
-  const shape = { maxCount: settings.maxPushEvents, maxBytes: settings.maxPushBytes }
-  const send = async (entries: readonly Entry[], signal: AbortSignal) => {
-    const outgoing = { method: 'POST', path, body: pushBody(entries) }
-    await sender.deliver(await gzipped(outgoing, settings.gzip), signal)
-  }
   const maker: EntryMaker = {
     ...settings,
     labels: new Labels(withAnyLabel(settings)),
     subject: sender.subject,
   }
-  const pieceOf = (event: LazaretEvent, index: number) => entryOf(event, index, maker)
-  const delivery = new Delivery({ subject: sender.subject, shape, pieceOf, send, halveAt: HALVE_AT })
   const { probe } = settings
-  return {
-    batch: shape,
-    write: (batch, { signal }) => delivery.write(batch, signal),
-    ...(typeof probe === 'string' && {
-      async probe({ signal }: { readonly signal: AbortSignal }) {
-        await sender.deliver({ method: 'GET', path: `${base}${probe}` }, signal)
-      },
-    }),
-    async close() {
-      sender.close()
+  return sendingSink(sender, {
+    shape: { maxCount: settings.maxPushEvents, maxBytes: settings.maxPushBytes },
+    pieceOf: (event, index) => entryOf(event, index, maker),
+    async send(entries: readonly Entry[], signal) {
+      const outgoing = { method: 'POST', path, body: pushBody(entries) }
+      await sender.deliver(await gzipped(outgoing, settings.gzip), signal)
     },
-  }
+    halveAt: HALVE_AT,
+    probe:
+      typeof probe === 'string' &&
+      (async signal => {
+        await sender.deliver({ method: 'GET', path: `${base}${probe}` }, signal)
+      }),
+  })
 }
 
 /** Loki wants at least one label. Those of an event may all be empty, so then there is one that is not. */

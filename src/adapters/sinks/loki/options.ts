@@ -1,8 +1,8 @@
-import type { Agent } from 'node:http'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
   callable,
+  custom,
   flag,
   integer,
   list,
@@ -11,8 +11,7 @@ import {
   type Rule,
   withDefault,
 } from '../../../core/options/rules.ts'
-import { type Clock, clockRule } from '../../../ports/clock.ts'
-import { agentRule, headersRule, httpUrl, probeRule, tokenRule } from '../sending/target.ts'
+import { type HttpServerOptions, httpUrl, probeRule, serverRules } from '../sending/target.ts'
 import { eventLine, eventMetadata, type LokiLine, type LokiMetadata } from './entries.ts'
 import { LABEL_FIELDS, type LabelField, labelName, MAX_LABELS } from './labels.ts'
 
@@ -26,11 +25,9 @@ export const DEFAULT_PUSH_BYTES = 1_048_576
 export const DEFAULT_LINE_BYTES = 262_144
 
 /** Options of `loki()`. */
-export interface LokiOptions {
+export interface LokiOptions extends HttpServerOptions {
   /** Where Loki is, without `/loki/api/v1/push`. A user and password in it become the Authorization header. */
   readonly url: string
-  /** The token of the header `Authorization: Bearer` [none]. */
-  readonly token?: string | undefined
   /** The tenant, sent as `X-Scope-OrgID`, where Loki serves several tenants [none]. */
   readonly tenant?: string | undefined
   /** Labels that are the same for all events, such as `{ app: 'shop' }` [`{ source: 'lazaret' }` when there would be none]. */
@@ -55,24 +52,15 @@ export interface LokiOptions {
   readonly maxLineBytes?: number | undefined
   /** What is asked how Loki is; false: the next batch finds out ['/ready']. */
   readonly probe?: string | false | undefined
-  /** HTTP headers that the sink adds to every request [none]. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
-  readonly agent?: Agent | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
 }
 
 /** What Loki allows as a tenant; several are joined by `|` for reading only. */
 const TENANT = /^[\w!.*'()-]{1,150}$/
 
-const tenantRule: Rule<string> = {
-  read(value, path, faults) {
-    if (typeof value === 'string' && TENANT.test(value) && value !== '.' && value !== '..') return value
-    faults.add(path, value, "give one tenant: 1 to 150 letters, digits or !-_.*'()")
-    return ''
-  },
-}
+const tenantRule = custom(
+  (value): value is string => typeof value === 'string' && TENANT.test(value) && !/^[.]{1,2}$/.test(value),
+  "give one tenant: 1 to 150 letters, digits or !-_.*'()",
+)
 
 const labelsRule: Rule<Readonly<Record<string, string>>> = {
   read(value, path, faults) {
@@ -107,7 +95,7 @@ const metadataRule: Rule<LokiMetadata | undefined> = {
 
 const rules = {
   url: httpUrl('http://loki:3100'),
-  token: tokenRule,
+  ...serverRules,
   tenant: optional(tenantRule),
   labels: labelsRule,
   labelFields: withDefault(list(oneOf(...LABEL_FIELDS)), Object.freeze(['channel', 'severity'] as const)),
@@ -120,9 +108,6 @@ const rules = {
   maxPushBytes: withDefault(integer({ min: 1_024 }), DEFAULT_PUSH_BYTES),
   maxLineBytes: withDefault(integer({ min: 1_024 }), DEFAULT_LINE_BYTES),
   probe: withDefault(probeRule, '/ready'),
-  headers: headersRule,
-  agent: agentRule,
-  clock: clockRule,
 }
 
 const relations: Relations<typeof rules> = ({ url, token, labels, labelFields }, fault) => {

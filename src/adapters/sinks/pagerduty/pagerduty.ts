@@ -1,37 +1,30 @@
-import type { Agent } from 'node:http'
 import { hostname } from 'node:os'
 import { pagerdutyRoutingKey } from '../../../core/options/addresses.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { text, withDefault } from '../../../core/options/rules.ts'
-import { type Clock, clockRule } from '../../../ports/clock.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { jsonSink } from '../alerts/json-sink.ts'
-import { agentRule, httpUrl, type Target, targetOf } from '../sending/target.ts'
+import { clientRules, type HttpClientOptions, httpUrl, type Target, targetOf } from '../sending/target.ts'
 import { pagerdutyEvent } from './event.ts'
 
 /** The default of the option `url`. */
 export const DEFAULT_PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue'
 
 /** Options of `pagerduty()`. */
-export interface PagerdutyOptions {
+export interface PagerdutyOptions extends HttpClientOptions {
   /** The integration key of a service, for the Events API v2. Never shown. */
   readonly routingKey: string
   /** Of the events API [https://events.pagerduty.com/v2/enqueue]; for an account in the EU that of events.eu.pagerduty.com. */
   readonly url?: string | undefined
   /** The machine or service that is affected, for events that do not say [this machine's name]. */
   readonly source?: string | undefined
-  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
-  readonly agent?: Agent | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
 }
 
 const rules = {
   routingKey: pagerdutyRoutingKey,
   url: withDefault<Target>(httpUrl(DEFAULT_PAGERDUTY_URL), targetOf(DEFAULT_PAGERDUTY_URL)),
   source: withDefault(text({ maxLength: 255 }), hostname()),
-  agent: agentRule,
-  clock: clockRule,
+  ...clientRules,
 }
 
 /** Triggers and resolves alerts of PagerDuty. An alert that is sent twice is one: they know it by its key. */

@@ -1,7 +1,8 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { LazaretError } from '../../../core/failure/errors.ts'
-import type { BatchLimits, RejectedItem, WriteResult } from '../../../ports/sink.ts'
+import type { BatchLimits, RejectedItem, Sink, WriteResult } from '../../../ports/sink.ts'
 import { optionFunctionError, SinkRefusedError, SinkUnreachableError } from '../errors.ts'
+import type { Sender } from './sender.ts'
 
 /** Halvings of one write, at most. Enough to find a few bad events among thousands, too few to be a flood. */
 const MAX_HALVINGS = 64
@@ -23,6 +24,26 @@ export interface DeliveryOptions<P extends Piece> {
   readonly halveAt?: ReadonlySet<number> | undefined
   /** Requests at once [1]. With more, events can overtake each other. */
   readonly concurrency?: number | undefined
+}
+
+interface SendingOptions<P extends Piece> extends Omit<DeliveryOptions<P>, 'subject'> {
+  /** Finds out how the receiver is [none: the next batch does]. */
+  readonly probe?: ((signal: AbortSignal) => Promise<void>) | false | undefined
+}
+
+/** A sink whose requests all go through one sender. It closes the sender. */
+export function sendingSink<P extends Piece>(sender: Sender, { probe, ...options }: SendingOptions<P>): Sink {
+  const delivery = new Delivery({ subject: sender.subject, ...options })
+  const { shape, concurrency = 1 } = options
+  return {
+    // One event in each request: a write that is cut short by its time repeats as few of them as can be.
+    batch: { ...shape, maxCount: shape.maxCount && shape.maxCount * concurrency },
+    write: (batch, { signal }) => delivery.write(batch, signal),
+    ...(probe && { probe: ({ signal }: { readonly signal: AbortSignal }) => probe(signal) }),
+    async close() {
+      sender.close()
+    },
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type Agent, validateHeaderName, validateHeaderValue } from 'node:http'
 import { hiddenText, httpAddress } from '../../../core/options/addresses.ts'
 import { custom, derived, optional, type Rule } from '../../../core/options/rules.ts'
+import { type Clock, clockRule } from '../../../ports/clock.ts'
 
 /** Where requests go, with the credentials taken out of the URL. */
 export interface Target {
@@ -60,7 +61,7 @@ const OWN = new Set([
 ])
 
 /** Their values are not shown: headers are where credentials travel. */
-export const headersRule: Rule<Readonly<Record<string, string>>> = {
+const headersRule: Rule<Readonly<Record<string, string>>> = {
   read(value, path, faults) {
     if (value === undefined) return {}
     if (typeof value !== 'object' || value === null || Array.isArray(value)) {
@@ -96,14 +97,32 @@ export const secretText = hiddenText(
   'give a string of printable characters',
 )
 
-export const tokenRule = optional(secretText)
-
-export const agentRule = optional(
+const agentRule = optional(
   custom(
     (value): value is Agent => typeof (value as Partial<Agent> | null)?.destroy === 'function',
     'give an agent of node:http or node:https, to suit the URL',
   ),
 )
+
+/** Options of every sink that sends HTTP requests. */
+export interface HttpClientOptions {
+  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
+  readonly agent?: Agent | undefined
+  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
+  readonly clock?: Clock | undefined
+}
+
+export const clientRules = { agent: agentRule, clock: clockRule }
+
+/** Options of sinks that send events to a server of your own. */
+export interface HttpServerOptions extends HttpClientOptions {
+  /** The token of the header `Authorization: Bearer` [none]. */
+  readonly token?: string | undefined
+  /** HTTP headers that the sink adds to every request [none]. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+}
+
+export const serverRules = { token: optional(secretText), headers: headersRule, ...clientRules }
 
 /** A path on the same server that is asked how it is, or false to have the next batch find out. */
 export const probeRule: Rule<string | false | undefined> = {

@@ -1,25 +1,18 @@
-import type { Agent } from 'node:http'
 import { resolveOptions } from '../../../core/options/resolve.ts'
-import { type Clock, clockRule } from '../../../ports/clock.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { jsonSink } from '../alerts/json-sink.ts'
-import { agentRule, httpUrl } from '../sending/target.ts'
+import { clientRules, type HttpClientOptions, httpUrl } from '../sending/target.ts'
 import { slackMessage } from './message.ts'
 
 /** Options of `slack()`. */
-export interface SlackOptions {
+export interface SlackOptions extends HttpClientOptions {
   /** The address of an incoming webhook. Everyone who knows it can write to the channel, so it is never shown. */
   readonly url: string
-  /** The HTTP agent, for a proxy or your own certificates [one made by the sink]. The caller closes it. */
-  readonly agent?: Agent | undefined
-  /** Supplies the time and the timers [the system clock]. Replace it in tests. */
-  readonly clock?: Clock | undefined
 }
 
 const rules = {
   url: httpUrl('https://hooks.slack.com/services/T…/B…/…'),
-  agent: agentRule,
-  clock: clockRule,
+  ...clientRules,
 }
 
 /** Posts each event to a channel of Slack, or of anything that takes the messages of Slack's incoming webhooks. */
