@@ -17,7 +17,7 @@ const RULES = {
 
 export type LetterCaps = Resolved<typeof RULES>
 
-/** How much of its history a letter keeps, so that no letter grows without end. */
+/** Limits on the history of a letter, so that no letter grows without end. */
 export interface LetterCapsOptions {
   /** Attempts that a letter keeps for each cycle: the first one and the latest ones [20]. */
   readonly maxAttempts?: number | undefined
@@ -31,7 +31,7 @@ export interface LetterCapsOptions {
   readonly maxMessageBytes?: number | undefined
 }
 
-/** For the options of a consumer or dispatcher, which report these faults together with their own. */
+/** The rule for consumers and dispatchers, which report these faults together with their own. */
 export const letterCapsRule: Rule<LetterCaps> = group(RULES)
 
 export function resolveLetterCaps(options?: LetterCapsOptions): LetterCaps {
@@ -43,7 +43,7 @@ export const DEFAULT_LETTER_CAPS: LetterCaps = resolveLetterCaps()
 const CUT_MARK = '…'
 const CUT_MARK_BYTES = 3
 
-/** The text itself when it fits, else as much of its beginning as fits together with the mark of the cut. */
+/** Returns the text if it fits. Otherwise it returns the longest beginning that fits together with the mark of the cut. */
 export function capText(text: string, maxBytes: number): string {
   if (prefixWithin(text, maxBytes).length === text.length) return text
   return prefixWithin(text, maxBytes - CUT_MARK_BYTES) + CUT_MARK

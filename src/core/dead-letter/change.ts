@@ -4,15 +4,15 @@ import type { DeadLetter } from './letter.ts'
 import type { LetterState } from './state.ts'
 import { transition } from './transition.ts'
 
-/** One sending of a letter's event by a replay. */
+/** One send of a letter's event by a replay. */
 export interface LetterReplay {
   readonly eventId: string
-  /** Undefined when SQL sent it before schema version 3 of Postgres. */
+  /** Undefined if SQL replayed the event before schema version 3 of Postgres. */
   readonly replayId: string | undefined
   readonly attempt: number
 }
 
-/** What `changeLetter` needs to know of a change. */
+/** The fields of `LetterChange` that `changeLetter` reads. */
 interface Change {
   readonly to: LetterState
   readonly at: number
@@ -22,8 +22,8 @@ interface Change {
 }
 
 /**
- * The letter after a change of state; the same object when it has that state already; undefined when the change is meant for
- * another state, or comes from another replay than the one the letter is replaying under. Rejects what is illegal.
+ * Returns the letter after a change of state, or the same object if it has that state already. Returns undefined if the
+ * letter is in another state than `from`, or if another replay sent it. Throws TransitionError if the change is illegal.
  */
 export function changeLetter(letter: DeadLetter, change: Change): DeadLetter | undefined {
   const { from, to, at, onlyIfSentBy, replayId } = change
@@ -34,28 +34,31 @@ export function changeLetter(letter: DeadLetter, change: Change): DeadLetter | u
 }
 
 /**
- * Whether this is what the letter's replay sent last. Every publisher can write replay headers: they count only if they
- * name the letter's own event and the replay that the store knows of.
+ * Whether the letter's replay sent this last. Every publisher can write replay headers, so they count only if they name
+ * the letter's own event and the replay that the store knows.
  */
 export function isSentBy({ event, replayId, replays }: DeadLetter, sending: LetterReplay): boolean {
   return event.id === sending.eventId && replayId === sending.replayId && replays === sending.attempt
 }
 
-/** What an event that is a replay claims to be. */
+/**
+ * The replay that an event claims to be. The claim is checked against the letter, because any publisher can write
+ * headers.
+ */
 export function claimOf(event: Pick<LazaretEvent, 'id'>, replay: EventReplay): LetterReplay {
   return { eventId: event.id, replayId: replay.replayId, attempt: replay.attempt }
 }
 
-/** A replay that a broker hands over. */
+/** A replay that a broker delivers. */
 export interface DeliveredReplay {
   readonly claim: LetterReplay
-  /** The letter that it names; undefined when SQL sent it. */
+  /** The letter that the replay names; undefined if SQL replayed the event. */
   readonly letterId: string | undefined
-  /** Whether that is a letter of another channel. */
+  /** Whether the letter belongs to another channel. */
   readonly isRedirected: boolean
 }
 
-/** The replay that is handed over, or undefined; an unreadable header is ignored. */
+/** Returns the replay that a delivery claims to be, or undefined. Unreadable replay headers count as none. */
 export function deliveredReplay(
   content: LazaretEvent | { readonly raw: unknown },
 ): DeliveredReplay | undefined {
@@ -66,7 +69,7 @@ export function deliveredReplay(
   return { claim, letterId, isRedirected: handler === undefined && letterId !== undefined }
 }
 
-/** The replay whose outcome a letter waits for. */
+/** The replay whose outcome the letter waits for. */
 export function lastSendingOf({ event, replayId, replays }: DeadLetter): LetterReplay {
   return { eventId: event.id, replayId, attempt: replays }
 }

@@ -13,20 +13,20 @@ export interface LetterInput {
   /** The handler or sink that gave up. */
   readonly handler: string
   readonly reason: Reason
-  /** When it was given up on. */
+  /** The time at which the handler or sink gave up. */
   readonly at: number
-  /** Default: the event's. */
+  /** Default: the channel of the event. */
   readonly channel?: string | undefined
   readonly failure?: Failure | undefined
   readonly attempts?: readonly AttemptRecord[] | undefined
-  /** Default: as many as are given. */
+  /** Default: the number of `attempts`. */
   readonly attemptCount?: number | undefined
   readonly origin?: Origin | undefined
-  /** Which replay of the event this was. Default: 0, none. */
+  /** The number of the replay. Default: 0, the event is not a replay. */
   readonly replay?: number | undefined
   readonly replayId?: string | undefined
   readonly replayedBy?: string | undefined
-  /** The claim of the event to be this replay could not be verified. */
+  /** The letter could not be read, so nobody has verified that the event is this replay. */
   readonly isUnverified?: boolean | undefined
   readonly expiresAt?: number | undefined
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
@@ -40,7 +40,10 @@ interface LetterSettings {
   readonly replayLimit?: number | undefined
 }
 
-/** The letter of one cycle that ended badly, within the caps, of an event that every store can keep. A store merges it with what it already has of it. */
+/**
+ * Creates the letter of one failed cycle, within the caps. Its event is one that every store can keep. A store merges the
+ * letter with the version that it already has.
+ */
 export function createLetter(input: LetterInput, settings: LetterSettings = {}): DeadLetter {
   const { caps = DEFAULT_LETTER_CAPS, replayLimit = DEFAULT_REPLAY_LIMIT } = settings
   const { handler, reason, at, failure, attempts = [], replay = 0, channel = input.event.channel } = input
@@ -86,7 +89,7 @@ function endOf(attempt: AttemptRecord): number {
   return attempt.endedAt ?? attempt.startedAt
 }
 
-/** What an attempt keeps of its failure, within the caps. */
+/** The part of a failure that an attempt keeps, within the caps. */
 export function summariseFailure(failure: Failure, caps: LetterCaps = DEFAULT_LETTER_CAPS): AttemptFailure {
   return { ...summarise(failure, caps), fingerprint: failure.fingerprint.id }
 }

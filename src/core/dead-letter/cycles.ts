@@ -2,7 +2,7 @@ import { keepFirstAndLatest, type LetterCaps } from './caps.ts'
 import type { AttemptRecord, Cycle, DeadLetter, EveryField } from './letter.ts'
 import { quarantines } from './reason.ts'
 
-/** The limit on unverified cycles. Forged cycles can only displace other cycles that nobody could verify. */
+/** The limit on replay ids of an unverified cycle. Forged ids can only displace other ids that nobody could verify. */
 const MAX_CLAIMED_REPLAY_IDS = 100
 
 interface Cycles {

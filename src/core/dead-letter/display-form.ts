@@ -10,8 +10,8 @@ const NAME_MAX = 200
 const LEFT_OUT = '[left out]'
 
 /**
- * What a person can see of a value that JSON cannot write: plain data, bounded in size and depth, with a text in the
- * place of what JSON has no word for. It never throws, whatever the value is, and it is not what was sent.
+ * A form of any value that a person can read: plain data, bounded in size and depth, with a text for each part that JSON
+ * cannot write. It never throws. A replay must not send this form, because it differs from the original.
  */
 export function displayForm(value: unknown): JsonValue {
   return new Display().show(value)
@@ -67,7 +67,7 @@ class Display {
     const shown: [string, JsonValue][] = names
       .slice(0, MAX_MEMBERS)
       .map(name => [bounded(name, NAME_MAX), this.#member(value, name)])
-    // What an error says of itself is not among its own names.
+    // `message` of an error is not enumerable, so the loop over the properties misses it.
     const message = isInstance(value, Error) ? textProperty(value, 'message') : undefined
     if (message !== undefined) shown.unshift(['[error]', bounded(message, TEXT_MAX)])
     if (names.length > MAX_MEMBERS) shown.push(['[left out]', names.length - MAX_MEMBERS])

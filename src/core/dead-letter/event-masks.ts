@@ -6,9 +6,9 @@ import type { DeadLetter } from './letter.ts'
 import type { Masks } from './masks.ts'
 
 /**
- * The masks for texts that speak of an event: errors, stacks, keys, titles. They hide what masks hide by its looks, and
- * also every value that masks hide by its place in the event, because an error often quotes what it was given. They are
- * for texts about the event; the event itself is shown by the masks as they are. `more` is hidden as well.
+ * The masks for texts about an event: errors, stacks, keys, titles. They hide secrets by their form, and every value that
+ * the masks hide in the event by path or name, because errors often quote their input. They also hide `more`. They are
+ * not for the event itself: the plain masks do that.
  */
 export function masksOfEvent(
   event: LazaretEvent | undefined,
@@ -27,7 +27,7 @@ export function masksOfEvent(
   }
 }
 
-/** The group of a letter as it may be shown. A title and a basis are made of an error, so they quote what it quotes. */
+/** The group of a letter for display. Its title and basis come from an error, so they may quote masked values. */
 export function groupingForDisplay(letter: DeadLetter, masks: Masks): Grouping {
   const own = masksOfEvent(letter.event, masks)
   const { failure } = letter.cycle
@@ -35,7 +35,7 @@ export function groupingForDisplay(letter: DeadLetter, masks: Masks): Grouping {
   if (failure === undefined) return { ...groupingOf(letter), basis: own.maskText(basis) }
   const name = own.maskText(failure.name)
   const message = own.maskText(failure.message)
-  // Masked before it is cut: half of a value would be recognised no more.
+  // The text is masked before it is cut, because the masks do not recognise half of a value.
   const masked = { ...letter, cycle: { ...letter.cycle, failure: { ...failure, name, message } } }
   const { title } = groupingOf(masked)
   // A normalised message has values in another form, so it is built again from the masked text.

@@ -4,14 +4,14 @@ import type { DeadLetter } from './letter.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
 import type { Reason } from './reason.ts'
 
-/** What a person has to know of an event that was given up on: flat, small, without its payload. For logs and alerts. */
+/** A short summary of a failed event for logs and alerts: flat, small, without the payload. */
 export interface FailedEvent {
   readonly eventId: string
   readonly type: string
   readonly channel: string
-  /** Who emitted it, if it says so. */
+  /** The service that emitted the event, if the event names it. */
   readonly source: string | undefined
-  /** Whom it was for, by the name that the outbox has in its column of that name: the handler's. */
+  /** The handler that the event was for. The name is that of the column in the outbox. */
   readonly target: string
   /** The handler or sink that gave up. */
   readonly handler: string
@@ -20,17 +20,14 @@ export interface FailedEvent {
   readonly attempts: number
   readonly reason: Reason
   readonly category: Category
-  /** 0: it failed in its first cycle; n: its nth replay failed. */
+  /** 0 if the event failed in its first cycle, n if its nth replay failed. */
   readonly replay: number
   readonly firstFailedAt: string
   readonly lastFailedAt: string
   readonly letterId: string
 }
 
-/**
- * The texts of errors are masked, also where they quote what is masked in the event: a log and an alert are read by
- * more people than a letter is.
- */
+/** Masks the texts of errors, and the values of the event that they quote. More people read logs and alerts than letters. */
 export function failedEvent(letter: DeadLetter, masks: Masks = DEFAULT_MASKS): FailedEvent {
   const { id, channel, handler, event, cycle } = letter
   const { failure } = cycle

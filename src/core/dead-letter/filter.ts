@@ -5,12 +5,12 @@ import { group, type Resolved, resolveBy } from '../options/resolve.ts'
 import { callable, custom, list, optional, type Rule, withDefault } from '../options/rules.ts'
 import { unusable } from '../options/unusable.ts'
 
-/** What a filter may look at. */
+/** The parts of a letter that a filter function can read. */
 export interface FilterSubject {
-  /** The event's type. */
+  /** The type of the event. */
   readonly name: string
   readonly payload: unknown
-  /** What was thrown, where something was. */
+  /** The thrown value; undefined if no attempt was made. */
   readonly error: unknown
   readonly failure: Failure | undefined
   /** The handler or sink that gave up. */
@@ -34,8 +34,8 @@ export interface SaveFilterOptions {
 }
 
 /**
- * Which rule decided. `broken` means that a function threw or did not answer with a boolean: then the letter is
- * saved, because a mistake in a filter must not lose an event.
+ * The rule that decided. `broken` means that a function threw or did not return a boolean. The letter is then saved,
+ * because a mistake in a filter must not lose an event.
  */
 interface SaveDecision {
   readonly save: boolean
@@ -68,7 +68,7 @@ const BROKEN: SaveDecision = { save: true, rule: 'broken' }
 
 type SaveFilterPolicy = Resolved<typeof RULES>
 
-/** For the options of a consumer or dispatcher, which report a filter's faults together with their own. */
+/** The rule for consumers and dispatchers, which report a filter's faults together with their own. */
 export const saveFilterRule: Rule<SaveFilterPolicy> = group(RULES)
 
 export function createSaveFilter(options: SaveFilterOptions = {}, report?: FilterReport): SaveFilter {
@@ -92,7 +92,7 @@ export function createSaveFilter(options: SaveFilterOptions = {}, report?: Filte
 /** Returns undefined if the function throws or returns an unusable value. */
 type Answer = boolean | undefined
 
-/** One match decides for its list, even beside a broken function. */
+/** One match decides for its list, even if another function of the list is broken. */
 function anyOf(
   patterns: readonly SavePattern[],
   rule: 'never' | 'always',
@@ -120,7 +120,7 @@ function guarded(test: FilterTest, rule: 'never' | 'always' | 'saveIf', report: 
     try {
       const answer: unknown = test(subject)
       if (typeof answer === 'boolean') return answer
-      // A promise is truthy: taken at its word, an async never-function would drop every letter.
+      // A promise is truthy. An async function in `never` would therefore drop every letter.
       throw unusable('filter', answer, 'return true or false, and not a promise of it')
     } catch (error) {
       tell(report, rule, error)

@@ -3,7 +3,7 @@ import { type Grouping, groupingOf } from './group.ts'
 import type { DeadLetter } from './letter.ts'
 import { isHeld, type LetterState } from './state.ts'
 
-/** What the letters of a group say about it; what people say is kept elsewhere. */
+/** The facts about a group that follow from its letters. Triage is stored separately. */
 export interface GroupTally extends Grouping {
   readonly category: Category
   readonly channels: readonly string[]
@@ -17,7 +17,7 @@ export interface GroupTally extends Grouping {
 
 const MAX_CHANNELS = 20
 
-/** What is counted of a group: all that its letters say but its name. */
+/** The counted facts of a group: everything except its identity. */
 export type GroupCounts = Omit<GroupTally, keyof Grouping | 'category'>
 
 interface Counted {
@@ -26,7 +26,7 @@ interface Counted {
   readonly isReplayed: boolean
 }
 
-/** Adds up the letters of one group: one at a time, or many that are alike. */
+/** Counts the letters of one group, one at a time or many equal ones at once. */
 export class GroupCounter {
   readonly #channels = new Map<string, number>()
   #count = 0
@@ -60,7 +60,10 @@ export class GroupCounter {
   }
 }
 
-/** Adds letters up to groups, by id. For stores that look at every letter; others count as letters come and go. */
+/**
+ * Counts letters by group. It is for stores that read every letter; other stores count when letters are added and
+ * removed.
+ */
 export function tallyGroups(letters: Iterable<DeadLetter>): Map<string, GroupTally> {
   const groups = new Map<string, { grouping: Grouping; category: Category; counter: GroupCounter }>()
   for (const letter of letters) {

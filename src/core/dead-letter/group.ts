@@ -2,20 +2,20 @@ import { hash128 } from '../hash.ts'
 import type { DeadLetter } from './letter.ts'
 import { reasonText } from './reason.ts'
 
-/** What makes letters one group, and how a person can see that they are. */
+/** The identity of a group, with the text that explains to a person why its letters belong together. */
 export interface Grouping {
-  /** A fingerprint's id; for letters that no attempt was made of, one made of their reason. */
+  /** The id of a fingerprint. For letters without an attempt it is made from their reason. */
   readonly id: string
   readonly title: string
   readonly rule: 'explicit' | 'frame' | 'message' | 'reason'
-  /** The text that was hashed. */
+  /** The text that was hashed to the id. */
   readonly basis: string
 }
 
 const ID_DIGITS = 16
 const TITLE_LENGTH = 200
 
-/** The group of a letter, by what its current cycle failed with. */
+/** The group of a letter. The failure of the current cycle decides it. */
 export function groupingOf(letter: DeadLetter): Grouping {
   const { failure, reason } = letter.cycle
   if (failure === undefined) {
@@ -44,14 +44,14 @@ export interface Triage {
   readonly owner?: string | undefined
   readonly link?: string | undefined
   readonly mutedUntil?: number | undefined
-  /** When, and by whom, the state was set. */
+  /** When the state was set, and by whom. */
   readonly setAt?: number | undefined
   readonly setBy?: string | undefined
 }
 
 export const UNTRIAGED: Triage = Object.freeze({ state: 'open' })
 
-/** The state as it is now: muting ends by itself, and what fails after it was resolved is open again. */
+/** The state at this moment. Muting ends by itself, and a failure after the resolution opens the group again. */
 export function currentTriage(
   triage: Triage,
   lastSeenAt: number,

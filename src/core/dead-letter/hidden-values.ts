@@ -6,30 +6,30 @@ import type { Masks } from './masks.ts'
 
 const MAX_NODES = 200_000
 const MAX_VALUES = 5_000
-/** Shorter values are part of too many words to be hidden inside of them: they are hidden as whole words only. */
+/** Shorter values occur inside many words. They are hidden only as whole words. */
 const HIDDEN_ANYWHERE = 4
-/** A text that was cut may end in the beginning of a value; fewer characters of it tell nothing. */
+/** A cut text may end with the first characters of a value. Fewer characters than this reveal nothing. */
 const CUT_VALUE = 4
-/** Letters, so that an address of which a part is hidden still looks like an address and is masked whole. */
+/** It consists of letters, so that an address with a hidden part still matches the mask of addresses and is masked whole. */
 const PLACEHOLDER = 'ꙮꙮꙮ'
 
-/** The texts and numbers that masks hide by their place, as texts. */
+/** The values that the masks hide by path or name, as texts. */
 export interface HiddenValues {
   readonly values: readonly string[]
-  /** False: there were too many to collect, so any text may quote one that is missing here. */
+  /** False if there were too many values to collect. Then any text may quote a value that is missing here. */
   readonly isComplete: boolean
 }
 
 export const NOTHING_HIDDEN: HiddenValues = Object.freeze({ values: [], isComplete: true })
 
-/** The values that masks hide in `value`, be it by path or by name. */
+/** Collects the values that masks hide in `value`, by path or by name. */
 export function hiddenValues(value: unknown, masks: Masks, cursors?: PathCursors): HiddenValues {
   const walk = new HiddenWalk(masks)
   walk.visit(value, cursors ?? startCursors(masks.paths), false, 0)
   return { values: [...walk.values], isComplete: walk.isComplete }
 }
 
-/** Every text and number in `value`, for a place that is masked whole. */
+/** Collects every text and number in `value`, for a part that is masked whole. */
 export function allValues(value: unknown, masks: Masks): HiddenValues {
   const walk = new HiddenWalk(masks)
   walk.visit(value, startCursors([]), true, 0)
@@ -44,8 +44,8 @@ export function joinHidden(...several: readonly HiddenValues[]): HiddenValues {
 }
 
 /**
- * A text as it may be shown: without the values that are hidden where they lie, in whatever form it quotes them, and
- * without what is masked by its looks. When not all hidden values are known, nothing of the text is shown.
+ * Masks a text for display. It hides the given values in every form in which the text may quote them, and secrets by
+ * their form. If not all hidden values are known, it hides the whole text.
  */
 export function hideIn(text: string, { values, isComplete }: HiddenValues, masks: Masks): string {
   if (!isComplete) return MASK
@@ -58,21 +58,21 @@ export function hideIn(text: string, { values, isComplete }: HiddenValues, masks
     if (cut !== undefined && cut.length > (beginning?.length ?? 0)) beginning = cut
   }
   if (quoted.size === 0 && beginning === undefined) return masks.maskText(text)
-  // The longest first: one may be a part of another.
+  // The longest value is replaced first, because one value may be a part of another.
   const ordered = [...quoted].sort((a, b) => b.length - a.length)
   const start = beginning === undefined ? text : replaceEnd(text, beginning)
   return masks.maskText(ordered.reduce(withoutOne, start)).replaceAll(PLACEHOLDER, MASK)
 }
 
-/** As it is, between the quotes of JSON, between those of JSON in JSON, and in a URL. */
+/** The value as it is, escaped in JSON, escaped in JSON inside JSON, and escaped in a URL. */
 function formsOf(value: string): readonly string[] {
-  // Most values are the same in every form.
+  // Most values are equal in every form.
   if (/^[\w.~-]*$/.test(value)) return [value]
   const escaped = JSON.stringify(value).slice(1, -1)
   return [value, escaped, JSON.stringify(escaped).slice(1, -1), encodeURIComponent(value.toWellFormed())]
 }
 
-/** The beginning of the value that the text ends in, where the text was cut in the midst of it. */
+/** The first part of the value, if the text ends with it because it was cut there. */
 function cutAtEnd(text: string, value: string): string | undefined {
   if (value.length <= CUT_VALUE || !text.endsWith('…')) return undefined
   const at = text.lastIndexOf(value.slice(0, CUT_VALUE))
@@ -115,7 +115,6 @@ class HiddenWalk {
         break
       case 'object':
         if (value === null || isBytes(value) || depth > DISPLAY_MAX_DEPTH) break
-        // Nothing below can be hidden by a path any more, and names alone are looked at.
         if (Array.isArray(value))
           for (let index = 0; index < value.length; index++)
             this.visit(value[index], stepInto(cursors, index), isHidden, depth + 1)

@@ -3,13 +3,13 @@ import { uuidv7Time } from '../event/uuid.ts'
 import { hash128 } from '../hash.ts'
 
 /**
- * The id of the letter that (channel, handler, event id) has, wherever and however often it is saved. It is a UUIDv8
- * (RFC 9562) made of nothing but these three: where the event's id tells a time, that comes first, so such letters
- * sort by it, and a hash of the identity fills the rest. Other times of the event are not looked at, because a broker
- * that gives foreign messages their time of arrival would give each delivery another letter.
+ * The id of the letter with this channel, handler and event id. It is the same wherever and however often the letter is
+ * saved. The id is a UUIDv8 (RFC 9562). It begins with the time in the event's id, if there is one, so that letters sort
+ * by time. A hash of the three parts fills the rest. Other times of the event are not used: some brokers set them to the
+ * time of arrival, and then each delivery would get its own letter.
  */
 export function letterId(channel: string, handler: string, event: Pick<LazaretEvent, 'id'>): string {
-  // JSON keeps the three apart whatever they contain.
+  // JSON separates the three parts, whatever characters they contain.
   const hash = hash128(JSON.stringify([channel, handler, event.id]))
   const first =
     uuidv7Time(event.id) === undefined

@@ -10,7 +10,8 @@ export function readCycle(value: unknown, path: string, faults: Faults): Cycle {
   const reader = new Reader(value, path, faults)
   return {
     number: reader.number('number'),
-    // A newer writer may know more reasons. Its letters stay readable; only the prose is missing here.
+    // A newer version may have written a reason that this version does not know. The letter stays readable; only the text
+    // of the reason is missing.
     reason: reader.text('reason') as Reason,
     category: readCategory(reader),
     failure: reader.optionalGroup('failure', readCycleFailure),
@@ -76,7 +77,7 @@ function readSummary(reader: Reader): Omit<AttemptFailure, 'fingerprint'> {
 
 function readFingerprint(value: unknown, path: string, faults: Faults): Fingerprint {
   const reader = new Reader(value, path, faults)
-  // Rules and versions to come are kept as they are: ids of two versions are never compared.
+  // Unknown rules and versions are kept as they are, because nothing compares ids of two versions.
   return {
     id: reader.text('id'),
     rule: reader.text('rule') as Fingerprint['rule'],

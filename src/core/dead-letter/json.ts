@@ -10,7 +10,7 @@ import { isLetterState } from './state.ts'
 
 const LETTER_VERSION = 1
 
-/** The stored form: the letter's own fields, with its event in the event's stored form. Only ever added to. */
+/** The stored form of a letter. Versions may add fields, and never remove or change them. */
 export interface LetterJson extends Omit<DeadLetter, 'event'> {
   readonly event: EventJson
 }
@@ -88,7 +88,7 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
     release: reader.optionalText('release'),
     host: reader.optionalText('host'),
   } satisfies EveryField<DeadLetter>
-  // A letter without an event is not valid; `readEvent` has reported the fault.
+  // `readEvent` has reported the fault of a missing event.
   return event === undefined ? undefined : letter
 }
 

@@ -4,13 +4,13 @@ import type { Fingerprint } from '../failure/fingerprint.ts'
 import type { Reason } from './reason.ts'
 import type { LetterState } from './state.ts'
 
-/** What is kept of the failure of one attempt; the cycle's own failure tells the rest. */
+/** The part of a failure that an attempt keeps. The failure of the cycle has the full fingerprint. */
 export interface AttemptFailure {
   readonly name: string
   readonly message: string
   readonly code: string | undefined
   readonly category: Category
-  /** The fingerprint's id. */
+  /** The id of the fingerprint. */
   readonly fingerprint: string
   readonly stack?: string | undefined
 }
@@ -20,14 +20,14 @@ export interface AttemptRecord {
   /** 1 is the first attempt of its cycle. */
   readonly number: number
   readonly startedAt: number
-  /** Undefined: it never ended, the process died under it. */
+  /** Undefined if the process crashed during the attempt. */
   readonly endedAt: number | undefined
   readonly failure: AttemptFailure | undefined
-  /** The wait chosen after it; undefined when nothing was to follow. */
+  /** The wait before the next attempt; undefined if no attempt was to follow. */
   readonly delayMs: number | undefined
 }
 
-/** With the whole fingerprint, so that a person can see why two failures were grouped. */
+/** The failure of a cycle, with the whole fingerprint, so that a person can see why two failures are in one group. */
 export interface CycleFailure extends Omit<AttemptFailure, 'fingerprint'> {
   readonly fingerprint: Fingerprint
 }
@@ -38,24 +38,24 @@ export interface Cycle {
   readonly number: number
   readonly reason: Reason
   readonly category: Category
-  /** Undefined when no attempt was made, as when a limiter refused the event. */
+  /** Undefined if no attempt was made, for example because a limiter refused the event. */
   readonly failure: CycleFailure | undefined
-  /** The first and the latest; `attemptCount` tells how many there were. */
+  /** The first attempt and the latest ones; `attemptCount` counts all of them. */
   readonly attempts: readonly AttemptRecord[]
   readonly attemptCount: number
   readonly firstFailedAt: number
   readonly lastFailedAt: number
-  /** The replay that began this cycle, and who ran it. */
+  /** The replay that began this cycle, and the person who started it. */
   readonly replayId?: string | undefined
   readonly replayedBy?: string | undefined
   /**
-   * The event says that it is this replay, and the letter could not be read to check that. Only letters in a spill say so: it
-   * is checked before their store gets them.
+   * The event claims to be this replay, and the letter could not be read to verify the claim. Only letters in a spill
+   * have this field. The claim is verified before the letter moves to its store.
    */
   readonly isUnverified?: true | undefined
-  /** Other replays that failures of an unverified cycle say they are of: at most one of them is the real one. */
+  /** Replay ids that other failures of an unverified cycle claim. At most one of them is real. */
   readonly otherReplayIds?: readonly string[] | undefined
-  /** When the next cycle began to fail; undefined for the current one. */
+  /** The time at which the next cycle first failed; undefined for the current cycle. */
   readonly endedAt?: number | undefined
 }
 
@@ -67,14 +67,14 @@ export interface Origin {
   readonly routingKey?: string | undefined
   readonly topic?: string | undefined
   readonly partition?: number | undefined
-  /** A string where the number may be beyond 2^53. */
+  /** A string if the number can exceed 2^53. */
   readonly offset?: number | string | undefined
   readonly [name: string]: number | string | undefined
 }
 
 /**
- * An event that was given up on. Its identity is (channel, handler, event id): a replay that fails comes back to the
- * same letter as its next cycle, never as a second letter.
+ * An event that Lazaret gave up on. Channel, handler and event id identify it: a replay that fails adds its cycle to the
+ * same letter, and never creates a second letter.
  */
 export interface DeadLetter {
   readonly v: 1
@@ -82,24 +82,27 @@ export interface DeadLetter {
   readonly channel: string
   /** The handler or sink that gave up. */
   readonly handler: string
-  /** The whole event as it was in its first cycle; an edited replay does not change it. */
+  /** The whole event of the first cycle. An edited replay does not change it. */
   readonly event: LazaretEvent
   readonly origin: Origin
   readonly state: LetterState
   readonly cycle: Cycle
-  /** The first and the latest, in order; `droppedCycles` tells how many at least are left out between them. */
+  /**
+   * The first ended cycle and the latest ones, in order. `droppedCycles` is the least number of cycles that are missing
+   * between them.
+   */
   readonly endedCycles: readonly Cycle[]
   readonly droppedCycles: number
-  /** How often it was sent again, and the replay that did so last. */
+  /** The number of replays, and the id of the latest one. */
   readonly replays: number
   readonly replayId?: string | undefined
   readonly createdAt: number
   readonly updatedAt: number
-  /** Undefined: never. */
+  /** Undefined if the letter never expires. */
   readonly expiresAt?: number | undefined
-  /** What belongs to the reason, such as the limit and the time of `rate_limited`. */
+  /** Facts that belong to the reason, such as the limit and the time of `rate_limited`. */
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
-  /** The background job it was tracked from. */
+  /** The background job that tracked the event. */
   readonly job?: string | undefined
   readonly release?: string | undefined
   readonly host?: string | undefined

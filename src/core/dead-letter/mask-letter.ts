@@ -5,8 +5,8 @@ import { maskForDisplay } from './mask.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
 
 /**
- * A letter for display. Paths are taken from its event on, so that one mask serves events and letters; what they hide
- * there is hidden in every text about the event as well.
+ * Masks a letter for display. Paths begin at the event, so that one mask fits events and letters. The values that they
+ * hide in the event are also hidden in every text about the event.
  */
 export function maskLetter(
   letter: DeadLetter,

@@ -1,7 +1,8 @@
 /**
- * A place in a value: names separated by dots, `[3]` for one entry of an array, `[*]` for every one, `*` for any one
- * name or entry, `**` for any number of them. `payload.card.number`, `*.password`, `items[*].token`, `**.secret`.
- * Each segment leads on to the rest of its path; two walks that are at the same place are at the same object.
+ * A path in a value: names separated by dots, `[3]` for one entry of an array, `[*]` for every entry, `*` for any one
+ * name or entry, `**` for any number of them. Examples: `payload.card.number`, `*.password`, `items[*].token`,
+ * `**.secret`. A path is a linked list, so two paths with the same remaining part share one object, and a `Set` finds
+ * duplicates.
  */
 export interface MaskPath {
   readonly segment: Segment
@@ -15,7 +16,7 @@ type Segment =
   | { readonly kind: 'any' }
   | { readonly kind: 'deep' }
 
-/** Where the paths stand at one node of a value: what is left of each, and whether one of them ends here. */
+/** The state of all paths at one node of a value: their remaining parts, and whether a path ends here. */
 export interface PathCursors {
   readonly open: readonly MaskPath[]
   readonly arrived: boolean
@@ -23,13 +24,13 @@ export interface PathCursors {
 
 const STEP = /^(?:\[(\*|\d{1,9})\]|(\.?)([^.[\]]+))/
 
-/** The path, or undefined when the text is not a path. */
+/** Returns the path, or undefined if the text is not a path. */
 export function parseMaskPath(text: string): MaskPath | undefined {
   const segments: Segment[] = []
   for (let rest = text; rest !== ''; ) {
     const [taken, index, dot, name] = STEP.exec(rest) ?? []
     if (taken === undefined) return undefined
-    // Every name but the first has its dot.
+    // Every name except the first must follow a dot.
     if (name !== undefined && (dot === '') !== (segments.length === 0)) return undefined
     segments.push(name === undefined ? indexSegment(index!) : nameSegment(name))
     rest = rest.slice(taken.length)
@@ -52,7 +53,7 @@ export function startCursors(paths: readonly MaskPath[]): PathCursors {
   return paths.length === 0 ? NOWHERE : { open: paths, arrived: paths.some(isDeepOnly) }
 }
 
-/** Where the paths stand after going into a property (a string) or an entry of an array (a number). */
+/** Returns the state of the paths after a step into a property (a string) or an array entry (a number). */
 export function stepInto(cursors: PathCursors, into: string | number): PathCursors {
   if (cursors.open.length === 0) return NOWHERE
   const open = new Set<MaskPath>()
@@ -61,7 +62,7 @@ export function stepInto(cursors: PathCursors, into: string | number): PathCurso
   return open.size === 0 && !arrived ? NOWHERE : { open: [...open], arrived }
 }
 
-/** Whether the path ends with this step; else what is left of it joins the open ones. */
+/** Returns whether the path ends with this step. Otherwise its remaining part joins the open paths. */
 function advance(path: MaskPath, into: string | number, open: Set<MaskPath>): boolean {
   const { segment, rest } = path
   if (segment.kind === 'deep') {
@@ -73,7 +74,7 @@ function advance(path: MaskPath, into: string | number, open: Set<MaskPath>): bo
   return rest === undefined || isDeepOnly(rest)
 }
 
-/** `a.**` means a itself too: any number includes none. */
+/** `a.**` includes `a` itself, because `**` may match nothing. */
 function isDeepOnly(path: MaskPath): boolean {
   return path.segment.kind === 'deep' && (path.rest === undefined || isDeepOnly(path.rest))
 }

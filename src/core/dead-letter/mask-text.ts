@@ -1,8 +1,8 @@
 export const MASK = '***'
 
 /**
- * Secrets that can be told by their looks. Every expression takes time linear in the text: what repeats is bounded or
- * starts only where no earlier try has been.
+ * Secrets that have a typical form. Every expression takes linear time: each repetition is bounded, or starts only where
+ * no earlier match attempt has been.
  */
 const BEARER = /\b(bearer|basic)\s{1,8}[\w.~+/=-]{6,}/gi
 const JSON_WEB_TOKEN = /(?<![\w-])eyJ[\w-]{5,}\.[\w-]{5,}(?:\.[\w-]*)?/g
@@ -11,7 +11,7 @@ const WHOLE_LINE = /(authorization|cookie)([\\"']{0,4}\s{0,4}[:=]\s{0,4}[\\"']{0
 const ASSIGNED =
   /(password|passwd|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|signature)([\\"']{0,4}\s{0,4}[:=]\s{0,4})(?:\\?"[^"\r\n]*"?|\\?'[^'\r\n]*'?|[^\s"'&,;}\\]+)/gi
 
-/** What every secret below has somewhere; most names and texts have nothing of it and need no closer look. */
+/** Every secret below contains one of these. Most texts contain none, and are returned without a search. */
 const SUSPECT = /[@:=\s]|eyJ|\d[ -]?\d/
 
 export function maskSecrets(text: string): string {
@@ -26,7 +26,7 @@ export function maskSecrets(text: string): string {
   return maskCards(masked)
 }
 
-/** `scheme://user:password@host`, up to the last @ of the word: passwords contain anything. */
+/** `scheme://user:password@host`. The password ends at the last @ of the word, because it may contain any character. */
 function hideUser(word: string): string {
   const user = word.indexOf('://') + 3
   const host = word.lastIndexOf('@')
@@ -37,7 +37,7 @@ const DIGIT_GROUPS = /(?<!\d)\d(?:[ -]?\d){12,}/g
 const CARD_DIGITS_MIN = 14
 const CARD_DIGITS_MAX = 19
 
-/** Card numbers, alone or beside other numbers, written in one or in groups. */
+/** Masks card numbers, alone or beside other numbers, with or without spaces. */
 function maskCards(text: string): string {
   return text.replace(DIGIT_GROUPS, maskCardsAmong)
 }
@@ -54,7 +54,7 @@ function maskCardsAmong(run: string): string {
   return masked
 }
 
-/** The last of the groups that, from `start` on, make up a card number; the longest one counts. */
+/** Returns the index of the last digit group of the longest card number that begins at `start`. */
 function cardEnd(parts: readonly string[], start: number): number | undefined {
   let digits = ''
   let found: number | undefined
@@ -66,7 +66,7 @@ function cardEnd(parts: readonly string[], start: number): number | undefined {
   return found
 }
 
-/** Issuers' numbers start with 2 to 6 (times in microseconds with 1), and the last digit is Luhn's check. */
+/** Card numbers begin with 2 to 6, and end with a Luhn check digit. Times in microseconds begin with 1. */
 function isCard(digits: string): boolean {
   if (!/^[2-6]/.test(digits)) return false
   let sum = 0

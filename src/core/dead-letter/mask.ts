@@ -8,9 +8,9 @@ export const DISPLAY_MAX_DEPTH = 64
 export const DISPLAY_MAX_NODES = 20_000
 
 /**
- * A value as it may be shown, logged, exported or notified: a new one, made of JSON, within bounds. The stored value
- * stays whole, because a replay must send the original. Null is shown even where a value would be masked: that nothing
- * was there is often what a person needs to see.
+ * Masks a value for display, logs, exports and alerts. The result is new JSON data of bounded size. The stored value
+ * stays unmasked, because a replay must send the original. Null stays visible even under a masked name: a person often
+ * needs to see that the value was missing.
  */
 export function maskForDisplay(value: unknown, masks: Masks = DEFAULT_MASKS): JsonValue {
   return new DisplayWalk(masks).visit(value, startCursors(masks.paths))
@@ -45,7 +45,7 @@ class DisplayWalk {
     }
   }
 
-  /** A card number is one too when it is written without quotes. */
+  /** A number can be a card number too. */
   #number(value: number): JsonValue {
     const text = String(value)
     const masked = this.#masks.maskText(text)
@@ -90,11 +90,11 @@ class DisplayWalk {
         isMasked ? MASK : this.visit(value, stepInto(cursors, name)),
       )
     }
-    // Unlike assignment, this makes a property even of the name __proto__.
+    // Unlike an assignment, `fromEntries` creates a property named `__proto__`.
     return Object.fromEntries(shown)
   }
 
-  /** Entries of an array mostly have the same names. */
+  /** Remembers the answer, because the entries of an array mostly have the same names. */
   #isMaskedName(name: string): boolean {
     const known = this.#maskedNames.get(name)
     if (known !== undefined) return known
@@ -112,7 +112,7 @@ function read(object: object, name: string): unknown {
   }
 }
 
-/** Names are masked like any text, and two that then look the same both stay. */
+/** Masked names can be equal. A number keeps both properties. */
 function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   if (!taken.has(name)) return name
   let copy = taken.size + 1

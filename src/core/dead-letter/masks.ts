@@ -4,7 +4,10 @@ import { custom, flag, list, withDefault } from '../options/rules.ts'
 import { type MaskPath, parseMaskPath } from './mask-path.ts'
 import { MASK, maskSecrets } from './mask-text.ts'
 
-/** Names whose value is masked wherever they occur. Case and punctuation do not count, `*` is anything, so is a final s. */
+/**
+ * Names of properties whose values are masked everywhere. The comparison ignores case and punctuation, and a final `s`;
+ * `*` stands for any characters.
+ */
 export const DEFAULT_MASKED_NAMES: readonly string[] = [
   '*password',
   '*passwd',
@@ -35,12 +38,12 @@ export const DEFAULT_MASKED_NAMES: readonly string[] = [
   'iban',
 ]
 
-/** Payloads of one channel have the same names over and over. */
+/** The limit of the cache of names. Payloads of one channel repeat their names. */
 const MAX_NAMES_KNOWN = 5_000
 
 /** What to hide in payloads and texts. */
 export interface MaskOptions {
-  /** Places to mask, from the event on: `payload.card.number`, `*.password`, `items[*].token`, `**.secret` [none]. */
+  /** Paths to mask, beginning at the event: `payload.card.number`, `*.password`, `items[*].token`, `**.secret` [none]. */
   readonly paths?: readonly string[] | undefined
   /** Names of properties to mask, wherever they occur, with `*` for any characters [none]. */
   readonly names?: readonly string[] | undefined
@@ -50,7 +53,7 @@ export interface MaskOptions {
   readonly defaults?: boolean | undefined
 }
 
-/** Masks that `createMasks` made. */
+/** Compiled masks, made by `createMasks`. */
 export interface Masks {
   readonly paths: readonly MaskPath[]
   isMaskedName(name: string): boolean
@@ -70,7 +73,8 @@ const RULES = {
 export function createMasks(options?: MaskOptions): Masks {
   const { paths, names, patterns, defaults }: Resolved<typeof RULES> = resolveOptions('masks', RULES, options)
   const maskedNames = [...(defaults ? DEFAULT_MASKED_NAMES : []), ...names].map(bare)
-  // Its own copies: a caller's expression with a state would mask every second time.
+  // Copies with the flag `g` only, because a sticky or global expression keeps a position between calls and would miss
+  // matches.
   const expressions = patterns.map(
     ({ source, flags }) => new RegExp(source, `${flags.replace(/[gy]/g, '')}g`),
   )

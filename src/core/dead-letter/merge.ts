@@ -54,15 +54,16 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
 }
 
 /**
- * A letter that is replaying waits for what its replay sent. A failed event that falsely claims to be that replay, or a
- * later one, joins the current cycle, and the letter stays replaying.
+ * Rewrites a failure that claims to be the current or a later replay of a replaying letter, and that this replay did not
+ * send. The failure joins the current cycle, and the letter stays replaying: it still waits for its own replay.
  */
 function asKnown(existing: DeadLetter, incoming: DeadLetter): DeadLetter {
   const { number, replayId } = incoming.cycle
-  // A letter with ended cycles comes from another store: a person has copied it.
-  const isTold = incoming.endedCycles.length === 0 && incoming.droppedCycles === 0
-  const isOfNow = isTold && existing.state === 'replaying' && number > 0 && number >= existing.replays
-  if (!isOfNow || isSentBy(existing, { eventId: incoming.event.id, replayId, attempt: number }))
+  // A letter with ended cycles is a copy from another store, and not the report of one failure.
+  const isOneFailure = incoming.endedCycles.length === 0 && incoming.droppedCycles === 0
+  const claimsCurrentReplay =
+    isOneFailure && existing.state === 'replaying' && number > 0 && number >= existing.replays
+  if (!claimsCurrentReplay || isSentBy(existing, { eventId: incoming.event.id, replayId, attempt: number }))
     return incoming
   const { number: current, replayId: currentId, replayedBy } = existing.cycle
   return {
@@ -105,11 +106,12 @@ function mergedUpdate(existing: DeadLetter, incoming: DeadLetter): number {
 
 function mergedState(existing: DeadLetter, incoming: DeadLetter): LetterState {
   const ahead = incoming.cycle.number - existing.cycle.number
-  // The failure belongs to the first cycle, or to an earlier replay than the current one.
-  const isOfBefore = existing.state === 'replaying' && incoming.cycle.number < existing.replays
-  if (isOfBefore && (isHeld(incoming.state) || incoming.cycle.number > 0)) return existing.state
+  // The failure belongs to the first cycle, or to a replay before the current one.
+  const isEarlierCycle = existing.state === 'replaying' && incoming.cycle.number < existing.replays
+  if (isEarlierCycle && (isHeld(incoming.state) || incoming.cycle.number > 0)) return existing.state
   const isClosed = existing.state === 'resolved' || existing.state === 'discarded'
-  // A person discarded the letter after that failure. A resolved letter opens again, because its event succeeded and failed.
+  // A person discarded the letter after this failure, so it stays discarded. A resolved letter opens again, because its
+  // event has failed after all.
   const isDecided =
     existing.state === 'discarded' && isHeld(incoming.state) && !isNewerFailure(existing, incoming)
   if (ahead > 0) return isDecided ? existing.state : incoming.state
@@ -129,10 +131,10 @@ function stateInSameCycle(existing: DeadLetter, incoming: DeadLetter): LetterSta
   const areHeld = isHeld(existing.state) && isHeld(incoming.state)
   const later = incoming.updatedAt - existing.updatedAt
   const failedLater = incoming.cycle.lastFailedAt - existing.cycle.lastFailedAt
-  const isToldOtherwise = failedLater === 0 && incoming.cycle.reason !== existing.cycle.reason
-  if (areHeld && (isToldOtherwise || failedLater > 0 || (failedLater < 0 && later > 0)))
+  const hasOtherReason = failedLater === 0 && incoming.cycle.reason !== existing.cycle.reason
+  if (areHeld && (hasOtherReason || failedLater > 0 || (failedLater < 0 && later > 0)))
     return stricter(existing.state, incoming.state)
-  if (!areHeld && isHeld(incoming.state) && (isToldOtherwise || failedLater !== 0))
+  if (!areHeld && isHeld(incoming.state) && (hasOtherReason || failedLater !== 0))
     return isNewerFailure(existing, incoming) ? incoming.state : existing.state
   if (later < 0) return existing.state
   if (later === 0) return areHeld ? stricter(existing.state, incoming.state) : existing.state

@@ -1,7 +1,7 @@
 import { isPlainObject } from '../event/plain.ts'
 import type { Faults } from '../options/faults.ts'
 
-/** Reads the fields of one stored record and reports what is wrong with them, so that all faults come at once. */
+/** Reads the fields of one stored record and collects all faults, so that one error reports them together. */
 export class Reader {
   readonly #record: Readonly<Record<string, unknown>>
   readonly #path: string

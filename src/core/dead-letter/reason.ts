@@ -1,15 +1,15 @@
 import type { Category } from '../failure/failure.ts'
 
 interface ReasonFacts {
-  /** What happened, in one line for the person who looks at the letter. */
+  /** One line for the person who looks at the letter: what happened. */
   readonly text: string
-  /** Used when there is no failure to take the category from. */
+  /** The category of a letter without a failure. */
   readonly category: Category
   /** The letter must not be replayed unchanged, so it starts in quarantine. */
   readonly quarantines: boolean
 }
 
-/** Why an event was given up on. A reason is stored and is a metric's label: it is never renamed, only added. */
+/** The reasons for giving up on an event. Stores and metrics contain the names, so a reason is never renamed or removed. */
 export const REASONS = {
   attempts_exhausted: facts('Every attempt that the retry policy allows failed.', 'unknown'),
   permanent: facts('Permanent error: retrying cannot succeed.', 'unknown'),
@@ -42,7 +42,7 @@ function isReason(value: unknown): value is Reason {
   return typeof value === 'string' && Object.hasOwn(REASONS, value)
 }
 
-/** A letter of a newer writer may carry a reason this version has no prose for. */
+/** The text of a reason, or the reason itself if a newer version wrote it. */
 export function reasonText(reason: string): string {
   return isReason(reason) ? REASONS[reason].text : reason
 }

@@ -8,23 +8,27 @@ export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS
 
 /** How long letters are kept after their last change. */
 export interface Retention {
-  /** Of decided letters: resolved or discarded. */
+  /** For decided letters: resolved or discarded. */
   readonly retentionMs: number | 'never'
-  /** Of undecided letters: dead, quarantined or parked. Every value but 'never' deletes events that no person has decided on. */
+  /**
+   * For undecided letters: dead, quarantined or parked. Every value except 'never' deletes events that no person has
+   * decided on.
+   */
   readonly expireUndecidedAfterMs: number | 'never'
 }
 
-/** What retention looks at. */
+/** The fields of a letter that decide about its retention. */
 type RetainedLetter = Pick<DeadLetter, 'state' | 'updatedAt' | 'expiresAt'>
 
-/** Whether nothing is left to do about it. */
+/** Whether the letter needs no more work. */
 function isDecided(state: LetterState): boolean {
   return state === 'resolved' || state === 'discarded'
 }
 
 /**
- * Whether retention may delete the letter. An undecided one goes only where the user asked for that: with a time to live
- * of its own, or with `expireUndecidedAfterMs`. A replaying one never goes: its outcome has to find it.
+ * Whether retention may delete the letter. It deletes an undecided letter only if the user asked for that, with
+ * `expiresAt` or `expireUndecidedAfterMs`. It never deletes a replaying letter, because the outcome of the replay changes
+ * that letter.
  */
 export function isPastRetention(
   { state, updatedAt, expiresAt }: RetainedLetter,
@@ -37,7 +41,7 @@ export function isPastRetention(
   return keptMs !== 'never' && updatedAt + keptMs <= now
 }
 
-/** How an option is read that says how long letters are kept. */
+/** The rule for options that set a retention time. */
 export const retentionRule: Rule<number | 'never'> = custom(
   isRetentionTime,
   "give milliseconds above 0, or 'never' to keep them without limit",

@@ -1,10 +1,10 @@
 import { quarantines, type Reason } from './reason.ts'
 
 /**
- * - `dead`: waits for someone to decide, or for a replay.
+ * - `dead`: waits for a decision or a replay.
  * - `quarantined`: must not be replayed unchanged, because it is poison.
- * - `replaying`: its event was sent again; the outcome is not known yet.
- * - `parked`: was replayed as often as allowed; no replay takes it until a person lifts it out.
+ * - `replaying`: a replay sent its event, and the outcome is not known yet.
+ * - `parked`: was replayed as often as allowed; replays skip it until a person reopens it.
  * - `resolved`: its event was handled after all.
  * - `discarded`: a person decided that its event need not be handled.
  */
@@ -13,7 +13,7 @@ export const LETTER_STATES = ['dead', 'quarantined', 'replaying', 'parked', 'res
 /** The state of a dead letter: `dead`, `quarantined`, `replaying`, `parked`, `resolved` or `discarded`. */
 export type LetterState = (typeof LETTER_STATES)[number]
 
-/** Replays per letter, after which it is parked. */
+/** The number of replays after which a letter is parked. */
 export const DEFAULT_REPLAY_LIMIT = 3
 
 const FAILED_AGAIN = 'the event failed again after the letter was closed: it reopens'
@@ -23,8 +23,9 @@ const HANDLED = 'the event was handled after all'
 const DISCARDED = 'a person decided that the event need not be handled'
 
 /**
- * Every legal change of state and why it happens. Every other change is illegal: above all `replaying` twice, since two
- * replays in flight would handle one event twice, and `replaying` from `parked`, since that is what parking prevents.
+ * Every legal change of state, and its cause. All other changes are illegal, above all two: `replaying` to `replaying`,
+ * because two replays at once would handle one event twice, and `parked` to `replaying`, because parking prevents
+ * replays.
  */
 export const TRANSITIONS: Readonly<Record<LetterState, Readonly<Partial<Record<LetterState, string>>>>> = {
   dead: {
@@ -66,7 +67,7 @@ export function isLetterState(value: unknown): value is LetterState {
   return LETTER_STATES.some(state => state === value)
 }
 
-/** Whether someone still has to do something about it, in contrast to replaying, resolved and discarded. */
+/** Whether the letter waits for a decision or a replay: dead, quarantined or parked. */
 export function isHeld(state: LetterState): boolean {
   return state === 'dead' || state === 'quarantined' || state === 'parked'
 }
@@ -75,7 +76,7 @@ export function canTransition(from: LetterState, to: LetterState): boolean {
   return Object.hasOwn(TRANSITIONS[from], to)
 }
 
-/** The state a letter takes when its event is given up on after so many replays. */
+/** The state of a letter when its event fails after this number of replays. */
 export function stateAfterFailure(
   reason: Reason,
   replays: number,

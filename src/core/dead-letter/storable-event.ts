@@ -13,10 +13,10 @@ import { hash128 } from '../hash.ts'
 import { displayForm } from './display-form.ts'
 import type { DeadLetter } from './letter.ts'
 
-/** In a letter's detail: why its event cannot be sent again as it is kept. */
+/** The key in a letter's detail for the reason why its event cannot be replayed as it is stored. */
 const NOT_REPLAYABLE = 'notReplayable'
 
-/** A valid event: only the added fields can have faults. */
+/** A valid event. The check reports faults of the added fields only. */
 const PROBE = {
   id: 'x',
   type: 'x',
@@ -28,23 +28,23 @@ const PROBE = {
 }
 
 interface StorableEvent {
-  /** One that every store can write and read back. */
+  /** An event that every store can write and read back. */
   readonly event: LazaretEvent
-  /** What could not be kept as it was; undefined when all of it was. */
+  /** Names the parts that were changed or lost; undefined if the event was kept whole. */
   readonly lost: string | undefined
 }
 
 /**
- * An event of a foreign client is whatever that client hands over, and a payload that JSON cannot write (a BigInt, a
- * cycle, a toJSON that throws) would keep its letter out of every store for good. So what can be kept is kept: what JSON
- * makes of the payload, else its display form.
+ * Makes an event that every store can keep. Foreign clients may pass any payload, and a payload that JSON cannot write (a
+ * BigInt, a cycle, a toJSON that throws) would prevent its letter forever. So the letter keeps the JSON form of the
+ * payload, or else its display form.
  */
 export function storableEvent(event: LazaretEvent): StorableEvent {
   if (faultsOf(event).length === 0) return { event, lost: undefined }
   return repaired(checkedChannel(event))
 }
 
-/** The letter has the channel's name too, as it is; a replay goes by that. */
+/** The letter keeps the original channel, and a replay uses that one. */
 function checkedChannel(event: LazaretEvent): LazaretEvent {
   const isWrong = checkEvent({ ...PROBE, channel: event.channel }).length > 0
   if (!isWrong) return event
@@ -60,11 +60,11 @@ function repaired(event: LazaretEvent): StorableEvent {
   if (faultsOf(event).length === 0) return { event, lost: undefined }
   const json = asJson(event.payload)
   const written = json === undefined ? event : { ...event, payload: json.value }
-  // JSON makes plain data of dates and instances, and that is what a store has always kept of them.
+  // JSON writes dates and instances as plain data. Stores have always kept that form.
   if (json !== undefined && faultsOf(written).length === 0) return { event: written, lost: undefined }
   const lost = faultsOf(event)
     .slice(0, 3)
-    // Not the value: a plan shows this to people who may not see payloads.
+    // The value is left out, because a plan shows this text to people who may not see payloads.
     .map(({ path, remedy }) => `${path}: ${remedy}`)
     .join('; ')
   const kept = withCleanEnvelope({ ...event, payload: json?.value ?? displayForm(event.payload) })
@@ -76,7 +76,7 @@ function faultsOf(event: LazaretEvent) {
   return checkEvent(event, WIDEST_EVENT_LIMITS)
 }
 
-/** What a store would read back; undefined when JSON cannot write it. */
+/** The payload as a store would read it back; undefined if JSON cannot write it. */
 function asJson(payload: unknown): { readonly value: JsonValue } | undefined {
   try {
     return payload === undefined ? { value: null } : { value: JSON.parse(JSON.stringify(payload)) }
@@ -109,7 +109,7 @@ function withCleanEnvelope(event: LazaretEvent): LazaretEvent {
   }
 }
 
-/** Two long texts with the same beginning stay two. */
+/** Repairs a text. A changed text ends with a hash, so that two long texts with the same beginning stay different. */
 function cleanText(value: unknown, maxBytes: number): string {
   const text = typeof value === 'string' && value !== '' ? value : 'unknown'
   const printable = text.toWellFormed().replace(/[^\x20-\x7e]/g, '?')
@@ -118,7 +118,7 @@ function cleanText(value: unknown, maxBytes: number): string {
     : `${printable.slice(0, Math.min(maxBytes, 200) - 33)}~${hash128(text)}`
 }
 
-/** Those that every store takes. */
+/** Keeps the headers that every store accepts. */
 function cleanHeaders(headers: unknown): Readonly<Record<string, string>> {
   const kept: [string, string][] = []
   for (const name of namesOf(headers).slice(0, WIDEST_EVENT_LIMITS.maxHeaders)) {
@@ -139,12 +139,12 @@ function namesOf(headers: unknown): readonly string[] {
   }
 }
 
-/** Notes in a letter's detail what of its event was not kept. */
+/** Adds to a letter's detail which part of its event was not kept. */
 export function detailWith(detail: DeadLetter['detail'], lost: string | undefined): DeadLetter['detail'] {
   return lost === undefined ? detail : { ...detail, [NOT_REPLAYABLE]: bounded(lost, 500) }
 }
 
-/** Why a letter's event cannot be sent again as it is kept; undefined when it can. */
+/** The reason why the stored event cannot be replayed; undefined if it can. */
 export function notReplayable({ detail }: Pick<DeadLetter, 'detail'>): string | undefined {
   const why = detail?.[NOT_REPLAYABLE]
   return typeof why === 'string' ? why : undefined

@@ -3,7 +3,7 @@ import type { Origin } from './letter.ts'
 
 const TEXT_MAX = 1_000
 
-/** Where an event came from, as every store can keep it: texts and numbers. Other clients tell whatever they have. */
+/** The origin in a form that every store can keep: texts and numbers. Other clients pass values of any type. */
 export function storableOrigin(origin: Origin | undefined): Origin {
   if (origin === undefined) return {}
   return isStorable(origin) ? origin : cleaned(origin)
@@ -27,13 +27,13 @@ function cleaned(origin: object): Origin {
   try {
     names = Object.keys(origin)
   } catch {
-    // It cannot even be looked at.
+    // A revoked proxy throws here. The letter then has no origin.
   }
   for (const name of names) {
     const value = property(origin, name)
     if (typeof value === 'string') kept[name] = bounded(value, TEXT_MAX)
     else if (typeof value === 'number' && Number.isFinite(value)) kept[name] = value
-    // Offsets may be beyond 2^53.
+    // Offsets can exceed 2^53.
     else if (typeof value === 'bigint') kept[name] = bounded(String(value), TEXT_MAX)
     else if (typeof value === 'boolean') kept[name] = String(value)
   }

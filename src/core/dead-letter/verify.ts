@@ -5,8 +5,8 @@ import type { Cycle, DeadLetter } from './letter.ts'
 import { stateAfterFailure } from './state.ts'
 
 /**
- * Whether the letter was sent by this replay last, or tells of a failure of it before. Every publisher can write any
- * number: an older one counts only under the id that its cycle has.
+ * Whether this replay sent the letter last, or is one of its recorded cycles. Every publisher can write any number into
+ * the headers, so an earlier replay counts only with the id of its cycle.
  */
 export function isKnownReplay(letter: DeadLetter | undefined, claim: LetterReplay): boolean {
   if (letter === undefined || letter.event.id !== claim.eventId) return false
@@ -43,7 +43,7 @@ export async function splitVerified(
   })
 }
 
-/** The claimed replay id that the letter confirms, preferably the one that sent it last. */
+/** The claimed replay id that the letter confirms. The id of the latest replay is preferred. */
 function knownClaim(
   letter: DeadLetter | undefined,
   eventId: string,

@@ -4,8 +4,8 @@ import { MAX_TIME_MS } from './uuid.ts'
 export type AttributeValue = string | boolean | number
 
 /**
- * Attributes of a CloudEvent that Lazaret has no field for travel in headers: texts as `ce-subject`, booleans and
- * whole numbers as `cejson-sampled`, so that they come out again with the type they went in with.
+ * Headers carry the CloudEvent attributes that no field of an event carries: texts as `ce-subject`, booleans and integers
+ * as `cejson-sampled`. The prefix keeps the type, so that writing the attribute gives the original value.
  */
 const TEXT_PREFIX = 'ce-'
 const JSON_PREFIX = 'cejson-'
@@ -13,7 +13,7 @@ const JSON_PREFIX = 'cejson-'
 const ATTRIBUTE_NAME = /^[a-z0-9]+$/
 const MUST_BE_TEXT: ReadonlySet<string> = new Set(['subject', 'dataschema', 'datacontenttype'])
 
-/** Names that a field or header of the event already speaks for. */
+/** Attributes that have their own field or header in the event. */
 const RESERVED_ATTRIBUTES: ReadonlySet<string> = new Set([
   'specversion',
   'id',
@@ -35,7 +35,7 @@ export function isReserved(name: string): boolean {
   return RESERVED_ATTRIBUTES.has(name)
 }
 
-/** What is wrong with an attribute that travels in a header; undefined when nothing is. */
+/** Returns the remedy for an attribute that a header cannot carry; undefined if the header can carry it. */
 export function attributeRemedy(name: string, value: unknown): string | undefined {
   if (!ATTRIBUTE_NAME.test(name)) return 'use only a-z and 0-9 in its name'
   if (typeof value === 'string') {
@@ -51,7 +51,7 @@ export function headerFor(name: string, value: AttributeValue): readonly [name: 
   return typeof value === 'string' ? [TEXT_PREFIX + name, value] : [JSON_PREFIX + name, String(value)]
 }
 
-/** The attribute a header stands for, when `headerFor` would make exactly this header of it. */
+/** Returns the attribute of a header, if `headerFor` makes exactly this header from it. */
 export function attributeFor(
   header: string,
   value: string,
@@ -72,7 +72,7 @@ function parseScalar(text: string): boolean | number | undefined {
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,30})?(?:Z|[+-]\d\d:\d\d)$/i
 
-/** Epoch milliseconds of an RFC 3339 time between 1970 and 9999; finer fractions are cut off. */
+/** Reads an RFC 3339 time between 1970 and 9999 as epoch milliseconds. It drops finer fractions. */
 export function parseTime(text: string): number | undefined {
   const ms = RFC_3339.test(text) ? Date.parse(text.toUpperCase()) : Number.NaN
   return ms >= 0 && ms <= MAX_TIME_MS ? ms : undefined

@@ -5,7 +5,7 @@ const NOT_A_DIGIT = 255
 const DIGITS = new Uint8Array(128).fill(NOT_A_DIGIT)
 for (let value = 0; value < 64; value++) DIGITS[CODES[value]!] = value
 
-/** Few enough to be passed as arguments of one call without exhausting the stack. */
+/** The chunk is small enough to pass as arguments of one call without exhausting the stack. */
 const CHUNK = 8_192
 
 export function encodeBase64(bytes: Uint8Array): string {
@@ -21,15 +21,15 @@ export function encodeBase64(bytes: Uint8Array): string {
   }
   let text = ''
   for (let at = 0; at < codes.length; at += CHUNK) {
-    // `apply` takes whatever has a length and indexes; its type asks for an array.
+    // `apply` accepts every array-like value, but its type requires an array.
     text += String.fromCharCode.apply(null, codes.subarray(at, at + CHUNK) as unknown as number[])
   }
   return text
 }
 
 /**
- * The bytes of a base64 text, or undefined when it is not the one text `encodeBase64` would write for them: foreign
- * characters, missing padding, stray bits. Strict, so that decoding and encoding again gives back what was received.
+ * Decodes base64, or returns undefined if `encodeBase64` would not write exactly this text: foreign characters, missing
+ * padding, stray bits. Decoding is strict, so that encoding the result gives the received text.
  */
 export function decodeBase64(text: string): Uint8Array | undefined {
   if (text.length % 4 !== 0) return undefined

@@ -18,7 +18,7 @@ import { isPlainObject } from './plain.ts'
 import { cleanTextBytes, textBytes } from './text.ts'
 import { MAX_TIME_MS } from './uuid.ts'
 
-/** The event as it was claimed to be: nothing about its fields is known yet. */
+/** A possible event. Its fields are not checked yet. */
 export interface ClaimedEvent {
   readonly id?: unknown
   readonly type?: unknown
@@ -32,11 +32,11 @@ export interface ClaimedEvent {
   readonly payload?: unknown
 }
 
-/** Everything that is wrong with an event, at once; never throws, whatever the event is made of. */
+/** Returns all faults of an event together. It never throws, whatever the event contains. */
 export function checkEvent(
   event: ClaimedEvent,
   limits: EventLimits = DEFAULT_EVENT_LIMITS,
-  /** Headers that are known to be good. */
+  /** Headers that were checked before. */
   trusted?: object | undefined,
 ): readonly Fault[] {
   const faults = new Faults()
@@ -62,7 +62,7 @@ function checkEnvelope(event: ClaimedEvent, faults: Faults): void {
   if (event.source !== undefined) checkSource(event.source, faults)
 }
 
-/** A byte each, and nothing to look out for: most names and ids are like this. */
+/** Most names and ids match this. Each character is one byte and needs no further check. */
 const PRINTABLE_ASCII = /^[\x20-\x7e]+$/
 
 function checkText(name: string, value: unknown, maxBytes: number, faults: Faults): void {
@@ -116,9 +116,12 @@ function checkHeaders(headers: unknown, limits: EventLimits, faults: Faults): vo
   }
 }
 
-/** The header's bytes. A value may hold line breaks, because foreign dead letters carry stack traces there. */
+/**
+ * Returns the size of a header in bytes. A value may contain line breaks, because foreign dead letters carry stack traces
+ * in headers.
+ */
 function checkHeader(name: string, value: unknown, limits: EventLimits, faults: Faults): number {
-  // The one legal token that plain assignment would not store but take as the object's prototype.
+  // `__proto__` is a legal token, but an assignment would set the prototype of the object.
   if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name) || name === '__proto__') {
     const remedy = `use 1 to ${MAX_HEADER_NAME_BYTES} letters, digits or !#$%&'*+-.^_\`|~`
     faults.add('headers', name, `rename this header: ${remedy}`)
@@ -130,7 +133,7 @@ function checkHeader(name: string, value: unknown, limits: EventLimits, faults: 
   }
   if (value.length > limits.maxHeaderBytes || PRINTABLE_ASCII.test(value)) return name.length + value.length
   if (value.includes('\0') || !value.isWellFormed()) {
-    // The value is not shown: headers are where credentials travel.
+    // The fault leaves out the value, because headers carry credentials.
     const remedy = 'remove NUL characters and halves of surrogate pairs'
     faults.list.push({ path: `headers.${name}`, received: 'a string that some stores cannot hold', remedy })
   }

@@ -60,7 +60,7 @@ export function fromBinaryCloudEvent(
   return fromAttributes(attributes, contentType, input.body, defaults)
 }
 
-/** The event of a binary message whose transport keeps attributes elsewhere, as AMQP does. */
+/** Reads a binary message whose transport keeps the attributes elsewhere, as AMQP does. */
 export function fromAttributes(
   attributes: ReadonlyMap<string, unknown>,
   contentType: string | undefined,
@@ -68,9 +68,9 @@ export function fromAttributes(
   defaults: CloudEventDefaults,
 ): LazaretEvent {
   const { data, data_base64, ...rest } = Object.fromEntries(attributes)
-  // A header has no booleans. Every other attribute of ours is a text in both modes.
+  // A header cannot carry a boolean. All other attributes of Lazaret are texts in both modes.
   if (rest['lazaretnosource'] === 'true') rest['lazaretnosource'] = true
-  // These two types say no more than the structured form says without them.
+  // These two types are the defaults of the structured form, so they need no header.
   const isDefault = contentType === JSON_TYPE || contentType === BYTES_TYPE
   if (contentType !== undefined && !isDefault) rest['datacontenttype'] = contentType
   return fromCloudEvent({ ...rest, ...dataOf(contentType, body) }, defaults)
@@ -110,12 +110,15 @@ function textOf(payload: unknown, contentType: string): string {
   return typeof payload === 'string' && !JSON_DATA.test(contentType) ? payload : JSON.stringify(payload)
 }
 
-/** The HTTP binding escapes what a header cannot carry, and the space, the quote and the percent sign. */
+/**
+ * Escapes the characters that the HTTP binding requires: those that a header cannot carry, the space, the quote and the
+ * percent sign.
+ */
 function escaped(text: string): string {
   return text.replaceAll(/[^\x21\x23\x24\x26-\x7e]+/g, run => encodeURIComponent(run))
 }
 
-/** A value in quotes is allowed too. A percent sign that begins no escape is itself. */
+/** Quotes around the value are allowed. A percent sign that begins no escape stands for itself. */
 function unescaped(text: string): string {
   const bare = /^"(.*)"$/s.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text
   try {

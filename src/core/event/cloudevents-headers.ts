@@ -14,7 +14,7 @@ import { cleanTextBytes } from './text.ts'
 
 type Attribute = readonly [name: string, value: AttributeValue]
 
-/** The attribute that says what a header says; undefined when the header must travel packed. */
+/** Returns the attribute for a header; undefined if the header must travel in `lazaretheaders`. */
 export function attributeOf(header: string, value: string, event: LazaretEvent): Attribute | undefined {
   switch (header) {
     case 'traceparent':
@@ -26,19 +26,22 @@ export function attributeOf(header: string, value: string, event: LazaretEvent):
       return isOtherSpelling(value, event.expiresAt) ? ['expirytime', value] : undefined
     default: {
       const attribute = attributeFor(header, value)
-      // `ce-x` and `cejson-x` cannot both be the attribute x.
+      // `ce-x` and `cejson-x` cannot both become the attribute x.
       const isSecond = header.startsWith('cejson-') && Object.hasOwn(event.headers, `ce-${attribute?.[0]}`)
       return isSecond ? undefined : attribute
     }
   }
 }
 
-/** The same millisecond written otherwise than we would: another offset, finer fractions. Kept as it was written. */
+/**
+ * Whether the text is another form of the same time, with another offset or finer fractions. Such a text is kept as it
+ * was written.
+ */
 function isOtherSpelling(text: string, ms: number | undefined): boolean {
   return ms !== undefined && parseTime(text) === ms && timeText(ms) !== text
 }
 
-/** Headers of all attributes that no field of the event speaks for, and of those that came packed. */
+/** Returns headers for all attributes that no field of the event carries, and those from `lazaretheaders`. */
 export function readHeaders(attributes: ReadonlyMap<string, unknown>, faults: Faults): Map<string, string> {
   const headers = new Map<string, string>()
   for (const [name, value] of attributes) {
@@ -72,10 +75,10 @@ function readPacked(packed: unknown, headers: Map<string, string>, faults: Fault
 function parseObject(packed: unknown, faults: Faults): Record<string, string> {
   try {
     const parsed: unknown = JSON.parse(packed as string)
-    // That the values are strings is checked with all other headers.
+    // The check of all headers also checks that these values are strings.
     if (typeof packed === 'string' && isPlainObject(parsed)) return parsed as Record<string, string>
   } catch {
-    // Reported below, together with JSON that is not an object.
+    // The fault is reported below, together with JSON that is not an object.
   }
   faults.add('lazaretheaders', packed, 'give the JSON text of an object of strings')
   return {}

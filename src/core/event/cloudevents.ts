@@ -20,21 +20,22 @@ interface CloudEvent {
   readonly [attribute: string]: unknown
 }
 
-/** What a CloudEvent may leave out and an event needs. */
+/** Values for fields that an event needs and a CloudEvent may omit. */
 export interface CloudEventDefaults {
-  /** For a CloudEvent that names no `lazaretchannel`. */
+  /** The channel of a CloudEvent without `lazaretchannel`. */
   readonly channel: string
   /**
-   * For one without `time`. Take the broker's own time of the message rather than the clock, so that a redelivery
-   * reads as the same event.
+   * The time of a CloudEvent without `time`. Use the broker's time of the message and not the clock, so that a redelivery
+   * gives the same event.
    */
   readonly occurredAt: number
   readonly limits?: EventLimits | undefined
 }
 
 /**
- * Every field of the event has its attribute; headers that are not attributes travel together in `lazaretheaders`,
- * because an attribute's name allows neither capitals nor hyphens. Reading it back gives an equal event.
+ * Writes an event as a CloudEvent. Every field has its attribute. Headers that cannot be attributes travel together in
+ * `lazaretheaders`, because names of attributes allow neither capitals nor hyphens. Reading the CloudEvent gives an equal
+ * event.
  */
 export function toCloudEvent(event: LazaretEvent): CloudEvent {
   const attributes: Record<string, AttributeValue> = {}
@@ -54,7 +55,7 @@ export function toCloudEvent(event: LazaretEvent): CloudEvent {
     ...(event.expiresAt === undefined ? undefined : { expirytime: timeText(event.expiresAt) }),
     lazaretchannel: event.channel,
     lazaretidempotencykey: event.idempotencyKey,
-    // CloudEvents requires a source; this says that ours had none.
+    // CloudEvents requires a source. This attribute says that the event had none.
     ...(event.source === undefined ? { lazaretnosource: true } : undefined),
     ...(Object.keys(packed).length === 0 ? undefined : { lazaretheaders: JSON.stringify(packed) }),
     ...attributes,
@@ -76,7 +77,7 @@ export function fromCloudEvent(value: unknown, defaults: CloudEventDefaults): La
   return event
 }
 
-/** Its own properties, each read once; null means absent, as the JSON format has it. */
+/** Reads each own property once. Null means absent, as in the JSON format of CloudEvents. */
 function readAttributes(value: unknown, faults: Faults): Attributes | undefined {
   try {
     if (isPlainObject(value)) {
@@ -112,7 +113,7 @@ function readFields(attributes: Attributes, defaults: CloudEventDefaults, faults
   return event as LazaretEvent
 }
 
-/** CloudEvents promises that the two together are unique, not the id alone. */
+/** CloudEvents promises that source and id are unique together. The id alone may repeat. */
 function sourceAndId(source: unknown, id: unknown): string {
   return typeof source === 'string' && typeof id === 'string' ? `${source}|${id}` : 'unknown'
 }
@@ -149,7 +150,7 @@ const ATTRIBUTE_OF_FIELD: Readonly<Record<string, string>> = {
   payload: 'data',
 }
 
-/** The same fault with the attribute names of CloudEvents, which its author knows. */
+/** Names the fault by the attribute of the CloudEvent, because its author does not know the fields of an event. */
 function renamed(fault: Fault): Fault {
   const [field = ''] = /^\w+/.exec(fault.path) ?? []
   const attribute = Object.hasOwn(ATTRIBUTE_OF_FIELD, field) ? ATTRIBUTE_OF_FIELD[field] : undefined

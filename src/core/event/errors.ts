@@ -1,7 +1,7 @@
 import { LazaretError } from '../failure/errors.ts'
 import type { Fault } from '../options/faults.ts'
 
-/** An event that breaks a limit of size or shape, or a text that cannot be read as one. Every fault is listed. */
+/** An event that exceeds a limit of size or shape, or a text that is not an event. `faults` lists every fault. */
 export class EventError extends LazaretError {
   override readonly name = 'EventError'
   readonly faults: readonly Fault[]

@@ -16,22 +16,23 @@ export type JsonValue =
   | { readonly [name: string]: JsonValue }
 
 /**
- * What happened. The envelope is the same for every broker, sink and store; the payload is any JSON value or bytes.
- * Every event has all fields in this order, unset ones as undefined: one shape keeps the hot path fast.
+ * A record of something that happened. The envelope is the same for every broker, sink and store; the payload is any JSON
+ * value or bytes. Every event has all fields in this order, with undefined for unset ones, because objects of one shape
+ * are faster.
  */
 export interface LazaretEvent<P = unknown> {
   readonly v: 1
   readonly id: string
   readonly type: string
   readonly channel: string
-  /** Events of one key are kept in order where order is asked for, and land on one partition. */
+  /** Events with one key stay in order if the consumer asks for order, and go to one partition. */
   readonly key?: string | undefined
-  /** The same for every delivery and replay of what is to be done once. */
+  /** The same for every delivery and replay of an event, so that its effect happens once. */
   readonly idempotencyKey: string
   readonly occurredAt: number
-  /** Undefined: it never expires. */
+  /** Undefined if the event never expires. */
   readonly expiresAt?: number | undefined
-  /** Who emitted it: a URI reference. */
+  /** The service that emitted the event, as a URI reference. */
   readonly source?: string | undefined
   readonly headers: Readonly<Record<string, string>>
   readonly payload: P
@@ -59,15 +60,15 @@ interface EventSources {
   readonly now: number
   readonly newId: IdSource
   readonly limits?: EventLimits | undefined
-  /** For events that name none. */
+  /** The channel of events that name none. */
   readonly channel?: string | undefined
-  /** For events that do not say. */
+  /** The source of events that name none. */
   readonly source?: string | undefined
-  /** For events that have none. Ours, and shared among events: neither copied nor checked. */
+  /** The headers of events that have none. Events share this object; it is neither copied nor checked. */
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
-/** The payload is kept by reference, not copied: the caller must not change it afterwards. */
+/** Creates an event. The payload is not copied, so the caller must not change it afterwards. */
 export function createEvent<P = unknown>(input: EventInput<P>, sources: EventSources): LazaretEvent<P> {
   const event = fillIn(input, sources)
   const faults = checkEvent(event, sources.limits ?? DEFAULT_EVENT_LIMITS, sources.headers)
@@ -83,7 +84,7 @@ function fillIn<P>(input: EventInput<P>, sources: EventSources): LazaretEvent<P>
       v: 1,
       id,
       type: input.type,
-      // If there is neither a given nor a default channel, the check reports it.
+      // The check reports an event that has neither its own channel nor a default one.
       channel: input.channel ?? channel!,
       key: input.key,
       idempotencyKey: input.idempotencyKey ?? id,
@@ -98,7 +99,7 @@ function fillIn<P>(input: EventInput<P>, sources: EventSources): LazaretEvent<P>
   }
 }
 
-/** Spread stores a `__proto__` header as an own property, where the check then finds and refuses it. */
+/** A spread keeps a `__proto__` header as an own property. The check then finds and refuses it. */
 function copyHeaders(
   headers: EventInput['headers'],
   otherwise: EventInput['headers'],

@@ -10,8 +10,8 @@ import { parseStored, readVersioned } from './stored.ts'
 const EVENT_VERSION = 1
 
 /**
- * The stored form. Bytes get a field of their own, `payloadBase64`, so that no payload of a user can be mistaken for
- * encoded bytes. Fields are only ever added; a reader leaves out those it does not know.
+ * The stored form of an event. Bytes have their own field, `payloadBase64`, so that no user's payload can be mistaken for
+ * encoded bytes. Versions only add fields, and readers ignore unknown ones.
  */
 export interface EventJson extends Omit<LazaretEvent, 'payload'> {
   readonly payload?: unknown
@@ -20,9 +20,9 @@ export interface EventJson extends Omit<LazaretEvent, 'payload'> {
 
 export function eventToJson(event: LazaretEvent): EventJson {
   const { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers, payload } = event
-  // Literals, because spreading an envelope costs as much as writing its text.
+  // The literals list every field, because spreading an envelope takes as long as writing its text.
   if (!isBytes(payload)) {
-    // JSON would omit the payload, and the event could not be decoded.
+    // JSON would omit the payload, and then the event could not be decoded.
     if (payload === undefined || typeof payload === 'function' || typeof payload === 'symbol')
       throw new TypeError(`JSON has no ${typeof payload}`)
     return { v, id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, headers, payload }
@@ -47,7 +47,7 @@ export function encodeEvent(event: LazaretEvent): string {
   }
 }
 
-/** The text of the payload alone, for where the envelope travels apart from it. Not for bytes. */
+/** Writes the payload alone, for brokers that carry the envelope separately. It is not for bytes. */
 export function encodePayload({ payload }: LazaretEvent): string {
   let text: string | undefined
   try {
@@ -77,7 +77,7 @@ interface StoredEvent extends ClaimedEvent {
   readonly payloadBase64?: unknown
 }
 
-/** A stored event, or undefined with its faults reported under `path`. */
+/** Reads a stored event. It returns undefined and reports faults under `path` if the event is not valid. */
 export function readEvent(value: unknown, path: string, faults: Faults): LazaretEvent | undefined {
   const stored: StoredEvent | undefined = readVersioned(value, EVENT_VERSION, path, faults)
   if (stored === undefined) return undefined

@@ -7,8 +7,8 @@ const DEFAULT_MAX_HEADERS = 100
 const DEFAULT_MAX_HEADER_BYTES = 65_536
 
 /**
- * Lengths of the envelope's texts, in UTF-8 bytes. They are fixed: columns, broker properties and index sizes rely
- * on them. 255 is what an AMQP property holds.
+ * The longest texts of the envelope, in UTF-8 bytes. They are not options, because columns, broker properties and indexes
+ * rely on them. An AMQP property holds 255 bytes.
  */
 export const MAX_ID_BYTES = 255
 export const MAX_TYPE_BYTES = 255
@@ -19,19 +19,19 @@ export const MAX_SOURCE_BYTES = 512
 export const MAX_HEADER_NAME_BYTES = 128
 
 /**
- * A channel becomes a queue, topic, stream or file name with suffixes such as `.dlq.quarantine.integration`, so it
- * keeps to what all of them allow: letters, digits, `.`, `_`, `-`, beginning and ending with a letter or digit, and
- * without `..`, so that it can never climb out of a folder.
+ * Adapters use a channel as the name of a queue, topic, stream or file, with suffixes such as
+ * `.dlq.quarantine.integration`. So a channel has only characters that all of them allow: letters, digits, `.`, `_`, `-`.
+ * It begins and ends with a letter or digit, and contains no `..`, so that it cannot leave its folder.
  */
 export const CHANNEL_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.))*(?<![._-])$/
 
-/** The token of RFC 9110: what HTTP, AMQP, Kafka and NATS all take as a header's name. */
+/** The token of RFC 9110. HTTP, AMQP, Kafka and NATS all accept it as the name of a header. */
 export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/
 
-/** The characters of a URI reference (RFC 3986), as CloudEvents asks of a source. */
+/** The characters of a URI reference (RFC 3986), which CloudEvents requires of a source. */
 export const URI_REFERENCE = /^(?:[A-Za-z0-9\-._~:/?#[\]@!$&'()*+,;=]|%[0-9A-Fa-f]{2})+$/
 
-/** Above these no option may go, so a reader can trust that whatever was written once stays within them. */
+/** The upper bounds of the options. A reader can rely on them for every stored event. */
 const MOST = { payloadBytes: 268_435_456, depth: 500, headers: 1_000, headerBytes: 1_048_576 } as const
 
 const RULES = {
@@ -56,7 +56,7 @@ export interface EventLimitsOptions {
   readonly maxHeaderBytes?: number | undefined
 }
 
-/** For the options of a dispatcher, which reports faults of the limits together with its own. */
+/** The rule for dispatchers, which report faults of the limits together with their own. */
 export const eventLimitsRule: Rule<EventLimits> = group(RULES)
 
 export function resolveEventLimits(options?: EventLimitsOptions): EventLimits {
@@ -66,7 +66,7 @@ export function resolveEventLimits(options?: EventLimitsOptions): EventLimits {
 /** The limits of an event unless options change them. */
 export const DEFAULT_EVENT_LIMITS: EventLimits = resolveEventLimits()
 
-/** The limits for reading a stored event: its writer had its own limits, and the event must stay readable. */
+/** The limits for reading a stored event. Its writer had other limits, and the event must stay readable. */
 export const WIDEST_EVENT_LIMITS: EventLimits = resolveEventLimits({
   maxPayloadBytes: MOST.payloadBytes,
   maxDepth: MOST.depth,

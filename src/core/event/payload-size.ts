@@ -1,17 +1,17 @@
 import { isPlainObject } from './plain.ts'
 import { jsonTextBytes } from './text.ts'
 
-/** The longest number JSON writes, such as -2.2250738585072014e-308, and a byte to spare. */
+/** The longest number in JSON, such as -2.2250738585072014e-308, plus one byte. */
 const NUMBER_BYTES = 25
-/** What one character may become: `\u001f`. */
+/** The longest escape of one character: `\u001f`. */
 const ESCAPE_BYTES = 6
-/** Longer texts are counted: there the bound would be far off. */
+/** Longer texts are measured, because the bound would be far too high for them. */
 const SHORT_TEXT = 64
 
 /**
- * A quick test whether JSON can represent a payload unchanged within the given number of bytes. False means "perhaps not".
- * Nearly every payload is right and far from the limit, so bounds of its parts do, and seeing that costs a fraction of
- * the walk that can say how large a payload is, or where and why it is not right.
+ * A fast test whether JSON can represent a payload unchanged within the given number of bytes. False means "perhaps not".
+ * Nearly every payload is valid and far below the limit, so an upper bound is enough for it. The full walk, which finds
+ * the exact size and the faults, costs several times as much.
  */
 export function isCertainlyValid(value: unknown, levels: number, room: number): boolean {
   try {
@@ -21,7 +21,7 @@ export function isCertainlyValid(value: unknown, levels: number, room: number): 
   }
 }
 
-/** NaN when something about it may be wrong. */
+/** Returns an upper bound of the size, or NaN if a part may be invalid. */
 function bytesAtMost(value: unknown, levels: number, room: number): number {
   switch (typeof value) {
     case 'string':
@@ -61,7 +61,7 @@ function arrayAtMost(value: readonly unknown[], levels: number, room: number): n
 function objectAtMost(value: object, levels: number, room: number): number {
   if (!isPlainObject(value) || Object.getOwnPropertySymbols(value).length > 0) return Number.NaN
   let bytes = 2
-  // Names of the prototype are counted too. That is harmless: they only make the bound a little higher.
+  // The loop includes inherited names. They only raise the bound a little.
   for (const name in value) {
     const member = value[name]
     if (member === undefined) continue

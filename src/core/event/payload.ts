@@ -7,13 +7,13 @@ import { jsonTextBytes } from './text.ts'
 
 type PayloadLimits = Pick<EventLimits, 'maxPayloadBytes' | 'maxDepth'>
 
-/** Enough faults to fix a payload; a thousand lines of the same fault help nobody. */
+/** The limit on reported faults. More lines with the same fault do not help. */
 const PAYLOAD_FAULTS_MAX = 20
 const SEGMENT_SHOWN_MAX = 40
 
 /**
- * Reports what of a payload JSON could not carry unchanged: a replay must send what was sent. It reads every value
- * once, never deeper than the limit nor further than the byte limit, and survives getters and proxies that throw.
+ * Reports every part of a payload that JSON would change, because a replay must send the original. It reads every value
+ * once, stops at the limits of depth and size, and survives getters and proxies that throw.
  */
 export function checkPayload(payload: unknown, limits: PayloadLimits, faults: Faults): void {
   if (isBytes(payload)) {
@@ -79,7 +79,7 @@ class PayloadWalk {
   }
 
   #countText(text: string): void {
-    // A text longer than the limit is too large whatever it holds; there is no need to read it.
+    // A text that is longer than the limit is too large in any encoding, so it is not measured.
     this.bytes += text.length > this.#limits.maxPayloadBytes ? text.length : jsonTextBytes(text)
   }
 

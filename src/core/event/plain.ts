@@ -1,6 +1,6 @@
 /**
- * An object that JSON writes and reads back as it was: made by a literal, by JSON.parse or without a prototype, in
- * this realm or another. Instances of classes, dates, maps and the like are not: they would come back as something else.
+ * Whether JSON writes and reads the object unchanged: it comes from a literal, from JSON.parse or has no prototype, in
+ * this realm or another. Instances of classes, dates and maps would come back as other types.
  */
 export function isPlainObject(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null) return false
@@ -13,7 +13,7 @@ function isForeignObjectPrototype(prototype: unknown): boolean {
   return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype as object, 'hasOwnProperty')
 }
 
-/** `isView` sees through neither proxies nor pretenders, whose length could not be trusted. */
+/** `isView` rejects proxies and objects that only imitate bytes. Their length could not be trusted. */
 export function isBytes(value: unknown): value is Uint8Array {
   return ArrayBuffer.isView(value) && value instanceof Uint8Array
 }

@@ -1,7 +1,7 @@
 import { letterId } from '../dead-letter/identity.ts'
 import type { LazaretEvent } from './event.ts'
 
-/** Headers that a replay sets, so that the event comes back to the letter it came from. */
+/** Headers that a replay sets. They lead a failure of the replay to the letter that was replayed. */
 export const REPLAY_HEADERS = {
   replayed: 'x-replayed',
   originalId: 'x-original-id',
@@ -9,9 +9,9 @@ export const REPLAY_HEADERS = {
   replayId: 'x-replay-id',
   replayAttempt: 'x-replay-attempt',
   letterId: 'x-letter-id',
-  /** The handler that failed: the others of the channel have handled the event already. */
+  /** The handler that failed. The other handlers of the channel have handled the event already. */
   handler: 'x-replay-handler',
-  /** The trace of the life before, where the replay has one of its own. */
+  /** The trace of the earlier cycle, if the replay has its own trace. */
   originalTraceparent: 'x-original-traceparent',
 } as const
 
@@ -19,7 +19,7 @@ type Headers = Readonly<Record<string, string>>
 
 const ALL: ReadonlySet<string> = new Set(Object.values(REPLAY_HEADERS))
 
-/** Headers that only a replay sets. The others have a meaning of their own to some programs. */
+/** Headers that only a replay sets. Other programs use the remaining ones for their own purposes. */
 const MARKS: ReadonlySet<string> = new Set([
   REPLAY_HEADERS.replayed,
   REPLAY_HEADERS.replayId,
@@ -28,20 +28,20 @@ const MARKS: ReadonlySet<string> = new Set([
   REPLAY_HEADERS.handler,
 ])
 
-/** What the headers of a replay say about it. */
+/** The content of replay headers. */
 export interface EventReplay {
   /** 1 is the first replay of the event. */
   readonly attempt: number
-  /** Undefined when SQL replayed the event before schema version 3 of Postgres. */
+  /** Undefined if SQL replayed the event before schema version 3 of Postgres. */
   readonly replayId: string | undefined
   readonly letterId: string | undefined
-  /** The only handler that the replay is for; undefined when it was redirected to another channel. */
+  /** The only handler of the replay; undefined if the replay was redirected to another channel. */
   readonly handler: string | undefined
 }
 
 /**
- * The replay that an event is, or undefined. An event is a replay only if `x-original-id` is its own id: handlers copy
- * headers from one event to the next, and there the headers mean nothing. Everything that reads replay headers asks this.
+ * Returns the replay that an event claims to be, or undefined. An event is a replay only if `x-original-id` is its own
+ * id, because handlers copy headers from one event to the next. All code reads replay headers with this function.
  */
 export function replayOf({ id, headers }: Pick<LazaretEvent, 'id' | 'headers'>): EventReplay | undefined {
   if (headers[REPLAY_HEADERS.originalId] !== id) return undefined
@@ -56,17 +56,18 @@ export function replayOf({ id, headers }: Pick<LazaretEvent, 'id' | 'headers'>):
 }
 
 /**
- * Names one sending of one letter, or undefined where it has no replay id. A replay that was interrupted sends again what may
- * be on its way already; brokers find that by this name. Two handlers may have failed on one event: these are two sendings.
+ * Returns a name for one send of one letter, or undefined without a replay id. A replay that was interrupted sends some
+ * events again, and brokers find these duplicates by the name. The name contains the letter, because two handlers may
+ * have failed on one event.
  */
 export function sendingOf(event: LazaretEvent): string | undefined {
   const replay = replayOf(event)
   if (replay?.replayId === undefined) return undefined
-  // With the channel: a handler may forward the event to another one while the replay is open here.
+  // The name contains the channel, because a handler may forward the event to another channel during the replay.
   return `${replay.replayId} ${replay.attempt} ${replay.letterId ?? replay.handler ?? ''} ${event.channel}`
 }
 
-/** The headers of the event as a replay sends it. They replace those of an earlier replay, so that they never pile up. */
+/** Returns the headers of a replay. They replace those of an earlier replay, so that headers do not accumulate. */
 export function replayHeaders(
   { id, idempotencyKey, headers }: Pick<LazaretEvent, 'id' | 'idempotencyKey' | 'headers'>,
   { attempt, replayId, letterId, handler }: Partial<EventReplay>,
@@ -84,9 +85,9 @@ export function replayHeaders(
 }
 
 /**
- * The event without the replay headers of another event. Every broker publishes what this returns. A replay for one
- * handler must also stay in the channel of its letter: an event that a handler forwards to another channel under the same
- * id is not a replay there.
+ * Removes the replay headers of another event. Every broker publishes the result. A replay for one handler must also stay
+ * in the channel of its letter: an event that a handler forwards to another channel with the same id is not a replay
+ * there.
  */
 export function withoutForeignReplay(event: LazaretEvent): LazaretEvent {
   const { headers } = event
@@ -97,7 +98,7 @@ export function withoutForeignReplay(event: LazaretEvent): LazaretEvent {
     : { ...event, headers: withoutReplayHeaders(headers) }
 }
 
-/** The same for many. Nearly always none of them carries replay headers, and the list stays as it is. */
+/** The same for a list. The list is returned as it is if no event has replay headers, which is the usual case. */
 export function withoutForeignReplays(events: readonly LazaretEvent[]): readonly LazaretEvent[] {
   return events.some(({ headers }) => hasMark(headers)) ? events.map(withoutForeignReplay) : events
 }
@@ -112,14 +113,17 @@ function isOfItsChannel(event: LazaretEvent, replay: EventReplay): boolean {
   return replay.letterId === letterId(event.channel, replay.handler, event)
 }
 
-/** Headers as they were before any replay. */
+/** The headers without those of a replay. */
 export function withoutReplayHeaders(headers: Headers): Headers {
   const names = Object.keys(headers)
   if (!names.some(name => ALL.has(name))) return headers
   return Object.fromEntries(names.filter(name => !ALL.has(name)).map(name => [name, headers[name]!]))
 }
 
-/** Headers of an event that is replayed once more: what it leads back to now is its own context, no more the one before. */
+/**
+ * The headers for the next replay. They lose the trace of the cycle before, because the link now points to the event's
+ * own trace.
+ */
 export function withoutEarlierTrace(headers: Headers): Headers {
   if (headers[REPLAY_HEADERS.originalTraceparent] === undefined) return headers
   const { [REPLAY_HEADERS.originalTraceparent]: _, ...rest } = headers
@@ -127,8 +131,8 @@ export function withoutEarlierTrace(headers: Headers): Headers {
 }
 
 /**
- * The letter of an event that a replay sent to another channel than its own. A replay that stays in its channel is for one
- * handler; one that does not is for all of them.
+ * Returns the letter of an event that a replay sent to another channel. Such a replay is for all handlers of that
+ * channel. A replay in its own channel is for one handler.
  */
 export function redirectedFrom(event: Pick<LazaretEvent, 'id' | 'headers'>): string | undefined {
   const replay = replayOf(event)

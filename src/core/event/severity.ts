@@ -1,2 +1,2 @@
-/** The header that says how severe an event is: `track` sets it, the entry limit and sinks read it. */
+/** The header with the severity of an event. `track` sets it; the rate limit and sinks read it. */
 export const SEVERITY_HEADER = 'severity'

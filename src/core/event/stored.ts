@@ -2,7 +2,7 @@ import { Faults } from '../options/faults.ts'
 import { EventError } from './errors.ts'
 import { isPlainObject } from './plain.ts'
 
-/** A stored record of the known version, or undefined with the fault reported. */
+/** Returns a stored record of the known version. Otherwise it reports the fault and returns undefined. */
 export function readVersioned(
   value: unknown,
   known: number,

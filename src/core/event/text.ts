@@ -1,12 +1,12 @@
 const BYTES_OF_ESCAPE = 6
 const BYTES_OF_SHORT_ESCAPE = 2
 
-/** A byte each, and nothing to escape. */
+/** Each character is one byte and needs no escape. */
 const PLAIN_ASCII = /^[ !#-[\]-~]*$/
-/** Shorter texts are counted in less time than it takes to look for that. */
+/** For shorter texts the count is faster than this test. */
 const WORTH_LOOKING = 16
 
-/** UTF-8 bytes of a text's JSON form, quotes and escapes included. */
+/** The size of a text in JSON, in UTF-8 bytes with quotes and escapes. */
 export function jsonTextBytes(text: string): number {
   let bytes = 2
   if (text.length >= WORTH_LOOKING && PLAIN_ASCII.test(text)) return bytes + text.length
@@ -27,8 +27,8 @@ export function jsonTextBytes(text: string): number {
 }
 
 /**
- * UTF-8 bytes of a text that any broker property, header, file or SQL column can carry unchanged; undefined when
- * some of them could not: control characters, and halves of surrogate pairs, which UTF-8 cannot write.
+ * The size in UTF-8 bytes of a text that every broker property, header, file and SQL column can carry unchanged.
+ * Undefined if the text contains control characters or halves of surrogate pairs, which UTF-8 cannot encode.
  */
 export function cleanTextBytes(text: string): number | undefined {
   let bytes = 0
@@ -46,14 +46,14 @@ export function cleanTextBytes(text: string): number | undefined {
   return bytes
 }
 
-/** UTF-8 bytes of any text; half a surrogate pair counts as the replacement character it would become. */
+/** The size of any text in UTF-8 bytes. Half a surrogate pair counts as the replacement character. */
 export function textBytes(text: string): number {
   let bytes = 0
   for (let at = 0; at < text.length; at += unitsAt(text, at)) bytes += bytesAt(text, at)
   return bytes
 }
 
-/** The longest beginning of a text that fits into so many UTF-8 bytes; it never ends in half a pair. */
+/** The longest beginning of a text that fits into the bytes. It never ends with half a surrogate pair. */
 export function prefixWithin(text: string, maxBytes: number): string {
   let bytes = 0
   for (let at = 0; at < text.length; at += unitsAt(text, at)) {

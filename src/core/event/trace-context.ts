@@ -1,6 +1,6 @@
 import type { LazaretEvent } from './event.ts'
 
-/** Which trace something belongs to, and the span it came from, by the W3C header `traceparent`. */
+/** The trace and the parent span of an event, from the W3C header `traceparent`. */
 export interface TraceContext {
   readonly traceId: string
   readonly spanId: string
@@ -11,11 +11,13 @@ export interface TraceContext {
 export const TRACEPARENT = 'traceparent'
 export const TRACESTATE = 'tracestate'
 
-/** Version ff is forbidden; later versions may add fields, the first four stay. */
+/** Version ff is forbidden. Later versions may add fields after these four. */
 const SHAPE = /^(?!ff)[\da-f]{2}-(?!0{32})[\da-f]{32}-(?!0{16})[\da-f]{16}-[\da-f]{2}(?:-|$)/
 const SAMPLED = 1
 
-/** Undefined for what is no `traceparent`: strangers send all kinds of things, and none of them may do harm. */
+/**
+ * Returns undefined if the header is not a valid `traceparent`. Other programs may send any text, and it must do no harm.
+ */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {
   if (header === undefined || !SHAPE.test(header)) return undefined
   return {
@@ -35,9 +37,9 @@ const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
 
 /**
- * Whether one look is enough to tell that nobody keeps the trace: the flags of such headers are 00. It looks at the
- * frame of the header alone, because it is asked for every event; who needs the ids parses them. All zeros is what
- * senders without a trace put there, and no trace that anybody began.
+ * Whether the header shows that the trace is not sampled: its flags are 00. This runs for every event, so it checks only
+ * the frame of the header and does not parse the ids. Returns false for an all-zero id, which senders without a trace
+ * write.
  */
 export function looksUnsampled(header: string): boolean {
   if (header.length !== LENGTH || header.charCodeAt(54) !== ZERO || !header.startsWith('-0', 52)) return false

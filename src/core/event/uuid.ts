@@ -1,25 +1,28 @@
 import type { Random } from '../random.ts'
 
-/** Character codes of the hex digits. Making a text of codes at once is faster than joining pieces of text. */
+/** Character codes of the hex digits. Creating the text from codes is faster than joining parts. */
 const DIGIT = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
 const HYPHEN = '-'.charCodeAt(0)
 const COUNTER_MAX = 0xfff
-/** A fresh millisecond starts in the lower half of the counter, so that at least 2048 ids fit before it rolls over. */
+/**
+ * Each new millisecond starts in the lower half of the counter, so that at least 2048 ids fit before the counter
+ * overflows.
+ */
 const COUNTER_SEEDS = 0x800
 const TWO_TO_32 = 2 ** 32
 
 /**
- * The end of the year 9999. A clock beyond it is not believed, which leaves 48-bit time enough room for every
- * roll-over that could ever happen.
+ * The end of the year 9999. A later clock is ignored, so that the 48 bits of time have room for every overflow of the
+ * counter.
  */
 export const MAX_TIME_MS = 253_402_300_799_999
 
 export type IdSource = (nowMs: number) => string
 
 /**
- * UUIDv7 (RFC 9562), method 1: `rand_a` is a counter, seeded afresh each millisecond. Ids of one source sort as
- * texts in the order they were made, also within one millisecond and when the clock steps back: then the last time
- * stands still and the counter goes on; when the counter rolls over, the time moves one millisecond ahead.
+ * UUIDv7 (RFC 9562), method 1: `rand_a` is a counter with a new random start in each millisecond. Ids of one source sort
+ * as texts in the order of their creation, within one millisecond and after the clock steps back too: then the time stays
+ * and the counter continues. When the counter overflows, the time moves one millisecond ahead.
  */
 export function createIdSource(random: Random): IdSource {
   let lastMs = 0
@@ -42,7 +45,7 @@ export function createIdSource(random: Random): IdSource {
   }
 }
 
-/** 12 bits of the counter, the variant, 62 random bits: 30 of `high` and all of `low`. */
+/** 12 bits of the counter, the variant, and 62 random bits: 30 from `high` and 32 from `low`. */
 function digitsAfterVersion(counter: number, high: number, low: number): string {
   return String.fromCharCode(
     DIGIT[counter >>> 8]!,
@@ -81,7 +84,7 @@ function timePrefix(ms: number): string {
 
 const UUIDV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
-/** When a UUIDv7 was made, in epoch milliseconds; undefined for any other text. */
+/** The creation time of a UUIDv7 in epoch milliseconds; undefined for any other text. */
 export function uuidv7Time(id: string): number | undefined {
   return UUIDV7.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Every error code Lazaret can throw. docs/reference/errors.md carries one heading per code and a test holds the
- * two together. A code is never reused for another meaning and never removed, only retired.
+ * Every error code of Lazaret. docs/reference/errors.md has one heading for each code, and a test compares the two. A
+ * code keeps its meaning forever. It may be retired, but not removed or reused.
  */
 export const ERROR_CODES = {
   LAZARET_OPTIONS_INVALID: 'Options are not valid; the error lists every fault.',

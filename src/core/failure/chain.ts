@@ -1,6 +1,6 @@
 import { isArray, property, readThrown, type Thrown } from './thrown.ts'
 
-/** An error and what caused it, the nearest first. */
+/** An error and its causes, the thrown error first. */
 export type CauseChain = readonly [Thrown, ...Thrown[]]
 
 const CAUSES_MAX = 8
@@ -8,8 +8,8 @@ const MEMBERS_MAX = 16
 const ERRORS_MAX = 64
 
 /**
- * Walks the causes and members of what was thrown. It meets each object once and only so many of them, so a cycle, or
- * a getter that makes up a new cause each time, ends.
+ * Walks the causes and members of a thrown value. It visits each object once, and a limited number of them, so that it
+ * ends for cycles and for getters that create a new cause at each call.
  */
 export class CauseWalk {
   readonly #met = new Set<unknown>()
@@ -25,7 +25,7 @@ export class CauseWalk {
     return chain
   }
 
-  /** The errors that an AggregateError or a SuppressedError carries beside its cause. */
+  /** The errors that an AggregateError or a SuppressedError carries in addition to its cause. */
   *membersOf(thrown: Thrown): Generator<unknown> {
     const errors = property(thrown.value, 'errors')
     if (isArray(errors)) {
@@ -36,7 +36,7 @@ export class CauseWalk {
         if (this.#meets(member)) yield member
       }
     }
-    // The error that was thrown first, then the one that came up while cleaning up after it.
+    // `suppressed` was thrown first; `error` was thrown during the cleanup after it.
     for (const key of ['suppressed', 'error']) {
       const member = thrown.name === 'SuppressedError' ? property(thrown.value, key) : undefined
       if (this.#meets(member)) yield member

@@ -1,22 +1,22 @@
 /**
- * The kind of a failure. It travels with the dead letter and picks its quarantine.
+ * The kind of a failure. The dead letter keeps it, and it selects the quarantine queue.
  *
- * - `transient`: a dependency or the network is having a bad moment.
- * - `integration`: the other system answers, but refuses or breaks.
+ * - `transient`: a dependency or the network fails for a while.
+ * - `integration`: the dependency answers, but refuses the call or fails.
  * - `schema`: the payload has the wrong shape.
- * - `business`: a rule of the domain says no.
- * - `unknown`: nothing recognised it.
+ * - `business`: a rule of the domain refuses the event.
+ * - `unknown`: no rule recognised the failure.
  */
 export type Category = 'transient' | 'schema' | 'business' | 'integration' | 'unknown'
 
 export const CATEGORIES = ['transient', 'schema', 'business', 'integration', 'unknown'] as const
 
-/** The step that recognised the failure, kept so that a person can see why it was retried or given up on. */
+/** The step that recognised the failure. A person can see from it why Lazaret retried or gave up. */
 export type DecidedBy =
   | 'error-itself'
   | 'handler-rule'
   | 'lazaret'
-  /** A limit of our own refused the call, so the dependency was never asked. */
+  /** A limit of Lazaret refused the call, so the dependency was not called. */
   | 'own-limit'
   | 'timeout'
   | 'validation'
@@ -29,13 +29,14 @@ export type DecidedBy =
   | 'error-name'
   | 'unknown'
 
+/** The meaning of an error: what kind of failure it is, and whether a retry can succeed. */
 export interface Classification {
   readonly decidedBy: DecidedBy
   readonly category: Category
   readonly retryable: boolean
-  /** A delay that the deciding rule names; a delay that the error itself names is read separately. */
+  /** The delay that the deciding rule sets. A delay in the error itself is read separately. */
   readonly retryAfterMs?: number
-  /** The explicit key to group by. */
+  /** The explicit key of the group. */
   readonly fingerprint?: string
 }
 
@@ -53,7 +54,7 @@ export function isCategory(value: unknown): value is Category {
   return CATEGORIES.some(category => category === value)
 }
 
-/** Anyone may write anything where a delay belongs; only a number one can wait for counts. */
+/** Returns the delay if it is a number that can be waited for. Errors may contain any value in its place. */
 export function usableDelayMs(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined
 }

@@ -5,17 +5,21 @@ import { readSignal } from './signals.ts'
 import { lookUp } from './tables/table.ts'
 import type { Thrown } from './thrown.ts'
 
-/** A classification and the chain it was made on: through the member of an AggregateError, that member's causes. */
+/**
+ * A classification and its chain of causes. For an AggregateError the chain continues with the causes of the deciding
+ * member.
+ */
 interface ChainClassification {
   readonly chain: CauseChain
-  /** Undefined when nothing in the chain was recognised. */
+  /** Undefined if no error of the chain was recognised. */
   readonly classification: Classification | undefined
 }
 
 /**
- * Each question is put to the whole chain before the next one is asked. So what a person wrote (a signal, then a rule)
- * counts however deep it lies, and a status that some wrapper happens to carry never outvotes it. The nearest error
- * answers each question: the code that wrapped a cause saw it and chose the wrapper.
+ * Classifies a thrown value with its causes. Each question goes to the whole chain before the next question: first
+ * signals, then rules, then the built-in table. So a person's decision counts at any depth, and the status of a wrapper
+ * does not override it. For each question the nearest error decides, because the code that wrapped a cause knew the cause
+ * and chose the wrapper.
  */
 export function classifyChain(thrown: unknown, rules: readonly FailureRule[]): ChainClassification {
   return classifyOn(new CauseWalk(), thrown, rules)
@@ -29,8 +33,8 @@ function classifyOn(walk: CauseWalk, thrown: unknown, rules: readonly FailureRul
 }
 
 /**
- * Several errors at once, most often from `Promise.any`: if one of them may pass, so may the whole. Retries are
- * bounded, and giving up too early is worse than one of them too many.
+ * Classifies several errors at once, mostly from `Promise.any`. If one of them is retryable, the whole is retryable:
+ * retries are limited, and giving up too early is worse than one retry too many.
  */
 function classifyMembers(
   walk: CauseWalk,
@@ -41,7 +45,7 @@ function classifyMembers(
   for (const thrown of chain) {
     for (const member of walk.membersOf(thrown)) {
       const { chain: tail, classification } = classifyOn(walk, member, rules)
-      // A chain is a list that is not empty, and both parts are: spreading forgets that.
+      // Both parts are non-empty, so the result is too. The type of a spread loses that.
       const result: ChainClassification = {
         chain: [...chain, ...tail] as unknown as CauseChain,
         classification,

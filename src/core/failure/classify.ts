@@ -20,7 +20,7 @@ export interface ClassifyOptions {
 
 const NO_RULES: readonly FailureRule[] = []
 
-/** What a thrown value means. Total: it never throws, and is bounded in time and size whatever was thrown. */
+/** Classifies a thrown value. It never throws, and its time and result are bounded whatever was thrown. */
 export function classify(thrown: unknown, options: ClassifyOptions = {}): Failure {
   const { chain, classification = UNKNOWN } = classifyChain(thrown, options.rules ?? NO_RULES)
   const [{ name, message }] = chain

@@ -3,7 +3,7 @@ import { usableDelayMs } from './classification.ts'
 import { httpHeaderOf } from './http.ts'
 import { property, type Thrown } from './thrown.ts'
 
-/** The wait that the nearest error in the chain names, be it by itself or through its server's Retry-After. */
+/** Returns the wait that the nearest error names, in its own field or in the Retry-After of its response. */
 export function namedDelayMs(chain: CauseChain, now: number | undefined): number | undefined {
   for (const thrown of chain) {
     const delayMs = ownDelayMs(thrown, now) ?? parseRetryAfter(httpHeaderOf(thrown.value, 'Retry-After'), now)
@@ -22,12 +22,12 @@ function ownDelayMs(thrown: Thrown, now: number | undefined): number | undefined
 const SECONDS = /^\d{1,10}(?:\.\d{1,3})?$/
 const HTTP_DATE_MAX = 40
 
-/** Seconds, or a date as HTTP writes it (RFC 9110, 10.2.3). A date that is over means at once. */
+/** Reads Retry-After: seconds, or a date of HTTP (RFC 9110, 10.2.3). A date in the past means no wait. */
 export function parseRetryAfter(header: string | undefined, now: number | undefined): number | undefined {
   if (header === undefined || header.length > HTTP_DATE_MAX) return undefined
   const text = header.trim()
   if (SECONDS.test(text)) return Number(text) * 1_000
-  // Other dates carry no zone, and Date.parse would read them in that of the machine.
+  // Other dates have no time zone, and Date.parse would use the zone of the machine.
   if (now === undefined || !text.endsWith(' GMT')) return undefined
   const at = Date.parse(text)
   return Number.isNaN(at) ? undefined : Math.max(0, at - now)

@@ -27,7 +27,7 @@ function isWhen(value: unknown): value is FailureRule['when'] {
   return typeof value === 'function' && (isErrorClass(value) || !isClass(value))
 }
 
-/** Calling a class as a test would throw, and the rule would be passed over in silence. */
+/** Calling a class as a function throws, and then the rule would be ignored without a report. */
 function isClass(value: object): boolean {
   const prototype = Object.getOwnPropertyDescriptor(value, 'prototype')
   return prototype !== undefined && prototype.writable === false

@@ -5,11 +5,11 @@ import type { Thrown } from './thrown.ts'
 type ErrorClass = abstract new (...args: never[]) => Error
 
 /**
- * What a handler knows about its own errors. Say `retryable`, `category` or `retryAfterMs`; what is left out follows
- * from the rest: a delay means trying again, schema and business mean giving up, and giving up means business.
+ * The meaning of some errors of a handler. Set `retryable`, `category` or `retryAfterMs`; the others follow from it: a
+ * delay means a retry, schema and business mean giving up, and giving up means business.
  */
 export interface FailureRule {
-  /** The errors it speaks of: a class, the name or code of an error, or a test of your own. */
+  /** The errors that match: a class, the name or code of an error, or your own function. */
   readonly when: ErrorClass | string | ((error: unknown) => boolean)
   /** Whether a retry may succeed [follows from `retryAfterMs` and `category`]. */
   readonly retryable?: boolean | undefined
@@ -21,7 +21,7 @@ export interface FailureRule {
   readonly fingerprint?: string | undefined
 }
 
-/** The first rule that speaks of any error in the chain decides: people read their list from the top. */
+/** The first rule that matches any error of the chain decides, because people read a list from the top. */
 export function applyRules(rules: readonly FailureRule[], chain: CauseChain): Classification | undefined {
   for (const rule of rules) {
     if (chain.some(thrown => appliesTo(rule, thrown))) return verdictOf(rule)
@@ -29,7 +29,7 @@ export function applyRules(rules: readonly FailureRule[], chain: CauseChain): Cl
   return undefined
 }
 
-/** A rule that breaks is passed over: it must not turn one failure into another. */
+/** A rule that throws is skipped, so that it does not replace the original failure by its own. */
 function appliesTo({ when }: FailureRule, thrown: Thrown): boolean {
   try {
     if (typeof when === 'string') return when === thrown.name || when === thrown.code

@@ -1,13 +1,13 @@
-/** Folders that a build or a repository puts its code in: what comes before one of them is where it was deployed to. */
+/** Folders that usually contain code. The part of the path before them depends on the deployment. */
 const CODE_FOLDERS = new Set(['src', 'dist', 'build', 'lib', 'out'])
 
-/** Schemes that stand before a path of the application; any other (`node:`, `wasm:`, `data:`) is not its code. */
+/** Schemes before a path of the application. Any other scheme (`node:`, `wasm:`, `data:`) is not application code. */
 const PATH_SCHEMES = new Set(['file', 'webpack', 'webpack-internal'])
 
-/** A bundler's content hash: `index-3fa9c1d2.js`. It changes with every build. */
+/** The content hash of a bundler, as in `index-3fa9c1d2.js`. It changes with every build. */
 const CONTENT_HASH = /([-.])(?=[A-Za-z_]*\d)[A-Za-z0-9_]{8,64}(?=\.[a-z]{2,4}$)/
 
-/** The path in a frame's location with forward slashes, or undefined when it is not a file of the application. */
+/** Returns the path in the location of a frame, with forward slashes; undefined if it is not a file of the application. */
 export function filePathOf(location: string): string | undefined {
   if (location.includes('(eval at ') || location.startsWith('eval at ')) return undefined
   const path = normalPath(location.replace(/(?::\d{1,10}){1,2}$/, ''))
@@ -17,8 +17,9 @@ export function filePathOf(location: string): string | undefined {
 }
 
 /**
- * Relative to the application's root when that is known and holds the file. Else from the last folder that usually
- * holds code, else the bare name: rather too little of the path than a part that differs between two machines.
+ * Returns the path relative to the application root, if the root is known and contains the file. Otherwise it begins at
+ * the last folder that usually contains code, or is the file name alone. A short path is better than a part that differs
+ * between two machines.
  */
 export function relativePath(path: string, applicationRoot: string | undefined): string {
   return withoutRoot(path, applicationRoot).replace(CONTENT_HASH, '$1#')
@@ -53,8 +54,8 @@ function decode(path: string): string {
 }
 
 /**
- * The folder of this package, for when it is not below node_modules (a link, a workspace). Inside a bundle this file
- * has no place of its own; taking the bundle's would rule out the whole application.
+ * The folder of this package, for installations outside node_modules (a link, a workspace). It is undefined inside a
+ * bundle: there it would be the folder of the bundle, and all code of the application would count as ours.
  */
 const OWN_FOLDER = ownFolder(import.meta.url)
 

@@ -6,14 +6,14 @@ import { httpStatusOf } from './http.ts'
 import { normalise } from './normalise.ts'
 import { bounded, type Thrown, textProperty } from './thrown.ts'
 
-/** Failures with one id form one group. The rest of it says why, to a person who doubts that they belong together. */
+/** Failures with one id form one group. The other fields explain to a person why they belong together. */
 export interface Fingerprint {
   readonly id: string
-  /** What the failure was told by: a key it was given, its place in the code, or its message. */
+  /** The basis of the id: an explicit key, the place in the code, or the message. */
   readonly rule: 'explicit' | 'frame' | 'message'
-  /** Of the algorithm. Ids of two versions are never compared. */
+  /** The version of the algorithm. Ids of two versions are never compared. */
   readonly version: 1
-  /** The text that was hashed. */
+  /** The text that was hashed to the id. */
   readonly basis: string
 }
 
@@ -21,8 +21,8 @@ export const BASIS_MAX = 500
 const ID_LENGTH = 16
 
 /**
- * Two errors of a chain count: the one that was thrown, for where the attempt ended, and the root of its causes, for
- * why. Those between only handed it on, and one more wrapper must not make a new group.
+ * Computes the fingerprint from two errors of the chain: the thrown one, which shows where the attempt ended, and the
+ * root cause, which shows why. Errors between them only wrap the cause, and one more wrapper must not create a new group.
  */
 export function fingerprintOf(
   chain: CauseChain,
@@ -59,7 +59,7 @@ function frameOf({ value }: Thrown, applicationRoot: string | undefined): string
     : applicationFrameOf(stack, { message: textProperty(value, 'message') ?? '', root: applicationRoot })
 }
 
-/** Where there is neither a frame nor a code, the message alone can tell one cause from another. */
+/** Without a frame and a code, only the message distinguishes causes. */
 function describe(link: Thrown, frame: string | undefined, rule: Fingerprint['rule']): string {
   const status = httpStatusOf(link.value)
   const head = [link.name, link.code, status === undefined ? undefined : `HTTP ${status}`]

@@ -5,8 +5,8 @@ const LINE_MAX = 500
 const HEADER_NAME_MAX = 200
 
 /**
- * The first frame of V8's stack text that lies in the application, as `function (file)`. Line and column are left out,
- * for they move with every edit; the deploy folder is left out, for it moves with every release.
+ * Returns the first frame of the application in a V8 stack, as `function (file)`. It omits line and column, because they
+ * change with every edit, and the folder of the deployment, because it changes with every release.
  */
 export function applicationFrame(
   stack: string,
@@ -24,14 +24,17 @@ export function applicationFrame(
   return undefined
 }
 
-/** The message may have lines that look like frames, and it may come from outside: it is stepped over as a whole. */
+/**
+ * Returns the end of the message. Lines of the message may look like frames and may come from outside, so the message is
+ * skipped whole.
+ */
 function headerEnd(stack: string, message: string): number {
   const colon = stack.slice(0, HEADER_NAME_MAX).indexOf(': ')
   if (colon >= 0 && stack.startsWith(message, colon + 2)) return colon + 2 + message.length
   return stack.startsWith(message) ? message.length : 0
 }
 
-/** `at name (location)`, `at async name (location)`, `at location`; the location ends with line and column. */
+/** Reads `at name (location)`, `at async name (location)` or `at location`. The location ends with line and column. */
 function readFrame(line: string, applicationRoot: string | undefined): string | undefined {
   const text = line.trim()
   if (!text.startsWith('at ')) return undefined
@@ -42,7 +45,9 @@ function readFrame(line: string, applicationRoot: string | undefined): string | 
   return `${functionName(open < 0 ? '' : body.slice(0, open))} (${relativePath(path, applicationRoot)})`
 }
 
-/** V8 adds the receiver's type when it knows it, which differs between a call and its continuation after `await`. */
+/**
+ * Removes the type of the receiver. V8 adds it only sometimes: a call has it, and its continuation after `await` may not.
+ */
 function functionName(text: string): string {
   const alias = text.indexOf(' [as ')
   const plain = (alias < 0 ? text : text.slice(0, alias)).replace(/^(?:Object|Module|Function|Proxy)\./, '')

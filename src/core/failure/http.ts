@@ -1,6 +1,9 @@
 import { isArray, property } from './thrown.ts'
 
-/** The status of the HTTP answer an error tells of, wherever its client keeps it. A success status is not a failure. */
+/**
+ * Returns the HTTP status that an error reports, in any of the fields that clients use. A success status is not a
+ * failure.
+ */
 export function httpStatusOf(error: unknown): number | undefined {
   const own = asStatus(property(error, 'status')) ?? asStatus(property(error, 'statusCode'))
   if (own !== undefined) return own
@@ -26,7 +29,7 @@ function asStatus(value: unknown): number | undefined {
     : undefined
 }
 
-/** Headers come as a `Headers`, a Map, or a plain object in the server's spelling or in lower case. */
+/** Clients keep headers as a `Headers`, a Map, or an object with names in the server's case or in lower case. */
 function headerIn(headers: unknown, name: string): string | undefined {
   const lower = name.toLowerCase()
   const value = got(headers, lower) ?? property(headers, lower) ?? property(headers, name)

@@ -1,16 +1,16 @@
-/** Longer messages are cut before any pattern runs: they come from outside, and time must not grow with them. */
+/** Messages are cut to this length before any pattern runs. They come from outside, and the time must stay bounded. */
 const READ_MAX = 1_000
 const KEPT_MAX = 200
 
 const WORD = '[a-z0-9_]+(?:-[a-z0-9_]+)*'
 
 /**
- * What varies in a message and what stands for it; the earlier pattern wins. Every repetition is bounded or runs over
- * characters that the part after it excludes, so none backtracks far. None starts in the middle of a word.
+ * Patterns for the parts that vary, and their replacements; the first match counts. Every repetition is bounded, or its
+ * characters cannot match the part that follows, so that no pattern backtracks far. None starts inside a word.
  */
 const MASKS: readonly (readonly [pattern: string, mask: string | ((text: string) => string)])[] = [
   ['"[^"]*"|`[^`]*`|“[^“”]*”|‘[^‘’]*’|«[^«»]*»', '<value>'],
-  // An apostrophe within a word opens nothing: can't, don't.
+  // An apostrophe inside a word (can't, don't) does not open a quote.
   [String.raw`(?<!\w)'[^']*'(?!\w)`, '<value>'],
   [String.raw`\b[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'<>()]+`, maskUrl],
   [String.raw`(?<![\w.%+-])[\w.%+-]{1,64}@[a-z0-9.-]{1,100}`, '<email>'],
@@ -36,10 +36,10 @@ const MASKS: readonly (readonly [pattern: string, mask: string | ((text: string)
 
 const VARIABLE = new RegExp(MASKS.map(([pattern]) => `(${pattern})`).join('|'), 'gi')
 const ANY_WORD = new RegExp(WORD, 'gi')
-/** Without one of these a message holds nothing to mask, and most hold none. */
+/** A message without one of these characters has no varying part. Most messages have none. */
 const MAY_VARY = /[\d"'`“‘«@/\\:]|[a-f]{8}/i
 
-/** The message with all that changes from one occurrence to the next masked, so that what is left names the cause. */
+/** Replaces all parts that vary between occurrences, so that the rest identifies the cause. */
 export function normalise(message: string): string {
   const read = message.slice(0, READ_MAX)
   const masked = MAY_VARY.test(read) ? read.replace(VARIABLE, maskMatch) : read
@@ -51,7 +51,7 @@ function maskMatch(text: string, ...groups: unknown[]): string {
   return typeof mask === 'string' ? mask : mask(text)
 }
 
-/** Host and the fixed parts of the path stay: they tell which dependency it was. */
+/** The host and the fixed parts of the path stay, because they identify the dependency. */
 function maskUrl(url: string): string {
   const [address = ''] = url.split(/[?#]/, 1)
   const start = address.indexOf('://') + 3
@@ -60,10 +60,10 @@ function maskUrl(url: string): string {
   return address.slice(0, start) + address.slice(afterCredentials).replace(ANY_WORD, maskWord)
 }
 
-/** A number with its unit. More digits than a number has are an id that happens to end like a unit. */
+/** A number with its unit. A longer sequence of digits is an id that ends like a unit. */
 const MEASURE = /^\d{1,15}(?:ms|s|m|h|min|sec|kb|mb|gb|kib|mib|gib|st|nd|rd|th|xx)$/i
 
-/** `order-123` and `v2` keep their letters. `cus_9s6XKzkNR` does not: its letters are as random as its digits. */
+/** `order-123` and `v2` keep their letters. `cus_9s6XKzkNR` does not, because its letters are random too. */
 function maskWord(word: string): string {
   return word.split(/[-_]/).some(isRandom) ? '#' : word.replace(/\d+/g, '#')
 }

@@ -28,7 +28,7 @@ const MEANINGS: Readonly<Record<SignalCode, Classification>> = {
   LAZARET_RETRY_AFTER: { decidedBy: 'error-itself', retryable: true, category: 'transient' },
 }
 
-/** An error by which a handler says what its failure means. */
+/** An error with which a handler states the meaning of its failure. */
 class Signal extends LazaretError {
   readonly category: Category
   readonly fingerprint: string | undefined
@@ -41,7 +41,7 @@ class Signal extends LazaretError {
   }
 }
 
-/** Trying again cannot help: the event is given up on at once. */
+/** States that a retry cannot succeed. Lazaret gives up on the event at once. */
 export class PermanentError extends Signal {
   override readonly name: string = 'PermanentError'
 
@@ -50,7 +50,7 @@ export class PermanentError extends Signal {
   }
 }
 
-/** Trying again may help, whatever the error that lies beneath looks like. */
+/** States that a retry may succeed, whatever the cause is. */
 export class TransientError extends Signal {
   override readonly name: string = 'TransientError'
 
@@ -59,11 +59,12 @@ export class TransientError extends Signal {
   }
 }
 
-/** Trying again may help after a while that the thrower knows better than any policy. */
+/** States that a retry may succeed after a wait that the handler knows. */
 export class RetryAfterError extends Signal {
   override readonly name: string = 'RetryAfterError'
   /**
-   * One that is not a finite number of at least 0 counts as not given: to throw here would hide the original failure.
+   * The wait in ms. A value that is not a finite number of at least 0 counts as not given: an error here would hide the
+   * original failure.
    */
   readonly delayMs: number
 
@@ -73,7 +74,7 @@ export class RetryAfterError extends Signal {
   }
 }
 
-/** Goes by the code, so that a signal from a second copy of this package is understood as well. */
+/** Compares the code and not the class, so that signals of a second copy of this package count too. */
 export function readSignal({ code, value }: Thrown): Classification | undefined {
   if (!isSignalCode(code)) return undefined
   const category = property(value, 'category')

@@ -1,8 +1,8 @@
 import { withoutCredentials } from '../options/show.ts'
 
 /**
- * Anything can be thrown: null, a string, a frozen object, a proxy that throws on every touch. It is read here, once,
- * and nothing else in this folder touches a foreign value except through `property`.
+ * A thrown value, read safely. Code can throw anything: null, a string, a frozen object, a proxy that throws on every
+ * access. Each value is read once here, and the rest of this folder reads foreign values only with `property`.
  */
 export interface Thrown {
   readonly value: unknown
@@ -20,7 +20,7 @@ export function readThrown(value: unknown): Thrown {
   return { value, name: nameOf(value), message: messageOf(value), code: codeOf(value) }
 }
 
-/** A property of a foreign value; whatever stands in the way of reading it counts as not being there. */
+/** Reads a property of a foreign value. A property that cannot be read counts as missing. */
 export function property(value: unknown, key: PropertyKey): unknown {
   if ((typeof value !== 'object' || value === null) && typeof value !== 'function') return undefined
   try {
@@ -35,7 +35,7 @@ export function textProperty(value: unknown, key: PropertyKey): string | undefin
   return typeof text === 'string' ? text : undefined
 }
 
-/** `instanceof` asks the value for its prototype, and a proxy may throw on that. */
+/** `instanceof` reads the prototype, and a proxy may throw then. */
 export function isInstance<T>(value: unknown, ofClass: abstract new (...args: never[]) => T): value is T {
   try {
     return value instanceof ofClass
@@ -44,7 +44,7 @@ export function isInstance<T>(value: unknown, ofClass: abstract new (...args: ne
   }
 }
 
-/** A revoked proxy throws even here. */
+/** `Array.isArray` throws for a revoked proxy. */
 export function isArray(value: unknown): value is readonly unknown[] {
   try {
     return Array.isArray(value)
@@ -54,7 +54,8 @@ export function isArray(value: unknown): value is readonly unknown[] {
 }
 
 /**
- * Cut to size and fit for every store: Postgres refuses NUL and half a surrogate pair, and cutting can make the latter.
+ * Cuts a text and makes it fit for every store: Postgres refuses NUL and half a surrogate pair, and a cut can create the
+ * latter.
  */
 export function bounded(text: string, max: number): string {
   const cut = text.length > max ? `${text.slice(0, max - 1)}…` : text
@@ -66,14 +67,14 @@ export function stackOf(value: unknown): string | undefined {
   return stack === undefined ? undefined : withoutSecrets(stack, STACK_MAX)
 }
 
-/** Connection errors like to quote the URL they were given, password and all. */
+/** Removes credentials, because connection errors often quote their URL with the password. */
 function withoutSecrets(text: string, max: number): string {
   return bounded(withoutCredentials(text.slice(0, max + 1)), max)
 }
 
-/** Names that a class inherits when its author gave it none; its constructor's name then says more. */
+/** Names that a class inherits if its author sets none. The name of the constructor is then more precise. */
 const UNINFORMATIVE_NAMES = new Set(['', 'Error', 'error', 'Object'])
-/** Minifiers leave one or two letters, and others with each build; such a name would split a group. */
+/** Minified names have one or two letters and change with each build, so they would split a group. */
 const CLASS_NAME = /^[A-Z][A-Za-z0-9_$]{2,99}$/
 
 function nameOf(value: unknown): string {
@@ -90,7 +91,7 @@ function messageOf(value: unknown): string {
   return withoutSecrets(text, MESSAGE_MAX)
 }
 
-/** Numbers too: amqplib writes 404 there. */
+/** The code may be a number: amqplib writes 404. */
 function codeOf(value: unknown): string | undefined {
   const code = property(value, 'code')
   if (typeof code === 'number' && Number.isFinite(code)) return String(code)
@@ -104,7 +105,7 @@ function describe(value: unknown): string {
     case 'function':
       return 'a function was thrown'
     case 'bigint':
-      // Printing a bigint costs more than its length: one of a million digits would hold the process up.
+      // Printing a bigint takes more than linear time: a million digits would block the process.
       return value < PRINTABLE_BIGINT && value > -PRINTABLE_BIGINT
         ? String(value)
         : 'a huge bigint was thrown'

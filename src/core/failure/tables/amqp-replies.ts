@@ -6,8 +6,8 @@ const BROKEN = again('amqp-reply', 'integration')
 const REFUSED = giveUp('amqp-reply', 'integration')
 
 /**
- * Given up on is only what concerns the message or the command itself. A refused login or a missing queue meets every
- * event alike, and a queue is also "not found" while its node is down, so those are tried again.
+ * Only errors of the message or the command are permanent. A refused login or a missing queue concerns every event, and a
+ * queue also counts as "not found" while its node is down, so those are retryable.
  */
 const REPLIES: readonly (readonly [number, string, Classification])[] = [
   [311, 'CONTENT_TOO_LARGE', giveUp('amqp-reply', 'schema')],
@@ -44,7 +44,7 @@ export function amqpReply(thrown: Thrown): Classification | undefined {
   return thrown.name.startsWith('AMQP') ? BY_NAME.get(thrown.code) : undefined
 }
 
-/** A bare 404 may be anyone's. amqplib adds the method that failed, or writes `320 (CONNECTION-FORCED)`. */
+/** Other libraries use a bare 404 too. amqplib adds the failed method, or writes `320 (CONNECTION-FORCED)`. */
 function hasAmqplibMark({ value, code, message }: Thrown, reply: string): boolean {
   if (typeof property(value, 'classId') === 'number' && typeof property(value, 'methodId') === 'number')
     return true

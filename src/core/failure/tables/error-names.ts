@@ -3,7 +3,7 @@ import type { Thrown } from '../thrown.ts'
 
 const TRANSIENT = again('error-name', 'transient')
 
-/** Errors that carry no code, only a name: those of the web platform, and of clients that lost their connection. */
+/** Errors that have a name and no code: those of the web platform, and of clients that lost their connection. */
 const CLASSIFICATIONS: ReadonlyMap<string, Classification> = new Map([
   ['TimeoutError', again('timeout', 'transient')],
   ['AbortError', TRANSIENT],

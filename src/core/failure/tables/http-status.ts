@@ -10,8 +10,8 @@ const TRANSIENT = again('http-status', 'transient')
 const BROKEN = again('http-status', 'integration')
 
 /**
- * 408, 425, 429 and every 5xx may pass; any other 4xx will not. The same is true for 501 and 505: gateways answer so
- * while they restart, and a server that means it costs only the few attempts of the policy.
+ * 408, 425, 429 and every 5xx are retryable; any other 4xx is permanent. 501 and 505 are retryable too: gateways send
+ * them while they restart, and otherwise they cost only the few attempts of the policy.
  */
 export function httpStatus({ value }: Thrown): Classification | undefined {
   const status = httpStatusOf(value)
@@ -26,7 +26,7 @@ export function classificationOfStatus(status: number): Classification {
   return status >= 500 ? BROKEN : giveUp('http-status', refusalOf(status))
 }
 
-/** A missing or conflicting thing is the domain's no; what is left (401, 403, 405 …) is a matter of set-up. */
+/** A missing or conflicting object is a refusal by the domain. The others (401, 403, 405 …) come from the configuration. */
 function refusalOf(status: number): Category {
   if (CONTENT_REFUSED.has(status)) return 'schema'
   return STATE_REFUSED.has(status) ? 'business' : 'integration'

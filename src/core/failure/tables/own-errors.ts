@@ -12,8 +12,8 @@ const CLASSIFICATIONS: ReadonlyMap<string, Classification> = new Map<ErrorCode, 
 ])
 
 /**
- * Lazaret's own errors. A code without an entry goes by the `retryable` that every one of them carries, and by its
- * `category` where it has one.
+ * Classifies Lazaret's own errors. A code without an entry follows the `retryable` of the error, and its `category` if it
+ * has one.
  */
 export function ownError({ code, value }: Thrown): Classification | undefined {
   if (!code?.startsWith('LAZARET_')) return undefined

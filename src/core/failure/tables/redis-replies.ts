@@ -6,14 +6,14 @@ const BROKEN = again('redis-reply', 'integration')
 const REFUSED = giveUp('redis-reply', 'integration')
 const BUSINESS = giveUp('redis-reply', 'business')
 
-/** By the first word of the reply, which is how Redis tells its errors apart. */
+/** The first word of a reply identifies the error of Redis. */
 const REPLIES: ReadonlyMap<string, Classification> = new Map([
   ['LOADING', TRANSIENT],
   ['BUSY', TRANSIENT],
   ['TRYAGAIN', TRANSIENT],
   ['CLUSTERDOWN', TRANSIENT],
   ['MASTERDOWN', TRANSIENT],
-  ['READONLY', TRANSIENT], // connected to yesterday's primary
+  ['READONLY', TRANSIENT], // connected to a former primary
   ['NOREPLICAS', TRANSIENT],
   ['NOGOODSLAVE', TRANSIENT],
   ['UNBLOCKED', TRANSIENT],
@@ -21,8 +21,8 @@ const REPLIES: ReadonlyMap<string, Classification> = new Map([
   ['ASK', TRANSIENT],
   ['IOERR', TRANSIENT],
   ['OOM', BROKEN],
-  ['MISCONF', BROKEN], // cannot save to disk, so it takes no writes
-  ['NOAUTH', BROKEN], // login refused, to every event alike
+  ['MISCONF', BROKEN], // cannot save to disk, so it refuses writes
+  ['NOAUTH', BROKEN], // login refused, for every event
   ['WRONGPASS', BROKEN],
   ['NOSCRIPT', BROKEN], // forgotten by a restart
   ['NOPERM', REFUSED],
@@ -35,7 +35,7 @@ const REPLIES: ReadonlyMap<string, Classification> = new Map([
   ['BUSYKEY', BUSINESS],
 ])
 
-/** ioredis and node-redis; the latter gives its errors a class but no name. */
+/** The classes of ioredis and node-redis. Errors of node-redis have no name of their own. */
 const REPLY_CLASSES = new Set(['ReplyError', 'ErrorReply', 'SimpleError', 'BlobError'])
 
 export function redisReply(thrown: Thrown): Classification | undefined {

@@ -7,7 +7,7 @@ const REFUSED = giveUp('sqlstate', 'integration')
 const SCHEMA = giveUp('sqlstate', 'schema')
 const BUSINESS = giveUp('sqlstate', 'business')
 
-/** By the first two characters, which the SQL standard calls the class. */
+/** The first two characters are the class of the code in the SQL standard. */
 const CLASSES: ReadonlyMap<string, Classification> = new Map([
   ['08', TRANSIENT], // connection
   ['0A', REFUSED], // feature not supported
@@ -16,7 +16,7 @@ const CLASSES: ReadonlyMap<string, Classification> = new Map([
   ['23', BUSINESS], // integrity: duplicate, missing parent, check
   ['25', BROKEN], // transaction state
   ['26', BROKEN], // prepared statement is gone, as behind a pooler
-  ['28', BROKEN], // login refused, to every event alike
+  ['28', BROKEN], // login refused, for every event
   ['3D', BROKEN], // no such database
   ['40', TRANSIENT], // rolled back: serialization, deadlock
   ['42', REFUSED], // syntax, missing table, missing right
@@ -34,7 +34,7 @@ const CLASSES: ReadonlyMap<string, Classification> = new Map([
 
 /** Codes that differ from their class. */
 const EXCEPTIONS: ReadonlyMap<string, Classification> = new Map([
-  ['25006', TRANSIENT], // read only: connected to yesterday's primary
+  ['25006', TRANSIENT], // read only: connected to a former primary
   ['25P03', TRANSIENT], // idle in transaction for too long
   ['40002', BUSINESS], // integrity, found at commit
   ['55006', TRANSIENT], // object in use
@@ -42,8 +42,8 @@ const EXCEPTIONS: ReadonlyMap<string, Classification> = new Map([
 ])
 
 /**
- * Recognised by the bare code as well, for errors that lost their driver's shape on the way. Any other five characters
- * may be an application's own numbering ("40400") and need a driver's mark beside them.
+ * Codes that count without the mark of a driver, for errors that lost the shape of their driver. Any other five
+ * characters may be numbers of the application ("40400"), so they need the mark.
  */
 const KNOWN_BARE = new Set(
   (

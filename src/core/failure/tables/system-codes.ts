@@ -7,7 +7,7 @@ const NETWORK =
   'ERR_STREAM_PREMATURE_CLOSE ERR_HTTP2_GOAWAY_SESSION ERR_HTTP2_SESSION_ERROR ERR_HTTP2_STREAM_ERROR ' +
   'ERR_HTTP2_STREAM_CANCEL ERR_HTTP2_PING_CANCEL ERR_HTTP_REQUEST_TIMEOUT'
 
-/** ENOTFOUND too: a failing resolver answers so for names that exist. */
+/** ENOTFOUND is here because a failing resolver reports it for names that exist. */
 const NAME_LOOKUP = 'EAI_AGAIN EAI_FAIL EAI_NODATA ENOTFOUND ETIMEOUT ESERVFAIL EREFUSED'
 
 const UNDICI =
@@ -17,19 +17,19 @@ const UNDICI =
 
 const ABORTED = 'ABORT_ERR ECANCELED ERR_CANCELED'
 
-/** This machine or its disk is short of something that may be given back. */
+/** The machine or its disk lacks a resource that may become free. */
 const EXHAUSTED = 'ENOSPC EDQUOT EMFILE ENFILE ENOMEM ENOBUFS EAGAIN EBUSY'
 
 /**
- * The dependency answers, but not with the agreed protocol. It does so for every event, so a retry is allowed and the
- * breaker opens.
+ * The dependency answers, but violates the protocol. It does so for every event, so a retry is allowed and the breaker
+ * opens.
  */
 const PROTOCOL_ERRORS =
   'EPROTO CERT_HAS_EXPIRED CERT_NOT_YET_VALID DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN ' +
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY ERR_TLS_CERT_ALTNAME_INVALID ' +
   'UND_ERR_HTTP_PARSER UND_ERR_RES_CONTENT_LENGTH_MISMATCH UND_ERR_HEADERS_OVERFLOW'
 
-/** The request itself is at fault and will be again. */
+/** The request itself is wrong, and a retry would be wrong too. */
 const BAD_REQUEST =
   'ERR_INVALID_URL ERR_INVALID_PROTOCOL UND_ERR_INVALID_ARG UND_ERR_REQ_CONTENT_LENGTH_MISMATCH ' +
   'UND_ERR_NOT_SUPPORTED UND_ERR_RES_EXCEEDED_MAX_SIZE'
@@ -40,7 +40,7 @@ const CLASSIFICATIONS: ReadonlyMap<string, Classification> = new Map([
   ...entries([BAD_REQUEST], giveUp('system-code', 'integration')),
 ])
 
-/** Codes of Node itself and of the HTTP client within it. */
+/** Codes of Node and of its HTTP client. */
 export function systemCode({ code }: Thrown): Classification | undefined {
   return code === undefined ? undefined : CLASSIFICATIONS.get(code)
 }

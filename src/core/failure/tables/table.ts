@@ -11,7 +11,7 @@ import { jsonSyntax, validation } from './validation.ts'
 
 type Part = (thrown: Thrown) => Classification | undefined
 
-/** The marks hardest to mistake come first; a bare name comes last. */
+/** The most reliable marks come first; a bare name comes last. */
 const PARTS: readonly Part[] = [
   ownError,
   validation,
@@ -24,7 +24,7 @@ const PARTS: readonly Part[] = [
   errorName,
 ]
 
-/** What Lazaret knows of errors that are neither its own signals nor the handler's. */
+/** Classifies errors that are neither signals nor covered by the handler's rules. */
 export function lookUp(thrown: Thrown): Classification | undefined {
   for (const part of PARTS) {
     const classification = part(thrown)

@@ -5,8 +5,8 @@ const INVALID = giveUp('validation', 'schema')
 const NOT_JSON = giveUp('json-syntax', 'schema')
 
 /**
- * The error of any Standard Schema library (zod, valibot, arktype …): it carries `issues`, each with a message.
- * ArkType's TraversalError carries the same list under a name of its own.
+ * Errors of any Standard Schema library (zod, valibot, arktype …). They have `issues` with messages. ArkType's
+ * TraversalError has the same list under another name.
  */
 export function validation({ value }: Thrown): Classification | undefined {
   return isIssueList(property(value, 'issues')) || isIssueList(property(value, 'arkErrors'))
@@ -18,7 +18,7 @@ function isIssueList(issues: unknown): boolean {
   return isArray(issues) && textProperty(property(issues, 0), 'message') !== undefined
 }
 
-/** All engines name JSON in the errors of `JSON.parse`; other syntax errors are faults of code, not of data. */
+/** All engines mention JSON in the errors of `JSON.parse`. Other syntax errors are faults of code and not of data. */
 export function jsonSyntax({ name, message }: Thrown): Classification | undefined {
   return name === 'SyntaxError' && message.includes('JSON') ? NOT_JSON : undefined
 }
