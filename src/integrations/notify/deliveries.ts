@@ -15,8 +15,8 @@ import type { NotifierPolicy, RouteOptions } from './options.ts'
 import { targetSink } from './target.ts'
 
 /**
- * A long retry time: a chat or mail server that is down for some minutes still gets the notice, and no event waits for
- * it.
+ * The retries last long, so that a chat or mail server that is down for some minutes still gets the alert. No event waits
+ * for an alert.
  */
 export const DEFAULT_DELIVERY = Object.freeze({
   retry: {
@@ -29,20 +29,20 @@ export const DEFAULT_DELIVERY = Object.freeze({
   buffer: { maxEvents: 1_000 },
 } satisfies LaneOptions)
 
-/** Severities as events have them. That something is over is information. */
+/** The severities of events for those of alerts. The end of an alert is `info`. */
 const EVENT_SEVERITY = { info: 'info', warning: 'warn', error: 'error', critical: 'fatal' } as const
 const ACCEPT = { wait: 'accepted', onFailure: 'swallow' } as const
 
 interface DeliveryEvents {
-  /** A target has taken something. */
+  /** A target has accepted a message. */
   taken(target: string): void
-  /** An alert could not be delivered to a target and is a dead letter now. */
+  /** A target did not accept an alert, which is now a dead letter. */
   lost(target: string, letter: DeadLetter): void
 }
 
 /**
- * Brings alerts to their targets, each through a dispatcher of its own: what a target is not to hear is not even offered
- * to it, so its breaker and its outcomes are about real messages only.
+ * Sends alerts to their targets. Each target has its own dispatcher. A message that is not for a target never reaches its
+ * dispatcher, so that its breaker and its outcomes describe real messages only.
  */
 export class Deliveries {
   readonly #policy: NotifierPolicy
@@ -56,7 +56,7 @@ export class Deliveries {
     this.#dispatchers = new Map(names.map(name => [name, dispatcherFor(name, policy, events)]))
   }
 
-  /** Hands a message to every target it is for. Resolves when they have taken it on. */
+  /** Gives a message to every target that its route allows. Resolves when their dispatchers have accepted it. */
   async send(message: AlertMessage): Promise<void> {
     const { route, clock, service } = this.#policy
     const payload = alertDocument(message, { service, links: linksOf(message, this.#policy) })

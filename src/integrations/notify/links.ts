@@ -1,16 +1,16 @@
 import type { AlertKind, AlertMessage } from '../../core/alert/alert.ts'
 import type { AlertLink } from '../../core/alert/document.ts'
 
-/** Of the events that carry alerts, and so of the letters of those that could not be delivered. */
+/** The channel of the events that carry alerts, and of the letters of undelivered alerts. */
 export const ALERT_CHANNEL = 'lazaret.alerts'
 
 interface LinkSources {
-  /** Where the console is, without a slash at its end. */
+  /** The address of the console, without a final slash. */
   readonly consoleUrl: string | undefined
   readonly runbooks: { readonly [K in AlertKind]?: string | undefined }
 }
 
-/** Where a person goes from an alert: the narrowest place of the console first. */
+/** The links of an alert. The most specific page of the console comes first. */
 export function linksOf({ kind, facts }: AlertMessage, sources: LinkSources): readonly AlertLink[] {
   const { consoleUrl, runbooks } = sources
   const places = consoleUrl === undefined ? [] : placesOf(kind, facts)

@@ -25,7 +25,7 @@ export class Mutes {
   isMuted(group: string): Promise<boolean> {
     const now = this.#clock.now()
     const known = this.#known.get(group)
-    // A clock that was set back must not make an answer valid without limit.
+    // The absolute value limits the age even if the clock was set back.
     if (known !== undefined && Math.abs(now - known.at) < CACHE_MS) return known.isMuted
     const isMuted = this.#ask(group)
     this.#known.delete(group)

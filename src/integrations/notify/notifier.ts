@@ -14,10 +14,13 @@ import { noticingObserver } from './noticing-observer.ts'
 import { type Meaning, Occurrences } from './occurrences.ts'
 import { type NotifierOptions, type NotifierPolicy, resolveNotifier } from './options.ts'
 
-/** Notices whose group is being looked up; callers do not wait, so a store that hangs could gather any number of them. */
+/**
+ * The limit on notices whose group is being looked up. Callers do not wait, so a hanging store could collect any number
+ * of them.
+ */
 const MAX_UNDER_WAY = 10_000
 
-/** An alert tells of the latest event, or of one that was at most so long before it. */
+/** An alert shows the latest event, or one that is at most this much older. */
 const FACTS_MS = 1_000
 
 /** The notifier that `createNotifier()` makes. */
@@ -27,9 +30,9 @@ export interface AlertNotifier<N extends string = string> extends Notifier {
   /** Sends the alert of a dead letter once more to the target that did not take it. */
   resend(letter: DeadLetter): Promise<TrackResult>
   health(): NotifierHealth<N>
-  /** Resolves when everything said so far has an outcome. */
+  /** Resolves when every alert so far has its outcome. */
   flush(): Promise<void>
-  /** Tells what waits to be told, lets it go its way within the grace time, and saves the rest. Twice is safe. */
+  /** Sends the pending alerts within the grace time, and saves the rest as dead letters. It can be called twice. */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
 }
 
@@ -46,8 +49,8 @@ export interface NotifierHealth<N extends string = string> {
 }
 
 /**
- * Tells people what they should know, and not more: notices become alerts that begin, go on and end. What it is given
- * (sinks, stores) is closed with the last one who uses it.
+ * Creates a notifier. It turns notices into alerts that begin, continue and end, so that people get one report for each
+ * cause. Closing the notifier closes its sinks and stores, if nobody else uses them.
  */
 export function createNotifier<N extends string>(options: NotifierOptions<N>): AlertNotifier<N> {
   return new Alerting(
@@ -61,7 +64,7 @@ class Alerting implements AlertNotifier {
   readonly #occurrences: Occurrences
   readonly #mutes: Mutes | undefined
   readonly #deliveries: Deliveries
-  /** What is being looked up or handed on. */
+  /** Lookups and sends in progress. */
   readonly #underWay = new Set<Promise<void>>()
   #board: AlertState = NO_ALERTS
   #cancelWake: Cancel | undefined
@@ -73,7 +76,7 @@ class Alerting implements AlertNotifier {
     this.#occurrences = new Occurrences(masks, service, key => this.#recall(key))
     this.#mutes = groups && new Mutes(groups, clock)
     this.#deliveries = new Deliveries(policy, {
-      taken: target => this.#hears(target),
+      taken: target => this.#acceptsAgain(target),
       lost: (target, letter) => this.#isDeaf(target, letter),
     })
     this.observer = noticingObserver(notice => void this.notify(notice).catch(() => {}), clock)
@@ -81,7 +84,7 @@ class Alerting implements AlertNotifier {
 
   notify(notice: Notice): Promise<void> {
     if (this.#closed !== undefined) return Promise.reject(new ClosedError('notifier'))
-    // An alert about an alert that someone else could not handle would go the same way, and so on without end.
+    // An alert about an undelivered alert would fail in the same way, and so on without end.
     if ('letter' in notice && alertOf(notice.letter.event) !== undefined) return Promise.resolve()
     const { input, group } = this.#occurrences.of(notice)
     const mutes = this.#mutes
@@ -122,7 +125,10 @@ class Alerting implements AlertNotifier {
     await this.#deliveries.close(graceMs)
   }
 
-  /** An end asks as well, so that it does not come before its beginning, which may still wait for the answer. */
+  /**
+   * Looks up the group for the end of an alert too. Otherwise the end could overtake its begin, which may still wait for
+   * the lookup.
+   */
   async #putUnlessMuted(mutes: Mutes, group: string, input: Meaning['input']): Promise<void> {
     const isMuted = await mutes.isMuted(group)
     if (!isMuted) await this.#put(input)
@@ -148,12 +154,13 @@ class Alerting implements AlertNotifier {
         : clock.schedule(Math.max(0, wakeAt - now), () => {
             void this.#track(this.#put({ what: 'tick' })).catch(() => {})
           })
-    // Each is handed on before this returns, so an end is never handed on before its beginning.
+    // All messages are given to the dispatchers before this returns, so that the end of an alert never precedes its
+    // begin.
     return Promise.all(messages.map(message => this.#deliveries.send(message))).then(() => {})
   }
 
-  /** A target takes alerts again. */
-  #hears(target: string): void {
+  /** A target accepts alerts again. */
+  #acceptsAgain(target: string): void {
     const key = this.#occurrences.keyOfTarget(target)
     if (this.#board.open.has(key)) this.#say({ what: 'over', key, by: 'recovery' })
   }

@@ -10,7 +10,7 @@ import type { ChannelNotice, Notice } from '../../ports/notifier.ts'
 
 const MAX_TITLE = 200
 const MAX_TEXT = 1_000
-/** Targets take keys of at most 255 characters. */
+/** The receivers of targets accept keys of at most 255 characters. */
 const MAX_KEY = 200
 
 export const SEVERITY_OF: Readonly<Record<AlertKind, AlertSeverity>> = {
@@ -25,16 +25,16 @@ export const SEVERITY_OF: Readonly<Record<AlertKind, AlertSeverity>> = {
 
 type LetterNotice = Extract<Notice, { readonly kind: 'dead_letter' | 'poison_quarantined' }>
 
-/** What a notice means for alerts, and the group of letters whose muting would keep it from meaning anything. */
+/** The input for the alert decision that a notice becomes, and the group of letters that can mute it. */
 export interface Meaning {
   readonly input: Extract<AlertInput, { readonly what: 'seen' | 'over' }>
   readonly group: string | undefined
 }
 
-/** What is known of an open alert, if that is still new enough to be said of the next occurrence too. */
+/** The facts of an open alert, if they are recent enough for the next occurrence. */
 type Recall = (key: string) => AlertFacts | undefined
 
-/** Turns notices into what the board of alerts understands. All texts are masked and cut here, and nowhere else. */
+/** Turns notices into inputs for the alert decision. Only this class masks and cuts the texts of alerts. */
 export class Occurrences {
   readonly #masks: Masks
   readonly #service: string | undefined
@@ -64,7 +64,7 @@ export class Occurrences {
     }
   }
 
-  /** A target of the notifier does not take alerts. */
+  /** A target of the notifier does not accept alerts. */
   undelivered(target: string, error: string | undefined): Occurrence {
     const why = error === undefined ? '' : `: ${this.#text(error)}`
     const facts = {
@@ -83,7 +83,7 @@ export class Occurrences {
     const { kind, letter } = notice
     const grouping = groupingOf(letter)
     const parts = [letter.channel, letter.handler, grouping.id]
-    // Telling of a letter costs more than counting it, and in a storm the one before says the same.
+    // Describing a letter costs more than counting it. In a storm of letters the previous description is still right.
     const facts = this.#recall(this.#key(kind, parts)) ?? this.#letterFacts(notice, grouping)
     return this.#seen(kind, parts, facts, grouping.id)
   }
@@ -137,7 +137,8 @@ export class Occurrences {
   #channel(notice: ChannelNotice): Meaning {
     const { channel, store, rule, value, limit, error, firing, toldSince } = notice
     const group = error?.fingerprint
-    // Each of these ends by itself: another error, and the channel of this name in another store.
+    // Each alert ends by itself, so the key has the rule, the group and the store: another store may have a channel of
+    // the same name.
     const parts = [channel, rule, group, store].filter(part => part !== undefined)
     const where = store === undefined ? channel : `${channel} in ${store}`
     const facts: AlertFacts = {
@@ -166,7 +167,7 @@ export class Occurrences {
     return { key: this.#key(kind, parts), kind, severity: SEVERITY_OF[kind], facts }
   }
 
-  /** No two alerts have the same, whatever is in the parts. */
+  /** Two different lists of parts never get the same key, whatever characters they contain. */
   #key(kind: AlertKind, parts: readonly string[]): string {
     const service = this.#service === undefined ? [] : [this.#service]
     const text = [...service, kind, ...parts].map(part => encodeURIComponent(part.toWellFormed())).join('/')

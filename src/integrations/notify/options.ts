@@ -20,7 +20,7 @@ import type { Sink } from '../../ports/sink.ts'
 import { type LaneOptions, laneRule } from '../../runtime/dispatcher/lane/lane-options.ts'
 import { observerRule, port } from '../../runtime/option-rules.ts'
 
-/** Which alerts go to a target. What is left out holds nothing back; digests go everywhere. */
+/** The alerts that a target gets. A filter that is left out passes all alerts. Digests go to every target. */
 export interface RouteOptions {
   /** The target gets alerts of this severity and higher ones [all severities]. */
   readonly atLeast?: AlertSeverity | undefined
@@ -32,17 +32,17 @@ export interface RouteOptions {
 export interface NotifierOptions<N extends string = string>
   extends AlertPolicyOptions,
     ClockAndRandomOptions {
-  /** Who is told, by name: sinks of `lazaret/sinks`, or of your own. */
+  /** The targets of alerts by name: sinks of `lazaret/sinks`, or your own. */
   readonly to: { readonly [name in N]: Sink }
-  /** Which alerts go to which of them [all to all]. */
+  /** The alerts that each target gets [all alerts to all targets]. */
   readonly route?: { readonly [name in NoInfer<N>]?: RouteOptions | undefined } | undefined
-  /** Where alerts go that could not be delivered, to be sent again from there. */
+  /** The queue or store of undelivered alerts, from which they can be sent again. */
   readonly deadLetters: DeadLetterQueue | DeadLetterStore
   /** Takes undelivered alerts while their dead-letter store is unreachable [none]. */
   readonly spill?: Spill | undefined
   /** The groups of a store [none]. Letters of a muted group raise no alert. */
   readonly groups?: Pick<Groups, 'get'> | undefined
-  /** For the texts of errors, beside what was masked before [the built-in ones]. */
+  /** Masks for the texts of errors, in addition to masks that were applied before [the built-in ones]. */
   readonly masks?: Masks | undefined
   /**
    * The name of the service, for services that send alerts to the same place [none]. Replicas of one service share
@@ -62,7 +62,7 @@ export interface NotifierOptions<N extends string = string>
   readonly overrides?: { readonly [name in NoInfer<N>]?: LaneOptions | undefined } | undefined
   /** Receives the attempts and outcomes of deliveries [none]. */
   readonly observer?: Observer | undefined
-  /** How long `close` lets alerts go their way [10 s]. */
+  /** The time that `close` gives to alerts in progress, in ms [10 s]. */
   readonly graceMs?: number | undefined
 }
 
@@ -91,7 +91,7 @@ function byName<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, 
   }
 }
 
-/** Lane options are checked here, and read where the lanes are made. */
+/** Checks that the value is an object. The lanes check its fields when they are created. */
 const laneOptions: Rule<LaneOptions> = {
   read(value, path, faults) {
     laneRule.read(value, path, faults)

@@ -4,15 +4,15 @@ import type { Sink, WriteResult } from '../../ports/sink.ts'
 import { rejectedItems } from '../../runtime/dispatcher/write/sink-answer.ts'
 import { release, retain } from '../../runtime/share.ts'
 
-/** More than the number of open alerts; the most recently seen ones. */
+/** The limit on remembered alerts. It exceeds the number of open alerts; the most recent ones are kept. */
 const MAX_KEYS = 1_000
 
 /**
- * The sink of a target. A delayed notice that would reverse the state of its alert is not sent: a firing after its own
- * end would open an incident that nobody closes. `taken` is called when the receiver has accepted a notice.
+ * Wraps the sink of a target. It does not send a late message that would reverse the state of its alert: a begin after its
+ * own end would open an incident that nobody closes. It calls `taken` when the receiver has accepted a message.
  */
 export function targetSink(sink: Sink, taken: () => void): Sink {
-  // Through the wrapping it is still the caller's sink, and may have other users.
+  // The wrapper still uses the caller's sink, which may have other users.
   retain(sink)
   const latest = new Map<string, Latest>()
 
@@ -43,13 +43,16 @@ export function targetSink(sink: Sink, taken: () => void): Sink {
   }
 }
 
-/** Of a key, the newest message that was delivered. Ids sort in the order they were made, whatever the clock does. */
+/** The newest delivered message of an alert. Ids sort by creation, even if the clock changes. */
 interface Latest {
   readonly id: string
   readonly isOver: boolean
 }
 
-/** A beginning after its own end; and an end after the beginning of the next, which it would take for over. */
+/**
+ * Whether the message is late: a begin after its own end, or an end after the begin of the next alert with the same key,
+ * which would close that one.
+ */
 function isLate(event: LazaretEvent, latest: ReadonlyMap<string, Latest>): boolean {
   const alert = alertOf(event)
   const known = alert === undefined ? undefined : latest.get(alert.key)

@@ -16,12 +16,12 @@ import { observe } from '../observe.ts'
 import { sleep } from '../sleep.ts'
 import type { ResilientPolicy } from './resilient-options.ts'
 
-/** The latest failure of a call. A call that works never has one. */
+/** The latest failure of a call; undefined while no attempt has failed. */
 interface LatestFailure {
   readonly thrown: unknown
   readonly failure: Failure
   readonly endedAt: number
-  /** The wait that followed it. */
+  /** The wait after this failure. */
   readonly delayMs: number
 }
 
@@ -29,31 +29,34 @@ interface LatestFailure {
 const OVER = -1
 
 /**
- * One call of a protected function. It carries out what core decides and holds no decision of its own:
+ * One call of a protected function. The core makes the decisions, and this class carries them out:
  *
  *   attempt ──▶ the function ──▶ won ──▶ resolve
  *      ▲             │
- *      └── recover ◀─┴─ lost: it threw, its time was over
+ *      └── recover ◀─┴─ lost: it threw, or its timeout is over
  *             └──▶ reject
  *
- * It is its own deadline and abort listener, with plain fields, and uses no async function on the way of a call that
- * works: an object and a promise for each step would cost more than all the policies together.
+ * The object is also the deadline and the abort listener of the call, and a call that succeeds runs no async function. An
+ * object and a promise for each step would cost more than all policies together.
  */
 export class Call<A extends unknown[], R> implements Deadline {
   dueAt = 0
   previous: Deadline | undefined = undefined
   next: Deadline | undefined = undefined
   private attempt = 0
-  /** The number of the attempt whose result is awaited; results of any other come too late and are ignored. */
+  /** The number of the attempt that the call waits for. Results of other attempts are late and ignored. */
   private awaited = 0
-  /** The number of the attempt that runs on after its timeout, while a retry waits for its end; OVER when none does any more. */
+  /**
+   * The number of the attempt that still runs after its timeout, while a retry waits for its end. OVER if a late attempt
+   * has succeeded.
+   */
   private late = 0
   private whenLateEnds: (() => void) | undefined = undefined
   private epoch = 0
   private startedAt = 0
   private latestFailure: LatestFailure | undefined = undefined
   private context: AttemptContext | undefined = undefined
-  /** Where the call is followed, if what it is part of is. */
+  /** The trace of the call, if its caller has one. */
   private trail: AttemptTrace | undefined = undefined
   private step: TraceSpan | undefined = undefined
   private readonly policy: ResilientPolicy
@@ -97,7 +100,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.try(now)
   }
 
-  /** Asks who has a say before an attempt, then makes it. */
+  /** Asks the rate limit, then starts an attempt. */
   private try(now: number): void {
     const { rateLimit } = this.policy
     if (rateLimit === undefined) {
@@ -140,11 +143,14 @@ export class Call<A extends unknown[], R> implements Deadline {
   private run(attempt: number): R | PromiseLike<R> {
     if (!this.policy.passContext) return this.fn(...this.args)
     this.context = new AttemptContext(attempt)
-    // With passContext the function takes one more argument than `A` says; the overloads of resilient() see to that.
+    // With passContext the function takes one more argument than `A` has. The overloads of resilient() ensure that.
     return this.fn(...([...this.args, this.context] as unknown as A))
   }
 
-  /** A retry. The first attempt is a step only if it fails: what works at once is told of by the caller's own. */
+  /**
+   * Runs a retry in its own span. The first attempt gets a span only if it fails, because the caller's span covers a call
+   * that succeeds at once.
+   */
   private follow(trail: AttemptTrace, now: number): R | PromiseLike<R> {
     const { attempt } = this
     const step = ignoreErrors(() => trail.attempt(attempt, now, this.latestFailure))
@@ -155,7 +161,7 @@ export class Call<A extends unknown[], R> implements Deadline {
   private won(attempt: number, value: R): void {
     if (attempt !== this.awaited) {
       if (attempt !== this.late) return
-      // The attempt has been counted as failed, but its work is done: there is nothing left to retry.
+      // The attempt counts as failed, but its work is done. A retry would do the work twice.
       this.endLate(OVER)
       this.succeeded(attempt, value)
       return
@@ -186,7 +192,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.recover(thrown).catch((reason: unknown) => this.end(reason))
   }
 
-  /** The attempt's time is over. */
+  /** The timeout of the attempt is over. */
   expire(): void {
     const { name, timeoutMs = 0 } = this.policy
     const reason = new TimeoutError(name, timeoutMs)
@@ -201,7 +207,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.whenLateEnds?.()
   }
 
-  /** Waits for an attempt that runs on, at most until so long after its timeout. */
+  /** Waits for a late attempt, at most until `lateMs` after its timeout. */
   private lateEnd(timedOutAt: number): Promise<void> {
     const { clock, lateMs } = this.policy
     const { signal } = this
@@ -235,7 +241,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     context?.abort(reason)
   }
 
-  /** Decides what follows a failed attempt, waits for it, and makes the next one. Rejects when there is none. */
+  /** Decides what follows a failed attempt, waits, and starts the next one. Rejects if there is none. */
   private async recover(thrown: unknown): Promise<void> {
     const { attempt, signal, policy, startedAt: firstStartedAt } = this
     const { clock } = policy
@@ -267,7 +273,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     observeRetryAllowed(this.policy)
   }
 
-  /** Waits for a turn that comes later, and gives up without one. */
+  /** Waits for a later turn, or gives up without one. */
   private async limited(turn: LimitedTurn): Promise<void> {
     const { clock } = this.policy
     observeRetryLimited(this.policy, turn.action)
@@ -275,7 +281,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     await sleep(clock, turn.until - clock.now(), this.signal)
   }
 
-  /** Waits until it is known when the turn comes, or for the caller to have enough of it. */
+  /** Waits until the fleet has decided on the turn, or until the caller aborts. */
   private decided(turn: RetryTurn | PendingTurn): RetryTurn | Promise<RetryTurn> {
     if (turn.action !== 'pending') return turn
     const { signal } = this
@@ -298,7 +304,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.end(this.latestFailure ? this.gaveUp('rate_limited') : new RateLimitedError(name, retryAt))
   }
 
-  /** What the call rejects with when it is given up on: the error of its last attempt, untouched. */
+  /** Observes that the call is given up on. Returns the error of the last attempt, unchanged, for the rejection. */
   private gaveUp(reason: GiveUpReason): unknown {
     const { thrown, failure } = this.latestFailure!
     observeGivingUp(this.policy, this.attempt, reason, failure)

@@ -62,7 +62,7 @@ export interface ResilientOptions extends ClockAndRandomOptions {
   readonly passContext?: boolean | undefined
   /** Receives attempts, retries, breaker changes and the end of each call [none]. Use it for logs and metrics. */
   readonly observer?: Observer | undefined
-  /** Tells of attempts and waits where the caller's trace is kept, such as `otelTracing()` of `lazaret/otel` [none]. */
+  /** Adds attempts and waits to the caller's trace, for example `otelTracing()` of `lazaret/otel` [none]. */
   readonly tracing?: Tracing | undefined
 }
 
@@ -91,7 +91,7 @@ export interface ResilientPolicy
   readonly retryLimit: RetryLimiter | undefined
   readonly lateMs: number
   readonly lane: DeadlineLane | undefined
-  /** Reading the clock is a large part of what a call costs, so it is read only when a policy needs it. */
+  /** Whether a policy needs the time. Otherwise calls do not read the clock, because that is a large part of their cost. */
   readonly readsClock: boolean
   readonly faults: UserFaults
 }
@@ -112,7 +112,7 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
       given.retryLimit &&
       made(given.retryLimit, policy => new RetryLimiter(policy, { name, clock, observer })),
     budget: given.budget && made(given.budget, policy => new RetryBudget(policy)),
-    // A call leaves nothing behind that could come again and end the next process too.
+    // A call is not stored anywhere, so no other process can repeat it and crash too.
     poison: 'off',
     lateMs: given.lateMs ?? defaultLateMs(timeoutMs ?? 0),
     lane: timeoutMs === undefined ? undefined : deadlinesOf(clock).lane(timeoutMs),

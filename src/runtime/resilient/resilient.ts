@@ -11,10 +11,10 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The protected function: called like the one it protects. */
+/** The protected function. It is called like the original one. */
 export interface Resilient<A extends unknown[], R> {
   (...args: A): Promise<R>
-  /** The same call, with a way to abort it. */
+  /** Calls the function with options, such as a signal that aborts the call. */
   run(options: RunOptions, ...args: A): Promise<R>
   readonly breaker: Breaker | undefined
   health(): ResilientHealth
@@ -23,17 +23,17 @@ export interface Resilient<A extends unknown[], R> {
 /** The health of a function that `resilient()` protects. */
 export interface ResilientHealth {
   readonly breakerState: BreakerMode | 'off'
-  /** The functions among the options: how often their fallback was taken. */
+  /** How often a function among the options failed, and its fallback was used. */
   readonly userFunctions: UserFunctionHealth
 }
 
 /**
- * Puts policies round any async function. Only what is named is applied. A call that is given up on rejects with the
- * error of its last attempt, untouched; the observer's `gaveUp` says which policy ended it. A call that never got an
+ * Protects any async function with policies. A policy applies only if its option is set. A call that is given up on rejects
+ * with the error of its last attempt, unchanged; the observation `gaveUp` names the policy that ended it. A call without an
  * attempt rejects with a BreakerOpenError or a RateLimitedError.
  *
- * With `passContext`, the function gets an AttemptContext behind its own arguments: its `signal` aborts when the
- * attempt's time is over.
+ * With `passContext`, the function gets an AttemptContext after its own arguments. Its `signal` aborts when the timeout of
+ * the attempt is over.
  */
 export function resilient<A extends unknown[], R>(
   fn: (...args: [...A, AttemptContext]) => R | PromiseLike<R>,
