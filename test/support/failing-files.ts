@@ -1,7 +1,7 @@
 import { type Files, realFiles } from '../../src/adapters/file/journal/files.ts'
 
-/** The system code of the error that a call ends with, or undefined to run the call. */
-export type FileFault = (call: keyof Files, path: string) => string | undefined
+/** The system code of the error that a call ends with, or undefined to run the call. A promise holds the call up. */
+export type FileFault = (call: keyof Files, path: string) => string | undefined | Promise<string | undefined>
 
 /** The real file system, except for the calls that end with an error. It remembers the paths of open files. */
 export function failingFiles(faultOf: FileFault): Files {
@@ -12,7 +12,7 @@ export function failingFiles(faultOf: FileFault): Files {
       async (...args: [number | string, ...unknown[]]) => {
         const call = name as keyof Files
         const path = typeof args[0] === 'string' ? args[0] : (paths.get(args[0]) ?? '')
-        const code = faultOf(call, path)
+        const code = await faultOf(call, path)
         // A disk that is full takes a part of what it is given.
         if (code !== undefined && call === 'write') await writeHalf(args)
         if (code !== undefined) throw Object.assign(new Error(`${code}: ${call}`), { code })

@@ -97,6 +97,8 @@ interface CommitParts {
   readonly begin: (mustRecheck: boolean) => Promise<void>
   /** The lock is about to be released. Never rejects. */
   readonly end: () => Promise<void>
+  /** Not everything is known any more, so nothing can be decided before the next `begin`. */
+  readonly mustReread: () => boolean
 }
 
 /** More than this goes into the next write, so that those who came first do not wait for those who came last. */
@@ -176,9 +178,9 @@ export class Commits {
 
   /** True when it stopped because someone else wants the lock. */
   async #commitWhileHeld(): Promise<boolean> {
-    const { clock, lock, tail } = this.#parts
+    const { clock, lock, tail, mustReread } = this.#parts
     let since = clock.now()
-    while (this.#queue.length > 0 || (await this.#waitForWrites())) {
+    while (!mustReread() && (this.#queue.length > 0 || (await this.#waitForWrites()))) {
       const batch = new CommitBatch(this.#lines)
       await this.#fill(batch)
       await batch.commit(tail)
@@ -206,6 +208,7 @@ export class Commits {
   async #fill(batch: CommitBatch): Promise<void> {
     this.#lazy = 0
     for (let count = 0; count < MAX_WRITES && batch.bytes < MAX_BYTES; count++) {
+      if (this.#parts.mustReread()) return
       const write = this.#queue.shift()
       if (write === undefined) return
       const added = batch.add(write)

@@ -99,6 +99,26 @@ describe('rewriting files without what no longer counts', () => {
     })
   })
 
+  it('E10: cleans up although another process has rewritten the same files and written nothing since', async () => {
+    await withTempFolder(async dir => {
+      const make = createFactory()
+      const [one, other] = [0, 1].map(() => fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })) as [
+        FileDeadLetters,
+        FileDeadLetters,
+      ]
+      const letters = Array.from({ length: 40 }, () => make.letter())
+      for (const letter of letters) await one.send(letter)
+      // Few enough that the deletions close no file, so that nothing is rewritten before the cleanup.
+      for (const letter of letters.slice(0, 3)) await one.delete(letter.id)
+      expect((await other.stats()).count).toBe(37)
+      await one.cleanup(0)
+      await other.cleanup(0)
+      expect(await all(other)).toEqual(letters.slice(3).map(encodeLetter).sort())
+      await one.close()
+      await other.close()
+    })
+  })
+
   it('B7: a spill that fills and drains again and again does not grow without limit', async () => {
     await withTempFolder(async dir => {
       const make = createFactory()

@@ -52,39 +52,73 @@ export class Compaction {
     const { rewriting, segments, folder, files } = this.#journal
     await rewriting.acquire()
     try {
-      await this.#journal.refresh()
+      await this.#journal.refreshFiles()
       for (const path of await folder.leftovers()) await files.remove(path).catch(() => {})
       let isClean = true
       for (const segment of segments.all.filter(each => each.isClosed)) {
-        const garbage = this.#garbage(segment)
-        const mayRewrite = !segment.hasUnread && (!segment.isDamaged || isExpired(segment))
-        if (mayRewrite && garbage > 0 && garbage >= segment.end * MIN_GARBAGE_SHARE) {
-          await this.#rewrite(segment, isClean)
-        }
-        isClean &&= !segment.hasUnread && !segment.isDamaged && !this.#index.hasDead(segment.name.number)
+        const live = await this.#ifKnown(segment, async () => this.#liveOffsets(segment, isExpired))
+        const isGone = live !== undefined && (await this.#rewrite(segment, live, isClean)) === 'removed'
+        if (!isGone) isClean &&= await this.#ifKnown(segment, async () => this.#isClean(segment))
       }
+    } catch (error) {
+      // The list of segments is out of date. The next run reads the folder first.
+      if (!(error instanceof RereadError)) throw error
     } finally {
       await rewriting.release()
     }
+  }
+
+  /**
+   * Decides by what the index says while nobody reads the folder. When the folder was read again from the beginning since
+   * this run began, or that reading failed halfway, the index may not know letters that are there: this run is over.
+   */
+  #ifKnown<T>(segment: Segment, work: () => Promise<T>): Promise<T> {
+    return this.#journal.exclusively(() => {
+      if (this.#journal.segments.find(segment.name.number) !== segment) throw new RereadError()
+      return work()
+    })
   }
 
   #garbage({ name: { number }, end }: Segment): number {
     return end - this.#index.liveBytes(number) - (this.#needed.get(number) ?? 0)
   }
 
-  async #rewrite(segment: Segment, dropsDeletes: boolean): Promise<void> {
-    const { number } = segment.name
-    const kept = await this.#linesToKeep(segment, dropsDeletes)
-    if (kept === undefined) segment.isDamaged = true
-    else if (kept.lines.length === 0) await this.#remove(segment)
+  /** Whether no line of it needs a later deletion. */
+  #isClean(segment: Segment): boolean {
+    return !segment.hasUnread && !segment.isDamaged && !this.#index.hasDead(segment.name.number)
+  }
+
+  /** Where the lines begin that still count; undefined when the segment is not to be rewritten. */
+  #liveOffsets(segment: Segment, isExpired: (segment: Segment) => boolean): ReadonlySet<number> | undefined {
+    const garbage = this.#garbage(segment)
+    const mayRewrite = !segment.hasUnread && (!segment.isDamaged || isExpired(segment))
+    const isWorthIt = mayRewrite && garbage > 0 && garbage >= segment.end * MIN_GARBAGE_SHARE
+    return isWorthIt ? this.#index.liveOffsets(segment.name.number) : undefined
+  }
+
+  async #rewrite(
+    segment: Segment,
+    live: ReadonlySet<number>,
+    dropsDeletes: boolean,
+  ): Promise<'removed' | undefined> {
+    const kept = await this.#linesToKeep(segment, live, dropsDeletes)
+    if (kept === undefined) {
+      segment.isDamaged = true
+      return undefined
+    }
+    if (kept.lines.length === 0) await this.#remove(segment)
     else await this.#replace(segment, kept)
-    if (kept !== undefined) this.#needed.set(number, kept.neededBytes)
+    this.#needed.set(segment.name.number, kept.neededBytes)
+    return kept.lines.length === 0 ? 'removed' : undefined
   }
 
   /** Undefined when a line that is needed cannot be read: the segment stays as it is. */
-  async #linesToKeep(segment: Segment, dropsDeletes: boolean): Promise<KeptLines | undefined> {
+  async #linesToKeep(
+    segment: Segment,
+    live: ReadonlySet<number>,
+    dropsDeletes: boolean,
+  ): Promise<KeptLines | undefined> {
     const { files, folder } = this.#journal
-    const live = this.#index.liveOffsets(segment.name.number)
     const kept: KeptLines = { lines: [], moves: new Map(), bytes: 0, neededBytes: 0 }
     let isDamaged = false
     await readLines(files, folder.path(segment.name), 0, (line, offset) => {
@@ -111,7 +145,7 @@ export class Compaction {
     } finally {
       await files.close(fd)
     }
-    await this.#journal.exclusively(async () => {
+    await this.#ifKnown(segment, async () => {
       await files.rename(folder.path(next, 'jsonl.tmp'), folder.path(next))
       await files.syncFolder(folder.dayFolder(next))
       segment.name = next
@@ -126,7 +160,7 @@ export class Compaction {
   async #remove(segment: Segment): Promise<void> {
     const { files, folder, segments } = this.#journal
     const { name } = segment
-    await this.#journal.exclusively(async () => {
+    await this.#ifKnown(segment, async () => {
       await files.remove(folder.path(name))
       segments.drop(segment)
       this.#index.move(name.number, new Map())
@@ -136,6 +170,9 @@ export class Compaction {
     })
   }
 }
+
+/** The folder was read again from the beginning. */
+class RereadError extends Error {}
 
 const NEWLINE_BYTES = Buffer.from('\n')
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type FileFault, failingFiles } from '../../../../test/support/failing-files.ts'
-import { withTempFolder } from '../../../../test/support/folder.ts'
+import { filesBelow, withTempFolder } from '../../../../test/support/folder.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -103,6 +103,95 @@ describe('a disk that fails', () => {
       expect(await storedIn(dir)).toEqual({ ids: idsOf([before, after]), damage: [] })
     })
   })
+
+  it('P1: a disk that stays full gets no new file with each letter it refuses', async () => {
+    await withTempFolder(async dir => {
+      let isFull = false
+      const store = storeWith(dir, (call, path) =>
+        isFull && call === 'write' && isLine(path) ? 'ENOSPC' : undefined,
+      )
+      const make = createFactory()
+      const [before, after] = [make.letter(), make.letter()]
+      await store.send(before)
+      isFull = true
+      for (let refused = 0; refused < 20; refused++)
+        await expect(store.send(make.letter())).rejects.toMatchObject({ code: 'LAZARET_DEAD_LETTERS_FULL' })
+      expect(await filesBelow(dir, '.jsonl')).toHaveLength(2)
+      isFull = false
+      await store.send(after)
+      await store.close()
+      expect(await filesBelow(dir, '.jsonl')).toHaveLength(2)
+      expect(await storedIn(dir)).toEqual({ ids: idsOf([before, after]), damage: [] })
+    })
+  })
+
+  it('E10: no letter is lost when the folder is read again while its files are rewritten, and reading fails', async () => {
+    await withTempFolder(async dir => {
+      const make = createFactory()
+      const refusing = storeWith(dir, (call, path) =>
+        call === 'write' && isLine(path) ? 'ENOSPC' : undefined,
+      )
+      let isRewriting = false
+      let isUnreadable = false
+      const store = storeWith(
+        dir,
+        async (call, path) => {
+          if (isUnreadable && call === 'sizeOf' && path.includes('letters-000002')) return 'EIO'
+          if (isRewriting || call !== 'datasync' || !path.endsWith('jsonl.tmp')) return undefined
+          isRewriting = true
+          // The file that it cuts off has another name now, so that everything is read from the beginning.
+          await expect(refusing.send(make.letter())).rejects.toThrow('ENOSPC')
+          isUnreadable = true
+          await expect(store.list()).rejects.toThrow('EIO')
+          isUnreadable = false
+          return undefined
+        },
+        5_000,
+      )
+      const letters = Array.from({ length: 40 }, () => make.letter())
+      for (const letter of letters) await store.send(letter)
+      for (const letter of letters.slice(0, 3)) await store.delete(letter.id)
+      await store.cleanup(0)
+      expect(isRewriting).toBe(true)
+      expect(idsOf((await store.list({ limit: 100 })).letters)).toEqual(idsOf(letters.slice(3)))
+      await store.close()
+      await refusing.close()
+      expect(await storedIn(dir)).toEqual({ ids: idsOf(letters.slice(3)), damage: [] })
+    })
+  })
+
+  it.each<[string, (store: FileDeadLetters, letters: readonly DeadLetter[]) => Promise<unknown>]>([
+    ['counted', async store => expect((await store.stats()).count).toBe(37)],
+    ['sent again', async (store, letters) => await store.send(letters[30]!)],
+    ['deleted', async (store, letters) => expect(await store.delete(letters[39]!.id)).toBe(true)],
+  ])(
+    'E10: when reading the folder again fails halfway, every letter is still known when it is %s',
+    async (_, work) => {
+      await withTempFolder(async dir => {
+        const make = createFactory()
+        const other = storeWith(dir, () => undefined, 5_000)
+        let isUnreadable = false
+        const store = storeWith(dir, (call, path) =>
+          isUnreadable && call === 'sizeOf' && path.includes('letters-000003') ? 'EIO' : undefined,
+        )
+        const letters = Array.from({ length: 40 }, () => make.letter())
+        for (const letter of letters) await other.send(letter)
+        for (const letter of letters.slice(0, 3)) await other.delete(letter.id)
+        expect((await store.stats()).count).toBe(37)
+        // A file is gone when the store looks for the letters in it.
+        await other.cleanup(0)
+        isUnreadable = true
+        await expect(store.list({ limit: 100 })).rejects.toThrow('EIO')
+        isUnreadable = false
+        await work(store, letters)
+        const { ids } = await storedIn(dir)
+        expect(idsOf((await store.list({ limit: 100 })).letters)).toEqual(ids)
+        expect(ids.length).toBeGreaterThanOrEqual(36)
+        await store.close()
+        await other.close()
+      })
+    },
+  )
 
   it('E10: a change and a delete that were refused have not happened', async () => {
     await withTempFolder(async dir => {

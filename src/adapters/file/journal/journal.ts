@@ -105,6 +105,7 @@ export class Journal {
       lock: new FolderLock(files, systemClock, lockFolder, 'writing', self),
       begin: mustRecheck => this.#beginWriting(mustRecheck),
       end: () => this.#endWriting(),
+      mustReread: () => this.segments.isPartial,
     })
   }
 
@@ -142,12 +143,22 @@ export class Journal {
 
   /** Makes known what other processes have written. Cheap when there is nothing. */
   async refresh(): Promise<void> {
-    // The writer has read everything already, and nobody else can write.
-    if (this.#isWriting) return
+    if (this.#knowsAll) return
     await this.exclusively(async () => {
-      if (this.#isWriting) return
+      if (this.#knowsAll) return
       const marker = await this.#marker.read()
-      if (marker !== this.#seen) await this.#catchUp(marker, false)
+      if (marker !== this.#seen || this.segments.isPartial) await this.#catchUp(marker, false)
+    })
+  }
+
+  /**
+   * As `refresh`, and also makes known which files others have rewritten, because that changes no marker. It takes a turn,
+   * so that no write of this process is under way while everything is read again.
+   */
+  refreshFiles(): Promise<void> {
+    return this.decide(async () => {
+      await this.exclusively(() => this.segments.rereadIfRebuilt())
+      return { records: [], written: () => {} }
     })
   }
 
@@ -182,11 +193,17 @@ export class Journal {
     await unregisterOwner(this.files, this.#lockFolder, this.#self)
   }
 
+  /** The writer has read everything already, and nobody else can write. */
+  get #knowsAll(): boolean {
+    return this.#isWriting && !this.segments.isPartial
+  }
+
   async #beginWriting(mustRecheck: boolean): Promise<void> {
     await this.exclusively(async () => {
       if (mustRecheck) await this.#marker.open()
       const marker = await this.#marker.read()
-      if (mustRecheck || !this.#hasWritten || marker !== this.#seen) await this.#catchUp(marker, true)
+      const isKnown = this.#hasWritten && marker === this.#seen && !this.segments.isPartial
+      if (mustRecheck || !isKnown) await this.#catchUp(marker, true)
       this.#hasWritten = true
       await this.#marker.begin()
       this.#isWriting = true

@@ -57,6 +57,7 @@ export class SegmentSet {
   readonly #damage: DamageReport
   #all: Segment[] = []
   readonly #byNumber = new Map<number, Segment>()
+  #isPartial = false
 
   constructor(files: Files, folder: SegmentFolder, user: JournalUser, damage: DamageReport) {
     this.#files = files
@@ -88,6 +89,11 @@ export class SegmentSet {
     return segment
   }
 
+  /** Reading from the beginning has failed halfway: the user of the journal does not know every record. */
+  get isPartial(): boolean {
+    return this.#isPartial
+  }
+
   get hasUnread(): boolean {
     return this.#all.some(segment => segment.hasUnread)
   }
@@ -116,8 +122,14 @@ export class SegmentSet {
     }
   }
 
+  /** Reads everything from the beginning when files are not those that were read. */
+  async rereadIfRebuilt(): Promise<void> {
+    if (await this.#isRebuilt(await this.#folder.list())) await this.catchUp(false)
+  }
+
   async #catchUp(names: readonly SegmentName[], isAlone: boolean): Promise<void> {
     if (await this.#isRebuilt(names)) {
+      this.#isPartial = true
       this.#user.reset()
       this.#all = []
       this.#byNumber.clear()
@@ -127,11 +139,12 @@ export class SegmentSet {
       const segment = this.find(name.number) ?? this.add(name)
       if (!segment.isClosed) await this.#readOn(segment, name === last, isAlone)
     }
+    this.#isPartial = false
   }
 
   /** Whether what was read before is not what lies there now: then it is read from the beginning. */
   async #isRebuilt(names: readonly SegmentName[]): Promise<boolean> {
-    if (this.hasUnread) return true
+    if (this.#isPartial || this.hasUnread) return true
     const found = new Map(names.map(name => [name.number, name]))
     const last = this.last
     if (this.#all.some(({ name }) => found.get(name.number)?.revision !== name.revision)) return true

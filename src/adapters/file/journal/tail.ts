@@ -68,6 +68,8 @@ export class Tail {
     } catch (error) {
       segment.hasUnread = !(await this.#cutOff(fd, segment))
       await this.#abandon(fd, segment)
+      // Nothing in an empty file can have been dropped. It is used again, or a full disk would get a file per write.
+      if (segment.end === 0 && !segment.hasUnread) segment.isAbandoned = false
       throw new StoreFailedError('writing to', this.#folder.path(segment.name), error)
     }
     // More is in it only if someone writes who lost the lock without noticing. The bytes of other writers are not cut
