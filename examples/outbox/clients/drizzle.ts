@@ -1,7 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import type { PgQueryable, PgResult } from 'lazaret/postgres'
 
-/** What is used of a transaction of `drizzle-orm/node-postgres`. */
+/** The part of a `drizzle-orm/node-postgres` transaction that `onDrizzle` uses. */
 interface DrizzleTransaction {
   execute(query: SQL): PromiseLike<PgResult>
 }
@@ -15,7 +15,7 @@ export function onDrizzle(tx: DrizzleTransaction): PgQueryable {
   }
 }
 
-/** Drizzle numbers placeholders itself: a statement is cut at `$1`, `$2` …, and the values put in between. */
+/** Drizzle numbers the placeholders itself. So this function cuts the statement at `$1`, `$2` … and inserts the values. */
 function filledIn(text: string, values: readonly unknown[]): SQL {
   const pieces = text.split(/\$(\d+)/)
   return sql.join(

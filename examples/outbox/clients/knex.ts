@@ -5,7 +5,7 @@ import type { PgQueryable } from 'lazaret/postgres'
 export function onKnex(tx: Knex.Transaction): PgQueryable {
   return {
     async query(text, values = []) {
-      // Its placeholder is ?, one for each value in the order of the statement.
+      // The placeholder of Knex is ?, with the values in the order of the statement.
       const bindings: Knex.RawBinding[] = []
       const statement = text.replaceAll('?', '\\?').replaceAll(/\$(\d+)/g, (_, place) => {
         bindings.push(values[Number(place) - 1] as Knex.RawBinding)

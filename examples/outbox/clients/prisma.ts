@@ -1,6 +1,6 @@
 import type { PgQueryable } from 'lazaret/postgres'
 
-/** What is used of the client that Prisma hands to an interactive transaction. */
+/** The part of Prisma's interactive transaction client that `onPrisma` uses. */
 interface PrismaTransaction {
   $executeRawUnsafe(statement: string, ...values: unknown[]): PromiseLike<number>
 }
@@ -8,8 +8,8 @@ interface PrismaTransaction {
 /**
  * Prisma: `prisma.$transaction(tx => outbox.enqueue(onPrisma(tx), event))`.
  *
- * Neither `enqueue` nor the ledger's `record` reads rows, and Prisma cannot read all that a statement may answer with: so it
- * is only asked how many there were.
+ * Prisma cannot read every type of column. `enqueue` and the ledger's `record` need only the number of rows, so this function
+ * returns no rows.
  */
 export function onPrisma(tx: PrismaTransaction): PgQueryable {
   return {

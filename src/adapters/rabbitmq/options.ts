@@ -74,7 +74,7 @@ export interface RabbitmqOptions extends ClockAndRandomOptions {
   readonly deadLetterMaxLength?: number | undefined
   /** Deliveries of one message before the server dead-letters it by itself; quorum queues only [1000]. */
   readonly deliveryLimit?: number | undefined
-  /** How long one attempt to connect may take, in ms [30 000]. */
+  /** How long a call waits for a connection, over all attempts to connect, in ms [30 000]. */
   readonly connectTimeoutMs?: number | undefined
   /** How long the server may take to confirm what was published [10 s]. */
   readonly confirmTimeoutMs?: number | undefined
