@@ -12,7 +12,7 @@ const MAX_DELAY_MS = 100 * 365 * 86_400_000
 
 interface ReturnRequest {
   readonly delivery: StreamDelivery
-  readonly delayMs: number
+  readonly notBefore: number
 }
 
 /** Puts entries back, many in one step, so that they come again. */
@@ -25,8 +25,8 @@ export class EntryReturns {
   }
 
   /** Resolves with false when the entry was not this consumer's any more. */
-  add(delivery: StreamDelivery, delayMs: number): Promise<boolean> {
-    return this.#batcher.add({ delivery, delayMs })
+  add(delivery: StreamDelivery, notBefore: number): Promise<boolean> {
+    return this.#batcher.add({ delivery, notBefore })
   }
 
   async #flush(items: readonly ReturnRequest[]): Promise<boolean[]> {
@@ -53,9 +53,13 @@ export class EntryReturns {
     const { connection, keys, settings } = this.#context
     const { events, own, waiting, notes, handler } = keys
     const codec = settings.codec.events
+    const now = settings.clock.now()
     const args = items.flatMap(item => {
-      const { delivery, delayMs } = item
+      const { delivery, notBefore } = item
       const { side, id, content, entryLog } = delivery
+      // The delay counts from here, so that the wait for the batch before this one is part of it. An entry that is due by
+      // now goes straight back into its stream.
+      const delayMs = notBefore - now
       // NaN is not a valid delay either: the script would fail after it has taken the entry.
       const delay = delayMs > 0 ? Math.min(MAX_DELAY_MS, Math.ceil(delayMs)) : 0
       const text = () => ('raw' in content ? Buffer.from(content.raw).toString() : codec.encode(content))

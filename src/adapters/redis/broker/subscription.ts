@@ -161,12 +161,13 @@ export class StreamSubscription implements Subscription {
 
   #return(delivery: StreamDelivery, notBefore: number): Promise<void> {
     return this.#track(delivery, async () => {
-      const delayMs = notBefore - this.#options.settings.clock.now()
-      const isBack = await this.#returns.add(delivery, delayMs)
+      const { clock } = this.#options.settings
+      const mayWait = notBefore > clock.now()
+      const isBack = await this.#returns.add(delivery, notBefore)
       // Not before it is settled: if the process dies until then, its attempt must count.
       this.#consumer.end(delivery)
       if (!isBack) throw this.#lost()
-      if (delayMs > 0) this.#rounds.wakeIn(delayMs)
+      if (mayWait) this.#rounds.wakeIn(Math.max(0, notBefore - clock.now()))
     })
   }
 
