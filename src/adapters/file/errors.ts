@@ -1,7 +1,7 @@
 import { LazaretError } from '../../core/failure/errors.ts'
 import { codeOf } from './journal/files.ts'
 
-/** The file system did not do what it was asked. Nothing that was acknowledged is lost by it. */
+/** A file operation failed. Everything that was acknowledged before is still stored. */
 export class StoreFailedError extends LazaretError {
   override readonly name = 'StoreFailedError'
   readonly path: string
@@ -17,7 +17,7 @@ export class StoreFailedError extends LazaretError {
   }
 }
 
-/** Someone else holds the lock for longer than any write takes. Nothing was written. */
+/** Another process held the lock for longer than any write takes. Nothing was written. */
 export class StoreLockedError extends LazaretError {
   override readonly name = 'StoreLockedError'
   readonly path: string
@@ -31,7 +31,7 @@ export class StoreLockedError extends LazaretError {
   }
 }
 
-/** The error itself when it says enough, else one that does. */
+/** Returns an error of Lazaret as it is, and wraps any other with the operation and the path. */
 export function toStoreError(doing: string, path: string, error: unknown): unknown {
   return error instanceof LazaretError ? error : new StoreFailedError(doing, path, error)
 }

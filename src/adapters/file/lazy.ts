@@ -1,4 +1,4 @@
-/** Something that is opened when it is first needed, again after that has failed, and never after it was closed. */
+/** A resource that is opened at its first use, and again if that failed. It is never opened after `close`. */
 export class Lazy<T> {
   readonly #open: () => Promise<T>
   readonly #close: (opened: T) => Promise<void>
@@ -13,7 +13,7 @@ export class Lazy<T> {
     this.#whenClosed = whenClosed
   }
 
-  /** The value if it is open already, for callers that cannot wait. */
+  /** The value if it is open, for callers that cannot wait. */
   get opened(): T | undefined {
     return this.#closing === undefined ? this.#opened : undefined
   }

@@ -12,23 +12,23 @@ const DAY_MS = 86_400_000
 export const DEFAULT_ROTATE_BYTES = 10_000_000
 /** The default of the option `retentionMs`. */
 export const DEFAULT_RETENTION_MS = 30 * DAY_MS
-/** A segment is rewritten in memory, so one may not be large. */
+/** The upper bound of a segment. Segments are rewritten in memory. */
 const MAX_ROTATE_BYTES = 256_000_000
 
-/** What everything that keeps a journal in a folder can be told. */
+/** Options of every journal in a folder. */
 export interface JournalOptions extends ClockAndRandomOptions {
-  /** The folder; made when it is not there. Several processes may use the same one. */
+  /** The folder. It is created if it is missing. Several processes may use the same one. */
   readonly dir: string
-  /** A file that has grown to this is followed by the next [10 MB]. */
+  /** The size of a file in bytes after which the next file begins [10 MB]. */
   readonly rotateBytes?: number | undefined
-  /** How payloads and headers are written: sealed, for instance [unencrypted]. */
+  /** How payloads and headers are written, for example sealed [unencrypted]. */
   readonly codec?: Codec | undefined
   /** Receives damaged lines of the journal [none]. Lazaret skips them, and loses nothing else. */
   readonly onDamage?: ((damage: Damage) => void) | undefined
 }
 
 export const journalRules = {
-  // As seen from where the process is now: it may go elsewhere later.
+  // The path is resolved now, because the process may change its working directory later.
   dir: derived(text(), dir => resolve(dir)),
   rotateBytes: withDefault(integer({ min: 1, max: MAX_ROTATE_BYTES }), DEFAULT_ROTATE_BYTES),
   codec: codecRule,

@@ -16,8 +16,8 @@ export interface FileStore extends Store {
 }
 
 /**
- * Everything an operator works with, in one folder: the letters as fileDeadLetters keeps them, and beside them what
- * people decided, the audit, and an SQLite file with replays and snapshots. Each part is opened when it is first used.
+ * Creates a complete store in one folder: letters as in fileDeadLetters, triage, the audit log, and an SQLite file with
+ * replays and snapshots. Each part is opened at its first use.
  */
 export function fileStore(options: FileStoreOptions): FileStore {
   const resolved = resolveOptions('fileStore', deadLetterRules, options)

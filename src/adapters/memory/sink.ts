@@ -8,24 +8,27 @@ export const DEFAULT_MAX_EVENTS = 100_000
 
 /** Options of `memorySink()`. */
 export interface MemorySinkOptions {
-  /** Events it remembers; the oldest batches are forgotten for newer ones [100 000]. */
+  /** The most events that the sink remembers [100 000]. It forgets the oldest batches first. */
   readonly maxEvents?: number | undefined
 }
 
 const rules = { maxEvents: withDefault(integer({ min: 1 }), DEFAULT_MAX_EVENTS) }
 
-/** A sink that remembers what was written to it, for tests and examples. */
+/** Creates a sink that remembers its events, for tests and examples. */
 export function memorySink(options?: MemorySinkOptions): MemorySink {
   return new MemorySink(resolveOptions('memorySink', rules, options))
 }
 
 /** The sink that `memorySink()` makes. It remembers the events it gets. */
 export class MemorySink implements Sink {
-  /** Events written since the beginning or the last `clear`, the forgotten ones included. */
+  /** The number of events since the beginning or the last `clear`, with the forgotten ones. */
   count = 0
   readonly #maxEvents: number
   #batches: (readonly LazaretEvent[])[] = []
-  /** Batches before this one are forgotten; they are cut off now and then, since cutting costs as much as what stays. */
+  /**
+   * The index of the first remembered batch. Forgotten batches are removed together, because each removal copies the
+   * rest.
+   */
   #first = 0
   #kept = 0
 

@@ -9,7 +9,7 @@ import { MemoryAudit } from './operating/audit.ts'
 import { MemoryReplays } from './operating/replays.ts'
 import { MemorySnapshots } from './operating/snapshots.ts'
 
-/** A whole store that lives as long as the process: for tests, examples and trying things out. */
+/** Creates a complete store that ends with the process, for tests, examples and first steps. */
 export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | undefined } = {}): Store {
   const deadLetters = memoryDeadLetters()
   const broker = memoryBroker({ clock })

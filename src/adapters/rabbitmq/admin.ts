@@ -6,22 +6,22 @@ import type { AmqpConnection } from './connection/amqp.ts'
 import { Link } from './connection/link.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, resolveRabbitmq } from './options.ts'
 
-/** What there is of a queue. */
+/** The messages of a queue and of the queues beside it. */
 export interface QueueStatus {
   readonly queue: string
-  /** Undefined: there is no such queue. */
+  /** Undefined if the queue does not exist. */
   readonly ready: number | undefined
   readonly consumers: number
-  /** For their next attempt. */
+  /** The messages that wait for their next attempt. */
   readonly waiting: number
   readonly suspects: number
   readonly deadLetters: number
   readonly quarantined: number
-  /** When the letter at the head of the dead-letter queue failed last. */
+  /** The time at which the letter at the head of the dead-letter queue last failed. */
   readonly oldestLetterAt: number | undefined
 }
 
-/** Work of a person: one connection, and no reconnecting, because somebody waits for the answer. */
+/** Runs work for a person who waits for the answer: one connection, and no reconnecting. */
 export async function withAdmin<T>(
   options: RabbitmqOptions,
   work: (admin: RabbitmqAdmin) => Promise<T>,
@@ -44,7 +44,7 @@ class RabbitmqAdmin {
     this.#settings = settings
   }
 
-  /** Everything there can be of it; the names of all queues. */
+  /** Declares everything that can belong to the queue. Returns the names of all queues. */
   async declare(queue: string, channel: string, isOrdered = false): Promise<readonly string[]> {
     const order = isOrdered ? orderedSpecs(channel, queue, this.#settings) : []
     const specs = [...allSpecs(queue, channel, this.#settings), ...order]
@@ -74,7 +74,7 @@ class RabbitmqAdmin {
     return depths.reduce((sum, { depth }) => sum + depth, 0)
   }
 
-  /** It is not acknowledged, so it is back at the head when the channel closes. */
+  /** The message is not acknowledged, so it returns to the head when the channel closes. */
   async #oldest(queue: string): Promise<number | undefined> {
     const message = await onChannel(this.#connection, channel => channel.get(queue))
     return message ? timeOf(message.properties.headers?.[OWN.lastFailedAt]) : undefined

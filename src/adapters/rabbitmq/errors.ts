@@ -28,7 +28,7 @@ export class RabbitmqRefusedError extends LazaretError {
 
 const ACCESS_REFUSED = 403
 
-/** What a channel failed with; when the server does not let us do it, with the remedy. */
+/** Explains the error of a channel. If the server denies the permission, the error has the remedy. */
 export function explainRefusal(server: string, error: unknown): Error {
   const { code, message } = error as Error & { readonly code?: unknown }
   return code === ACCESS_REFUSED ? new RabbitmqRefusedError(server, message, error) : (error as Error)
@@ -53,7 +53,7 @@ export class UnroutableError extends LazaretError {
   }
 }
 
-/** Somebody deleted the exchange it was sent to. Nothing was kept. */
+/** The exchange of the message was deleted. The server kept nothing. */
 export class ExchangeMissingError extends LazaretError {
   override readonly name = 'ExchangeMissingError'
 
@@ -65,7 +65,7 @@ export class ExchangeMissingError extends LazaretError {
   }
 }
 
-/** Messages wait in the queue and the server hands none over, although it may. */
+/** Messages wait in the queue, and the server delivers none although the consumer has room. */
 export class NoDeliveriesError extends LazaretError {
   override readonly name = 'NoDeliveriesError'
 
@@ -77,7 +77,7 @@ export class NoDeliveriesError extends LazaretError {
   }
 }
 
-/** A queue holds as many as it may, and says no. What was published before it in one call stays published. */
+/** A queue is full and refuses messages. Earlier messages of the same call stay published. */
 export class QueueFullError extends LazaretError {
   override readonly name = 'QueueFullError'
 
@@ -117,7 +117,10 @@ export class TopologyError extends LazaretError {
   }
 }
 
-/** Dead letters stay where they are for the moment. It is told once, and tried again until it works. */
+/**
+ * Dead letters stay in their queue for the moment. The problem is reported once, and the collector retries until it
+ * succeeds.
+ */
 export class NotCollectedError extends LazaretError {
   override readonly name = 'NotCollectedError'
 

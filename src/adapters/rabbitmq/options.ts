@@ -34,7 +34,7 @@ export const DEFAULT_RECONNECT_MAX_MS = 15_000
 /** The default of the option `deliveryLimit`. */
 export const DEFAULT_DELIVERY_LIMIT = 1_000
 
-/** Where a message is sent to. */
+/** The destination of a message: exchange and routing key. */
 export interface Route {
   /** The name of the exchange. */
   readonly exchange: string
@@ -42,7 +42,7 @@ export interface Route {
   readonly routingKey: string
 }
 
-/** What happens to the connections, for logs and alerts. */
+/** A change of the connections, for logs and alerts. */
 export type ConnectionNews =
   | { readonly state: 'up'; readonly purpose: 'publishing' | 'consuming' }
   | { readonly state: 'down'; readonly purpose: 'publishing' | 'consuming'; readonly error: Error }
@@ -135,7 +135,7 @@ export function resolveRabbitmq(options: RabbitmqOptions): RabbitmqSettings {
   return resolveOptions('rabbitmq', rules, options, relations)
 }
 
-/** For errors and logs: without user and password. */
+/** The server for errors and logs, without user and password. */
 export function serverOf(url: string): string {
   const { protocol, host, pathname } = new URL(url)
   return `${protocol}//${host}${pathname === '/' ? '' : pathname}`

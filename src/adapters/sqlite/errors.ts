@@ -41,7 +41,7 @@ const BY_KIND: Readonly<Record<Failure['kind'], Advice>> = {
   sqlite: ['LAZARET_STORE_FAILED', true, 'check the cause, then try again'],
 }
 
-/** The database did not do what it was asked. Nothing of the request was kept, and nothing that was before is lost. */
+/** A database operation failed. Nothing of the request was stored, and everything from before is still there. */
 export class SqliteError extends LazaretError {
   override readonly name = 'SqliteError'
   readonly path: string

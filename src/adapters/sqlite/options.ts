@@ -33,17 +33,20 @@ export interface SqliteOptions extends ClockAndRandomOptions {
   readonly codec?: Codec | undefined
   /** Letters it takes; one more is refused [no limit but the disk]. */
   readonly maxLetters?: number | undefined
-  /** Events a channel may hold for its slowest handler [10 000 000]. */
+  /** The most events that a channel may hold for its slowest handler [10 000 000]. */
   readonly maxPerChannel?: number | undefined
-  /** Events the journal takes; one more is refused [1 000 000]. */
+  /** The most events that the journal accepts [1 000 000]. It refuses more. */
   readonly maxJournalEvents?: number | undefined
-  /** So long after its process has died, a delivery comes again; at most half as long once more [30 s]. */
+  /**
+   * The time after the death of a process, in ms, when its deliveries are delivered again; at most half as long again [30
+   * s].
+   */
   readonly leaseMs?: number | undefined
-  /** How long it may take, while nothing happens, to notice what another process has published [250 ms]. */
+  /** The longest time to notice events of other processes while nothing happens, in ms [250 ms]. */
   readonly maxPollMs?: number | undefined
-  /** How long a done pair of the ledger stays done [7 days]. */
+  /** How long a done pair of the ledger stays done, in ms [7 days]. */
   readonly ledgerRetentionMs?: number | undefined
-  /** How long to wait for another process that holds the file [5 s; a journal that is opened alone 4 s]. */
+  /** How long to wait for another process that holds the file, in ms [5 s; a journal that is opened alone 4 s]. */
   readonly busyTimeoutMs?: number | undefined
 }
 

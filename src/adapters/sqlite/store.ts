@@ -20,8 +20,8 @@ export interface SqliteStore extends Store {
   readonly ledger: SqliteLedger
   readonly journal: SqliteJournal
   /**
-   * Resolves when the file is open and of this version; rejects with what is wrong with it. Nobody has to wait for it:
-   * the first use of any part finds out the same.
+   * Resolves when the file is open and has this version; otherwise rejects with the problem. Calling it is optional,
+   * because the first use of any part reports the same problem.
    */
   ready(): Promise<void>
 }
@@ -60,7 +60,7 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
   }
 }
 
-/** The broker of a database file alone. What is opened on the same file shares its thread. */
+/** Opens the broker of a database file alone. Parts of the same file share one thread. */
 export function sqliteBroker(options: SqliteOptions): SqliteBroker {
   const settings = resolveSqlite('sqliteBroker', options)
   return new SqliteBroker(connect(settings), settings)
@@ -78,7 +78,7 @@ export function sqliteLedger(options: SqliteOptions): SqliteLedger {
   return new SqliteLedger(connect(settings), settings)
 }
 
-/** The journal of a dispatcher. In a file of its own it waits for nobody else's writes. */
+/** Opens the journal of a dispatcher. In its own file it does not wait for other writes. */
 export function sqliteJournal(options: SqliteOptions): SqliteJournal {
   const { busyTimeoutMs = DEFAULT_JOURNAL_BUSY_TIMEOUT_MS } = options
   const settings = resolveSqlite('sqliteJournal', { ...options, busyTimeoutMs })

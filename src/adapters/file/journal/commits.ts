@@ -5,31 +5,31 @@ import type { FolderLock } from './lock.ts'
 import type { RecordLocation } from './segment-set.ts'
 import type { Tail } from './tail.ts'
 
-/** What is to be written, and what follows when it is. */
+/** The records of a decision, and the functions that follow their write. */
 export interface Decision<T> {
   readonly records: readonly JournalRecord[]
   written(locations: readonly RecordLocation[]): T
-  /** It was not written. */
+  /** The records were not written. */
   failed?(): void
 }
 
-/** Something to be written. */
+/** One request to write records. */
 export interface Write {
   /**
-   * Asked under the lock, when everything that was written before is known: what to write, if anything. What it throws
-   * becomes its failure and nobody else's.
+   * Called under the lock, when all earlier writes of all processes are known. Returns the records to write. An error
+   * fails this write only.
    */
   records(): readonly JournalRecord[] | Promise<readonly JournalRecord[]>
-  /** They are durable, in these places. */
+  /** The records are durable at these locations. */
   written(locations: readonly RecordLocation[]): void
   failed(error: unknown): void
 }
 
-/** Writes that share one sync: all of them are durable, or none. */
+/** The writes that share one sync: all of them become durable, or none. */
 class CommitBatch {
   readonly #lines: LineWriter
   readonly #writes: Write[] = []
-  /** Of each write, where its lines lie among those of the batch. */
+  /** The positions of each write's lines in the batch. */
   readonly #spans: Span[][] = []
 
   constructor(lines: LineWriter) {
@@ -76,7 +76,7 @@ class CommitBatch {
           this.#spans[index]!.map(({ offset, length }) => ({ segment, offset: start + offset, length })),
         )
       } catch (error) {
-        // This caller's own error: the other callers still get their answer.
+        // The error belongs to this caller. The other callers still get their results.
         write.failed(error)
       }
     }
@@ -93,7 +93,10 @@ interface CommitParts {
   readonly clock: Clock
   readonly lock: FolderLock
   readonly tail: Tail
-  /** The lock is held now: make everything known that others have written. `mustRecheck`: trust nothing of before. */
+  /**
+   * The lock is held: reads everything that others have written. `mustRecheck` means that nothing read before can be
+   * trusted.
+   */
   readonly begin: (mustRecheck: boolean) => Promise<void>
   /** The lock is about to be released. Never rejects. */
   readonly end: () => Promise<void>
@@ -101,20 +104,20 @@ interface CommitParts {
   readonly mustReread: () => boolean
 }
 
-/** More than this goes into the next write, so that those who came first do not wait for those who came last. */
+/** The most writes of one commit. More go into the next commit, so that the first callers do not wait for the last ones. */
 const MAX_WRITES = 1_024
 const MAX_BYTES = 1_048_576
-/** How long a busy process keeps the lock before it looks whether someone else wants it, and how long it steps back. */
+/** The time after which a busy process checks whether another process wants the lock, and the pause that it then makes. */
 const HOLD_MS = 10
 const YIELD_MS = 12
-/** How long the lock is kept when there is nothing to write: mostly the next write comes soon, and finds it held. */
+/** The time for which an idle process keeps the lock. The next write often comes soon and then finds the lock held. */
 const IDLE_HOLD_MS = 3
-/** Lazy writes wait for company up to this many. */
+/** The most lazy writes that wait for another write. */
 const MAX_LAZY = 256
 
 /**
- * Group commit: whatever arrives while one write and its sync are under way is written together by the next. Nobody
- * waits for a timer, and the busier it gets, the more share one sync.
+ * Group commit: the writes that arrive during one write and its sync are written together by the next. There is no timer,
+ * and a busier journal shares each sync among more writes.
  */
 export class Commits {
   readonly #parts: CommitParts
@@ -129,7 +132,10 @@ export class Commits {
     this.#parts = parts
   }
 
-  /** A lazy write is in no hurry: it goes with the next that is, or when there are many, or when the journal closes. */
+  /**
+   * A lazy write is not urgent. It joins the next urgent write, or is written when there are many lazy ones or the
+   * journal closes.
+   */
   add(write: Write, isLazy = false): void {
     this.#queue.push(write)
     if (isLazy && ++this.#lazy < MAX_LAZY) return
@@ -137,7 +143,7 @@ export class Commits {
     this.#start()
   }
 
-  /** Resolves when nothing is left to be written. Nothing must be added after. */
+  /** Resolves when everything is written. Nothing may be added after this call. */
   async settle(): Promise<void> {
     this.#isClosing = true
     while (this.#queue.length > 0 || this.#running !== undefined) {
@@ -150,7 +156,7 @@ export class Commits {
   #start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined
-      // A write that came while the lock was being released.
+      // A write may have arrived while the lock was released.
       if (this.#queue.length > this.#lazy) this.#start()
     })
   }
@@ -176,7 +182,7 @@ export class Commits {
     }
   }
 
-  /** True when it stopped because someone else wants the lock. */
+  /** Returns true if it stopped because another process wants the lock. */
   async #commitWhileHeld(): Promise<boolean> {
     const { clock, lock, tail, mustReread } = this.#parts
     let since = clock.now()
@@ -184,7 +190,7 @@ export class Commits {
       const batch = new CommitBatch(this.#lines)
       await this.#fill(batch)
       await batch.commit(tail)
-      // The waiting callers run now, so that their next lines are already in the next write.
+      // Lets waiting callers continue, so that their next lines join the next write.
       await yieldToEventLoop()
       const now = clock.now()
       if (now >= since && now - since < HOLD_MS) continue
@@ -194,7 +200,7 @@ export class Commits {
     return false
   }
 
-  /** True when there is something to write after all. */
+  /** Returns true if a write has arrived. */
   async #waitForWrites(): Promise<boolean> {
     if (this.#isClosing) return false
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -212,7 +218,7 @@ export class Commits {
       const write = this.#queue.shift()
       if (write === undefined) return
       const added = batch.add(write)
-      // Most know at once what to write; waiting for nothing, a thousand times, would cost more than the write.
+      // Most writes return their records synchronously. A thousand needless awaits would cost more than the write.
       if (added !== undefined) await added
     }
   }

@@ -3,7 +3,7 @@ import { readLine, readLines } from './line.ts'
 import type { LineIndex } from './line-index.ts'
 import type { Segment } from './segment-set.ts'
 
-/** A closed segment is rewritten when at least this share of it is garbage. */
+/** A closed segment is rewritten if at least this share of it is garbage. */
 const MIN_GARBAGE_SHARE = 0.5
 
 /**
@@ -16,7 +16,7 @@ const MIN_GARBAGE_SHARE = 0.5
 export class Compaction {
   readonly #journal: Journal
   readonly #index: LineIndex<unknown>
-  /** Bytes of other lines that had to stay when a segment was rewritten; rewriting it again would win nothing. */
+  /** The bytes of lines that a rewrite had to keep, by segment. Another rewrite would not save them. */
   readonly #needed = new Map<number, number>()
   #running: Promise<void> | undefined
   #isStopped = false
@@ -26,7 +26,7 @@ export class Compaction {
     this.#index = index
   }
 
-  /** In the background, when it is worth it. What goes wrong shows the next time someone asks for it by `run`. */
+  /** Starts a rewrite in the background if it saves enough. The next call of `run` reports errors. */
   start(): void {
     if (this.#isStopped) return
     const closed = this.#journal.segments.all.filter(segment => segment.isClosed)
@@ -42,7 +42,7 @@ export class Compaction {
     return this.#running
   }
 
-  /** Ends what is under way, and begins nothing more. */
+  /** Ends the rewrite in progress, and starts no other. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#running?.catch(() => {})
@@ -83,12 +83,12 @@ export class Compaction {
     return end - this.#index.liveBytes(number) - (this.#needed.get(number) ?? 0)
   }
 
-  /** Whether no line of it needs a later deletion. */
+  /** Whether no line of the segment needs a later deletion. */
   #isClean(segment: Segment): boolean {
     return !segment.hasUnread && !segment.isDamaged && !this.#index.hasDead(segment.name.number)
   }
 
-  /** Where the lines begin that still count; undefined when the segment is not to be rewritten. */
+  /** The offsets of the live lines; undefined if the segment must not be rewritten. */
   #liveOffsets(segment: Segment, isExpired: (segment: Segment) => boolean): ReadonlySet<number> | undefined {
     const garbage = this.#garbage(segment)
     const mayRewrite = !segment.hasUnread && (!segment.isDamaged || isExpired(segment))
@@ -112,7 +112,7 @@ export class Compaction {
     return kept.lines.length === 0 ? 'removed' : undefined
   }
 
-  /** Undefined when a line that is needed cannot be read: the segment stays as it is. */
+  /** Returns undefined if a needed line is unreadable. The segment then stays as it is. */
   async #linesToKeep(
     segment: Segment,
     live: ReadonlySet<number>,
@@ -156,7 +156,7 @@ export class Compaction {
     })
   }
 
-  /** Durably, before anything that it would need to stay deleted goes as well. */
+  /** Removes the segment durably, before a rewrite drops later `delete` lines that its lines need. */
   async #remove(segment: Segment): Promise<void> {
     const { files, folder, segments } = this.#journal
     const { name } = segment

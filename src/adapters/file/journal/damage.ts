@@ -14,7 +14,7 @@ export interface Damage {
 
 const MAX_REMEMBERED = 10_000
 
-/** Reports each piece of damage once, however often its bytes are come upon. */
+/** Reports each damage once, however often its bytes are read. */
 export class DamageReport {
   readonly #seen = new Set<string>()
   readonly #tell: (damage: Damage) => void

@@ -25,7 +25,7 @@ export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
 
 /** Options of `fileJournal()`. */
 export interface FileJournalOptions extends JournalOptions {
-  /** Events it takes; one more is refused [1 000 000]. */
+  /** The most events that the journal accepts [1 000 000]. It refuses more. */
   readonly maxEvents?: number | undefined
 }
 
@@ -34,7 +34,7 @@ const rules = {
   maxEvents: withDefault(integer({ min: 1 }), DEFAULT_MAX_JOURNAL_EVENTS),
 }
 
-/** The dispatcher's journal of events that are on their way, in a folder of its own. */
+/** Creates a dispatcher's journal of critical and unsent events. It needs its own folder. */
 export function fileJournal(options: FileJournalOptions): FileJournal {
   return new FileJournal(resolveOptions('fileJournal', rules, options))
 }
@@ -55,9 +55,9 @@ export class FileJournal implements Journal {
   readonly #opened: Lazy<Opened>
   readonly #dir: string
   readonly #maxEvents: number
-  /** Decided and not written yet: they take room already. */
+  /** Events that are decided and not written yet. They count towards the limit. */
   #underWay = 0
-  /** Removed, and in no hurry to be written so. */
+  /** Removed events whose removal is not written yet. */
   readonly #leaving = new Set<string>()
 
   constructor(options: Resolved<typeof rules>, files: Files = realFiles) {
@@ -87,7 +87,7 @@ export class FileJournal implements Journal {
     await lines.decide(() => this.#put(index, entry, text))
   }
 
-  /** Lazily: it goes with the next event, and one that is found again after a crash is sent twice. */
+  /** The removal is lazy: it joins the next write. After a crash an event whose removal is missing is sent twice. */
   async remove(eventId: string): Promise<void> {
     const { lines, index } = await this.#opened.open()
     if (!this.#holds(index, eventId)) return
@@ -103,7 +103,7 @@ export class FileJournal implements Journal {
     await lines.refresh()
     let leaving: ReadonlySet<string> = this.#leaving
     const records = await lines.read(() => {
-      // The state at this moment: an entry that was removed during the read would look as if it stayed.
+      // Copies the state at this moment. Otherwise an entry that is removed during the read would count as present.
       leaving = new Set(this.#leaving)
       return index.locations
     })
@@ -141,7 +141,7 @@ export class FileJournal implements Journal {
   }
 }
 
-/** A `put` line has the event's id; its times say nothing to anyone. */
+/** A `put` line has the id of the event. The index needs no times here. */
 function readPut({ text }: JournalRecord): Put<null> {
   return putOf((JSON.parse(text) as StoredEntry).id)
 }

@@ -3,19 +3,19 @@ import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 
 /**
- * What the journal asks of the file system, all of it off the event loop. One object, so that a test can let any single
- * call fail.
+ * The operations that the journal needs from the file system. All of them run off the event loop. They form one object,
+ * so that a test can make any single call fail.
  */
 export interface Files {
   open(path: string, flags: number | string): Promise<number>
   close(fd: number): Promise<void>
-  /** As many bytes as there are; fewer than asked for only at the end of the file. */
+  /** Reads as many bytes as the file has. It returns fewer than requested only at the end of the file. */
   read(fd: number, into: Uint8Array, position: number): Promise<number>
-  /** All of it, or it rejects. */
+  /** Writes all bytes, or rejects. */
   write(fd: number, bytes: Uint8Array, position: number): Promise<void>
-  /** The file's bytes are on the disk, not only in the machine's memory. */
+  /** Resolves when the bytes of the file are on the disk and not only in memory. */
   datasync(fd: number): Promise<void>
-  /** The names in a folder are on the disk. */
+  /** Resolves when the names in the folder are on the disk. */
   syncFolder(path: string): Promise<void>
   truncate(fd: number, length: number): Promise<void>
   size(fd: number): Promise<number>
@@ -24,11 +24,11 @@ export interface Files {
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
   makeFolder(path: string): Promise<string | undefined>
-  /** Only if nothing is in it. */
+  /** Removes the folder only if it is empty. */
   removeFolder(path: string): Promise<void>
-  /** Names in a folder; none when there is no such folder. */
+  /** The names in a folder; empty if the folder does not exist. */
   list(path: string): Promise<string[]>
-  /** Identity of a file and its last change of any kind, links included. */
+  /** The identity of a file and its last change of any kind, with its links. */
   mark(path: string): Promise<string>
 }
 
@@ -65,7 +65,7 @@ export const realFiles: Files = {
   },
   datasync: promisify(fs.fdatasync),
   async syncFolder(path) {
-    // Windows keeps names safe by itself and lets nobody open a folder.
+    // Windows makes names durable by itself, and does not allow opening a folder.
     if (process.platform === 'win32') return
     const fd = await open(path, 'r')
     try {
@@ -99,13 +99,13 @@ export async function readWhole(files: Files, path: string): Promise<Buffer> {
   }
 }
 
-/** The error's system code, such as ENOENT. */
+/** The system code of an error, such as ENOENT. */
 export function codeOf(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null | undefined)?.code
   return typeof code === 'string' ? code : undefined
 }
 
-/** Runs it and lets one kind of failure pass. */
+/** Runs the work and ignores errors with this code. */
 export async function ignoringCode<T>(code: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work()
@@ -115,7 +115,7 @@ export async function ignoringCode<T>(code: string, work: () => Promise<T>): Pro
   }
 }
 
-/** Makes the folder and those above it, so that a power failure does not take a new one and all that is in it. */
+/** Creates the folder and its parents durably. Otherwise a power failure could remove a new folder with its content. */
 export async function makeFolder(files: Files, path: string): Promise<void> {
   const first = await files.makeFolder(path)
   if (first === undefined) return

@@ -1,11 +1,11 @@
 /**
- * Finds where an id lies. It goes by the hashes of ids, and asks for an id itself only where hashes are the same: a Map of
- * a million texts takes four times the memory.
+ * Finds the address of an id. The table stores hashes, and reads an id only if two hashes are equal: a Map of a million
+ * texts would take four times the memory.
  */
 export class IdTable {
   readonly #idAt: (address: number) => string
   readonly #byHash = new Map<number, number>()
-  /** Those whose hash was another's already. */
+  /** Ids whose hash was already in use. */
   readonly #others = new Map<string, number>()
 
   constructor(idAt: (address: number) => string) {
@@ -16,7 +16,7 @@ export class IdTable {
     return this.#byHash.size + this.#others.size
   }
 
-  /** The address of an id with that hash. The id is asked for only if need be. */
+  /** Returns the address of an id with this hash. It calls `id` only if needed. */
   find(hash: number, id: () => string): number | undefined {
     const address = this.#byHash.get(hash)
     if (address === undefined && this.#others.size === 0) return undefined
@@ -24,7 +24,7 @@ export class IdTable {
     return address !== undefined && this.#idAt(address) === wanted ? address : this.#others.get(wanted)
   }
 
-  /** The id of this address must not be there yet. */
+  /** The id of this address must be new. */
   add(hash: number, address: number): void {
     if (this.#byHash.has(hash)) this.#others.set(this.#idAt(address), address)
     else this.#byHash.set(hash, address)

@@ -10,11 +10,11 @@ const CRC_BYTES = 4
 
 interface Contents<K> extends RowsContents<K> {
   readonly v: number
-  /** Of the segment that it tells of: an index of another length is of no use. */
+  /** The length of the segment. An index for another length cannot be used. */
   readonly bytes: number
 }
 
-/** A checksum, and then the rows as V8 writes them. */
+/** Writes a checksum, then the rows in V8's serialisation. */
 export function writeIndex<K>(rows: SegmentRows<K>, bytes: number): Buffer {
   const contents: Contents<K> = { v: VERSION, bytes, ...rows.contents }
   const body = serialize(contents)
@@ -23,13 +23,13 @@ export function writeIndex<K>(rows: SegmentRows<K>, bytes: number): Buffer {
   return Buffer.concat([crc, body])
 }
 
-/** Undefined when it is broken, of another version, or not about a segment of that length. */
+/** Returns undefined if the index is damaged, has another version, or belongs to a segment of another length. */
 export function readIndex<K>(file: Buffer, segment: number, bytes: number): SegmentRows<K> | undefined {
   const body = file.subarray(CRC_BYTES)
   if (file.length < CRC_BYTES || file.readUInt32LE() !== crc32(body)) return undefined
   const { v, bytes: of, kinds, ids, numbers, times }: Contents<K> = deserialize(body)
   if (v !== VERSION || of !== bytes) return undefined
-  // Copies, because views of the file's bytes would keep all of it in memory.
+  // The rows are copied, because views would keep the whole file in memory.
   return new SegmentRows(segment, {
     kinds,
     ids: Buffer.from(ids),
@@ -39,8 +39,8 @@ export function readIndex<K>(file: Buffer, segment: number, bytes: number): Segm
 }
 
 /**
- * The rows of closed segments, each in a file beside its segment, so that opening a folder reads a tenth of its bytes and
- * parses none of its lines. They hold nothing that the segments do not: lost or broken, they are made again.
+ * The rows of closed segments, each in a file beside its segment. With them, opening a folder reads a tenth of its bytes
+ * and parses no line. They only repeat the content of segments, so a lost or damaged file is created again.
  */
 export class IndexFiles<K> {
   readonly #files: Files
@@ -64,17 +64,17 @@ export class IndexFiles<K> {
   write(segment: Segment, rows: SegmentRows<K>): void {
     const { revision } = segment.name
     this.#writing = this.#writing
-      // Of a segment that was rewritten meanwhile the rows are no longer right.
+      // The rows of a segment that was rewritten meanwhile are outdated.
       .then(() => (segment.name.revision === revision ? this.#write(segment, rows) : undefined))
       .catch(() => {})
   }
 
-  /** Resolves when none is being written. */
+  /** Resolves when no index file is being written. */
   settle(): Promise<void> {
     return this.#writing
   }
 
-  /** Written whole under another name first: a reader finds all of it or none. */
+  /** Writes the file under a temporary name first, so that a reader finds all of it or nothing. */
   async #write({ name }: Segment, rows: SegmentRows<K>): Promise<void> {
     const bytes = writeIndex(rows, await this.#files.sizeOf(this.#folder.path(name)))
     const path = this.#folder.path(name, 'index.tmp')

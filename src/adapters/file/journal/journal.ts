@@ -26,7 +26,7 @@ import { activeWriter, WriteMarker } from './write-marker.ts'
 export interface JournalSettings {
   readonly files: Files
   readonly dir: string
-  /** What its files are called: `letters` makes `letters-000001.jsonl`. */
+  /** The prefix of the file names: `letters` gives `letters-000001.jsonl`. */
   readonly prefix: string
   readonly rotateBytes: number
   readonly clock: Clock
@@ -37,9 +37,9 @@ export interface JournalSettings {
 const LOCK_FOLDER = 'lock'
 
 /**
- * An append-only journal of checksummed JSON lines that several processes may open at once. One of them writes at a
- * time; every one knows all that was written before it decides what to write, so reading, deciding and writing is one
- * step for all of them.
+ * Opens an append-only journal of checksummed JSON lines. Several processes may open it at once, and one of them writes
+ * at a time. A process reads everything that others have written before it decides what to write, so that reading,
+ * deciding and writing are one atomic step.
  */
 export async function openJournal(settings: JournalSettings, user: JournalUser): Promise<Journal> {
   const { files, dir, clock, random } = settings
@@ -66,17 +66,20 @@ export class Journal {
   readonly folder: SegmentFolder
   readonly damage: DamageReport
   readonly files: Files
-  /** Keeps two processes from rewriting the same files. */
+  /** Prevents two processes from rewriting the same files. */
   readonly rewriting: FolderLock
   readonly #commits: Commits
   readonly #tail: Tail
   readonly #marker: WriteMarker
   readonly #lockFolder: string
   readonly #self: Owner
-  /** The turn up to which everything was read. */
+  /** The write marker up to which everything was read. */
   #seen: string | undefined
   #isWriting = false
-  /** Before it writes for the first time it looks at the end under the lock: a power failure may have torn it. */
+  /**
+   * Before its first write the journal checks the end of the file under the lock, because a power failure may have torn
+   * it.
+   */
   #hasWritten = false
   readonly #exclusive = new SerialQueue()
 
@@ -92,7 +95,7 @@ export class Journal {
     this.damage = new DamageReport(settings.onDamage)
     this.folder = new SegmentFolder(files, dir, prefix)
     this.segments = new SegmentSet(files, this.folder, user, this.damage)
-    // The lock holder lives in real time, even if this process uses another clock.
+    // The lock needs real time, because other processes hold it too. This process may use another clock.
     this.rewriting = new FolderLock(files, systemClock, lockFolder, 'rewriting', self)
     this.#tail = new Tail(files, clock, this.folder, this.segments, rotateBytes)
     this.#marker = marker
@@ -110,8 +113,8 @@ export class Journal {
   }
 
   /**
-   * Decides and writes as one step: the decision is made when all that any process wrote before is known, and nothing
-   * comes between it and its records. Resolves when they are durable.
+   * Decides and writes in one atomic step: the decision is made when all earlier writes of all processes are known.
+   * Resolves when the records are durable.
    */
   decide<T>(make: () => Decision<T> | Promise<Decision<T>>, isLazy = false): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>()
@@ -135,13 +138,13 @@ export class Journal {
     return promise
   }
 
-  /** Where the segment of that number is now; nowhere when it is gone. */
+  /** The current path of a segment; an empty text if the segment is gone. */
   pathOf(segment: number): string {
     const found = this.segments.find(segment)
     return found === undefined ? '' : this.folder.path(found.name)
   }
 
-  /** Makes known what other processes have written. Cheap when there is nothing. */
+  /** Reads what other processes have written. It is cheap if there is nothing new. */
   async refresh(): Promise<void> {
     if (this.#knowsAll) return
     await this.exclusively(async () => {
@@ -162,12 +165,12 @@ export class Journal {
     })
   }
 
-  /** Reads the folder again although no turn was taken: a file was not where it should be. */
+  /** Reads the folder again although the write marker is unchanged, because a file was missing. */
   async reread(): Promise<void> {
     await this.exclusively(() => this.segments.catchUp(false))
   }
 
-  /** The records in the places given, as they are at the moment of reading; what is damaged is left out. */
+  /** Reads the records at the given locations. Damaged records are left out. */
   async read(locationsNow: () => readonly RecordLocation[]): Promise<JournalRecord[]> {
     for (let rereads = 0; ; rereads++) {
       const ranges = locationsNow().map(location => ({ ...location, path: this.pathOf(location.segment) }))
@@ -179,12 +182,12 @@ export class Journal {
     }
   }
 
-  /** The task does not overlap with another reading of the folder. */
+  /** Runs the task while no other task reads the folder. */
   exclusively<T>(work: () => Promise<T>): Promise<T> {
     return this.#exclusive.run(work)
   }
 
-  /** Writes everything that was submitted. */
+  /** Writes everything that was submitted, and closes. */
   async close(): Promise<void> {
     await this.#commits.settle()
     await this.#exclusive.settled()
@@ -212,7 +215,7 @@ export class Journal {
 
   async #endWriting(): Promise<void> {
     if (!this.#isWriting) return
-    // If it cannot be told that the turn is over, everyone looks at the folder each time, and misses nothing.
+    // If the end of the write cannot be marked, every process reads the folder each time and misses nothing.
     const marker = await this.#marker.end().catch(() => undefined)
     this.#seen = this.segments.hasUnread ? undefined : marker
     this.#isWriting = false
@@ -229,7 +232,7 @@ export class Journal {
     }
   }
 
-  /** In the middle of a turn more lines follow, unless the writer died. */
+  /** During another process's write more lines follow, unless that process has crashed. */
   async #isOver(marker: string): Promise<boolean> {
     const writer = activeWriter(marker)
     return writer === undefined || (await hasEnded(this.files, this.#lockFolder, writer, this.#self))

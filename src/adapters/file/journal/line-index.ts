@@ -7,30 +7,30 @@ import { type JournalUser, type RecordLocation, type Segment, UnreadableError } 
 export const PUT = 'put'
 export const DELETE = 'delete'
 
-/** Larger than the number of rows that fit into a segment of the largest size. */
+/** More than the rows that fit into the largest segment. */
 const MAX_ROWS = 2 ** 24
 
 interface LineIndexParts<K> {
-  /** What a `put` record is about. Throws UnreadableError when it cannot tell. */
+  /** Returns the facts of a `put` record. Throws UnreadableError if the record cannot be read. */
   readonly readPut: (record: JournalRecord) => Put<K>
   /** A segment has been closed. */
   readonly onClosed: () => void
-  /** Without them every opening reads every line. */
+  /** Without index files every opening reads every line. */
   readonly indexFiles?: IndexFiles<K> | undefined
 }
 
-/** Where the index knows something of an id. Good until something else happens. */
+/** The row of an id. It is valid until the next change. */
 interface RowRef<K> {
   readonly rows: SegmentRows<K>
   readonly row: number
 }
 
-/** Which ids there are in a journal, and where: each is its latest `put`, unless a `delete` came after it. */
+/** The ids in a journal and their locations. The latest `put` of an id counts, unless a `delete` follows it. */
 export class LineIndex<K> implements JournalUser {
   readonly #parts: LineIndexParts<K>
-  /** In the order of their numbers. */
+  /** The segments in the order of their numbers. */
   readonly #segments = new Map<number, SegmentRows<K>>()
-  /** Segment and row as one number. */
+  /** An address is segment and row in one number. */
   readonly #addresses = new IdTable(address => idOf(this.#rowAt(address)))
 
   constructor(parts: LineIndexParts<K>) {
@@ -45,7 +45,7 @@ export class LineIndex<K> implements JournalUser {
     return [...this.#segments.values()]
   }
 
-  /** In the order of writing. */
+  /** The locations in the order of writing. */
   get locations(): RecordLocation[] {
     return this.segments.flatMap(rows => liveRows(rows).map(row => rows.locationOf(row)))
   }
@@ -60,7 +60,7 @@ export class LineIndex<K> implements JournalUser {
     return line?.rows.locationOf(line.row)
   }
 
-  /** A kind of record that a later version writes is left as it is. */
+  /** Records of an unknown kind are ignored, because a later version may have written them. */
   apply(record: JournalRecord, location: RecordLocation): void {
     if (record.kind === PUT) this.put(this.#parts.readPut(record), location)
     if (record.kind === DELETE) this.delete(deletedIds(record), location)
@@ -76,7 +76,7 @@ export class LineIndex<K> implements JournalUser {
     for (const id of ids) this.#take(rows, rows.addDelete(id))
   }
 
-  /** Its line cannot be read any more. */
+  /** Removes an id whose line is unreadable. */
   forget(id: string): void {
     const line = this.find(id)
     if (line !== undefined) this.#setDead(line)
@@ -103,26 +103,26 @@ export class LineIndex<K> implements JournalUser {
     this.#parts.onClosed()
   }
 
-  /** Bytes of the segment's `put` lines that still count, newlines included. */
+  /** The bytes of the segment's live `put` lines, with their newlines. */
   liveBytes(segment: number): number {
     return this.#segments.get(segment)?.liveBytes ?? 0
   }
 
-  /** Whether it has `put` lines that count no more. */
+  /** Whether the segment has `put` lines that no longer count. */
   hasDead(segment: number): boolean {
     const rows = this.#segments.get(segment)
     return rows !== undefined && rows.puts > rows.live
   }
 
-  /** Where those that count begin. */
+  /** The offsets of the live lines. */
   liveOffsets(segment: number): ReadonlySet<number> {
     const rows = this.#segments.get(segment)
     return new Set(rows && liveRows(rows).map(row => rows.locationOf(row).offset))
   }
 
   /**
-   * Lines lie elsewhere in their segment now. It gets new rows, so that those of lines that are gone take up no memory;
-   * all of it at once, without waiting for anything.
+   * The lines of a rewritten segment have new offsets. The segment gets new rows, so that rows of removed lines take no
+   * memory. The change is synchronous, so that no reader sees half of it.
    */
   move(segment: number, moves: ReadonlyMap<number, number>): void {
     const before = this.#segments.get(segment)
@@ -136,7 +136,7 @@ export class LineIndex<K> implements JournalUser {
     }
     this.#segments.set(segment, after)
     for (let row = 0; row < after.count; row++) this.#setLive(after, row)
-    // A line that was deleted while the segment was rewritten is still in it.
+    // A line that was deleted during the rewrite is still in the new file.
     after.puts = moves.size
     if (after.puts === 0) this.#segments.delete(segment)
   }

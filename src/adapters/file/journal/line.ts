@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Files } from './files.ts'
 
-/** What one line says: what kind of record it is, and the record as JSON text. */
+/** The content of one line: the kind of the record, and the record as JSON text. */
 export interface JournalRecord {
   /** A word of letters. */
   readonly kind: string
@@ -10,15 +10,15 @@ export interface JournalRecord {
 
 const START = '{"crc":"'
 const CRC_DIGITS = 8
-/** The checksum stands first, at a fixed place, and covers everything behind it. */
+/** The checksum comes first, at a fixed position, and covers the rest of the line. */
 const PREFIX_BYTES = START.length + CRC_DIGITS + 2
 const NEWLINE = 10
-/** Quotes and colon round the kind, the closing brace, the newline. */
+/** The quotes and the colon of the kind, the closing brace and the newline. */
 const OVERHEAD_BYTES = PREFIX_BYTES + 5
-/** Of UTF-8 for one unit of a text, at most. */
+/** The most UTF-8 bytes of one UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3
 
-/** A line is never longer than this. */
+/** The upper bound of the length of a line. */
 export function mostLineBytes({ kind, text }: JournalRecord): number {
   return OVERHEAD_BYTES + kind.length + text.length * MAX_BYTES_PER_UNIT
 }
@@ -45,7 +45,7 @@ const BRACE = '}'.charCodeAt(0)
 const SHAPE = /^\{"crc":"([0-9a-f]{8})",$/
 const BODY = /^"([a-z]+)":/
 
-/** The record of a line without its newline; undefined when the line is not what was written. */
+/** Reads a line without its newline. Returns undefined if the line differs from what was written. */
 export function readLine(line: Buffer): JournalRecord | undefined {
   const [, crc] = SHAPE.exec(line.toString('latin1', 0, PREFIX_BYTES)) ?? []
   if (crc === undefined || Number.parseInt(crc, 16) !== crc32(line.subarray(PREFIX_BYTES))) return undefined
@@ -56,21 +56,21 @@ export function readLine(line: Buffer): JournalRecord | undefined {
 }
 
 const FIRST_BYTES = 65_536
-/** A buffer that one large batch has made larger than this is not kept. */
+/** A buffer that grew beyond this size for one large batch is released. */
 const MAX_KEPT_BYTES = 4_194_304
 
-/** Where a line begins among the bytes, and how long it is without its newline. */
+/** The offset of a line, and its length without the newline. */
 export interface Span {
   readonly offset: number
   readonly length: number
 }
 
-/** Puts the lines of a batch one behind the other, in a buffer that the next batch uses again. */
+/** Writes the lines of a batch one after the other into a buffer that the next batch reuses. */
 export class LineWriter {
   #buffer = Buffer.allocUnsafe(FIRST_BYTES)
   #end = 0
 
-  /** The lines so far; good until the next `clear`. */
+  /** The lines so far. The bytes are valid until the next `clear`. */
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.#end)
   }
@@ -100,7 +100,7 @@ export class LineWriter {
   }
 }
 
-/** Read at once, and so looked at without a pause: small enough that nobody else waits long for the event loop. */
+/** The size of one read. The chunk is processed without a pause, so it is small enough not to block the event loop. */
 const CHUNK_BYTES = 65_536
 
 /**
@@ -134,7 +134,7 @@ export async function readLines(
   }
 }
 
-/** A line longer than the buffer needs a larger one; behind it, the usual size will do again. */
+/** A line that is longer than the buffer needs a larger one. After it the usual size is enough again. */
 function roomFor(kept: number, buffer: Buffer): Buffer {
   if (kept === buffer.length) return Buffer.allocUnsafe(buffer.length * 2)
   return kept < CHUNK_BYTES && buffer.length > CHUNK_BYTES ? Buffer.allocUnsafe(CHUNK_BYTES) : buffer

@@ -4,15 +4,18 @@ import { StoreLockedError } from '../errors.ts'
 import { codeOf, type Files, ignoringCode, makeFolder, readWhole } from './files.ts'
 import { livenessOf, type Owner, ownerPath, parseOwner, registerOwner } from './owner.ts'
 
-/** A lock is held for one write or a few. A holder about whom nothing is known and that stands still so long is gone. */
+/**
+ * A lock is held for a few writes only. A holder of unknown state that does not change the lock for this time counts as
+ * dead.
+ */
 const STUCK_MS = 30_000
 const FIRST_WAIT_MS = 1
 const MAX_WAIT_MS = 8
-/** Where nothing has moved for a while, nobody need look that often. */
-const PATIENT_AFTER_MS = 1_000
-const PATIENT_WAIT_MS = 64
+/** After this time without a change, waiters check less often. */
+const SLOW_AFTER_MS = 1_000
+const SLOW_WAIT_MS = 64
 
-/** A power failure can leave a link to a file without content. Nothing is known of its holder. */
+/** A power failure can leave a link to an empty file. Then nothing is known about the holder. */
 const UNKNOWN_OWNER: Owner = Object.freeze({ id: 'unreadable', pid: 0, host: 'an unknown machine' })
 
 /**
@@ -47,7 +50,9 @@ export class FolderLock {
     this.#held = this.#pathOf('held')
   }
 
-  /** Resolves when it is held; tells whether the holder before died with it, or something else is not as it was left. */
+  /**
+   * Resolves when the lock is held. `mustRecheck` is true if the previous holder died, or the lock is not as it was left.
+   */
   async acquire(): Promise<{ readonly mustRecheck: boolean }> {
     const stall = new StallTimer(this.#clock)
     for (;;) {
@@ -63,14 +68,14 @@ export class FolderLock {
   }
 
   async release(): Promise<void> {
-    // After a standstill as long as that, someone may have taken it for dead; the lock is theirs then.
+    // After a pause of this length another process may have replaced this holder. The lock then belongs to that process.
     const mayBeDeposed = this.#clock.now() - this.#since >= STUCK_MS / 2
     if (mayBeDeposed && (await this.#ownerOf(this.#held))?.id !== this.#self.id) return
-    // If it cannot be removed it stays ours, and is found to be so the next time.
+    // If the link cannot be removed, the lock stays ours, and the next `acquire` finds that.
     await this.#files.remove(this.#held).catch(() => {})
   }
 
-  /** Whether someone waits for it. Asking takes the request back, because a waiter renews it. */
+  /** Whether another process waits for the lock. The call removes the request, because a waiting process renews it. */
   async isWanted(): Promise<boolean> {
     return this.#files.remove(this.#pathOf('wanted')).then(
       () => true,
@@ -97,7 +102,7 @@ export class FolderLock {
     return false
   }
 
-  /** From now on this is the first link, and every other process that tried to inherit the lock finds that it lost. */
+  /** The new link decides: every other process that tries to replace the dead holder finds that it lost. */
   async #replaceDeadHolder(): Promise<void> {
     this.#mustRecheck = true
     const successor = this.#pathOf(`successor.${this.#self.id}`)
@@ -112,7 +117,7 @@ export class FolderLock {
   async #isGone(holder: Owner, link: string, stall: StallTimer): Promise<boolean> {
     const liveness = await livenessOf(this.#files, holder, this.#self)
     if (liveness === 'dead') return true
-    // Taking and letting go both change the mark, so one that stays the same is one single hold.
+    // Acquiring and releasing both change the mark. An unchanged mark means one single hold.
     const mark = await ignoringCode('ENOENT', () => this.#files.mark(link))
     if (mark === undefined || stall.unchangedMs(mark) < STUCK_MS) return false
     if (liveness === 'unknown') return true
@@ -126,7 +131,7 @@ export class FolderLock {
     } catch (error) {
       if (codeOf(error) === 'EEXIST') return false
       if (codeOf(error) !== 'ENOENT') throw error
-      // Someone has tidied up. It is entered again, and the lock tried again.
+      // The owner's file was removed. It is written again, and the lock is tried again.
       this.#mustRecheck = true
       await makeFolder(this.#files, this.#folder)
       await registerOwner(this.#files, this.#folder, this.#self)
@@ -148,7 +153,7 @@ export class FolderLock {
   }
 }
 
-/** How long someone has waited, and how long what is in the way has not moved. */
+/** Measures how long a process has waited, and how long the lock has not changed. */
 class StallTimer {
   readonly #clock: Clock
   #waitMs = FIRST_WAIT_MS
@@ -161,7 +166,7 @@ class StallTimer {
 
   unchangedMs(mark: string): number {
     const now = this.#clock.now()
-    // A clock that was set back says nothing; watching begins again.
+    // The clock was set back, so the measurement begins again.
     if (mark !== this.#mark || now < this.#markedAt) {
       this.#mark = mark
       this.#markedAt = now
@@ -172,7 +177,7 @@ class StallTimer {
 
   async wait(): Promise<void> {
     await delay(this.#clock, this.#waitMs)
-    const isPatient = this.#mark !== undefined && this.#clock.now() - this.#markedAt > PATIENT_AFTER_MS
-    this.#waitMs = Math.min(isPatient ? PATIENT_WAIT_MS : MAX_WAIT_MS, this.#waitMs * 2)
+    const isPatient = this.#mark !== undefined && this.#clock.now() - this.#markedAt > SLOW_AFTER_MS
+    this.#waitMs = Math.min(isPatient ? SLOW_WAIT_MS : MAX_WAIT_MS, this.#waitMs * 2)
   }
 }

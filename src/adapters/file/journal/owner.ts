@@ -2,20 +2,23 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { codeOf, type Files, ignoringCode, readWhole } from './files.ts'
 
-/** Who holds a lock, told so precisely that another process can find out whether it still runs. */
+/** The owner of a lock, described so precisely that another process can find out whether it still runs. */
 export interface Owner {
-  /** New for every opened journal: no other journal ever has it. */
+  /** Unique for every opened journal. */
   readonly id: string
   readonly pid: number
   readonly host: string
-  /** When the process began, in ticks since the machine did: a pid alone is given to others later. */
+  /** The start time of the process, in ticks since the boot. The system reuses a pid alone. */
   readonly startTime?: string | undefined
-  /** Which start of the machine, and which world of process ids on it. A container has a world of its own. */
+  /** The boot of the machine and the pid namespace. Each container has its own namespace. */
   readonly boot?: string | undefined
   readonly pidNamespace?: string | undefined
 }
 
-/** `unknown`: it runs elsewhere, or this system does not tell; only its standing still says something then. */
+/**
+ * `unknown`: the owner runs on another machine, or the system gives no information. Then only the time without a change
+ * counts.
+ */
 type Liveness = 'alive' | 'dead' | 'unknown'
 
 export async function describeSelf(files: Files, id: string): Promise<Owner> {
@@ -37,13 +40,13 @@ export async function describeSelf(files: Files, id: string): Promise<Owner> {
 export async function livenessOf(files: Files, owner: Owner, self: Owner): Promise<Liveness> {
   const isTold = owner.boot !== undefined && owner.pidNamespace !== undefined && owner.startTime !== undefined
   if (!isTold || self.boot === undefined) return 'unknown'
-  // The same machine, started again: nothing of before runs any more. Another machine is another matter.
+  // The same machine was restarted, so no earlier process runs. About another machine nothing is known.
   if (owner.boot !== self.boot) return owner.host === self.host ? 'dead' : 'unknown'
   if (owner.pidNamespace !== self.pidNamespace) return 'unknown'
   try {
     return (await startTimeOf(files, owner.pid)) === owner.startTime ? 'alive' : 'dead'
   } catch {
-    // Not to be able to look, for want of a file handle perhaps, says nothing about the other process.
+    // The check failed, for example without a free file handle. That says nothing about the other process.
     return 'unknown'
   }
 }
@@ -63,8 +66,8 @@ function isOwner(value: unknown): value is Owner {
 }
 
 /**
- * Fields 3 and 22 of proc(5)'s stat. The name before them may hold anything, so the count begins behind its last
- * bracket. One that has ended and that nobody has asked after yet is still listed, as a zombie.
+ * Fields 3 and 22 of stat in proc(5). The process name before them may contain any character, so the fields are counted
+ * from the last bracket. An ended process that its parent has not collected is still listed as a zombie.
  */
 async function startTimeOf(files: Files, pid: number): Promise<string | undefined> {
   const stat = await textOf(files, `/proc/${pid}/stat`)
@@ -74,7 +77,7 @@ async function startTimeOf(files: Files, pid: number): Promise<string | undefine
 
 const PROC_BYTES = 4_096
 
-/** Undefined when there is no such file. Those under /proc have no size to go by. */
+/** Returns undefined if the file does not exist. Files in /proc report no size. */
 async function textOf(files: Files, path: string): Promise<string | undefined> {
   try {
     const fd = await files.open(path, 'r')
@@ -97,7 +100,7 @@ export function ownerPath(folder: string, id: string): string {
   return join(folder, OWNER_PREFIX + id)
 }
 
-/** Records the owner durably: nobody could tell when a lock of an unknown owner ends. */
+/** Records the owner durably. Without the record nobody could tell when the lock of this owner ends. */
 export async function registerOwner(files: Files, folder: string, self: Owner): Promise<void> {
   const fd = await files.open(ownerPath(folder, self.id), 'wx')
   try {
@@ -112,14 +115,14 @@ export async function unregisterOwner(files: Files, folder: string, self: Owner)
   await ignoringCode('ENOENT', () => files.remove(ownerPath(folder, self.id)))
 }
 
-/** Whether the owner of that id has ended: it has left, was swept away, or is known to be dead. */
+/** Whether the owner with this id has ended: it left, its record was removed, or its process is dead. */
 export async function hasEnded(files: Files, folder: string, id: string, self: Owner): Promise<boolean> {
   const bytes = await ignoringCode('ENOENT', () => readWhole(files, ownerPath(folder, id)))
   const owner = bytes && parseOwner(bytes.toString())
   return bytes === undefined || (owner !== undefined && (await livenessOf(files, owner, self)) === 'dead')
 }
 
-/** Removes what processes that died have left. A lock they died with is not touched: that has its own way. */
+/** Removes the records of dead processes. A lock that such a process held stays; the next `acquire` replaces it. */
 export async function removeDeadOwners(files: Files, folder: string, self: Owner): Promise<void> {
   for (const name of await files.list(folder)) {
     if (!name.startsWith(OWNER_PREFIX)) continue

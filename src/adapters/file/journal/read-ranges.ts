@@ -2,24 +2,24 @@ import { toStoreError } from '../errors.ts'
 import { codeOf, type Files } from './files.ts'
 import { type JournalRecord, readLine } from './line.ts'
 
-/** A line in a file of this very name. */
+/** A line in a file of exactly this name. */
 export interface FileRange {
   readonly path: string
   readonly offset: number
   readonly length: number
 }
 
-/** `gone`: there is no such file any more. `damaged`: the bytes there are no line as it was written. */
+/** `gone`: the file no longer exists. `damaged`: the bytes differ from what was written. */
 type ReadResult = JournalRecord | 'gone' | 'damaged'
 
-/** A file can vanish under a reader only by being rewritten, and that does not happen again and again. */
+/** A file disappears only when it is rewritten, and that does not happen many times in a row. */
 export const MAX_REREADS = 5
 
-/** Lines that lie so close are read at once, and at most so much. */
+/** Lines at most this far apart are read together, up to the second limit. */
 const CLOSE_BYTES = 16_384
 const MAX_BYTES = 1_048_576
 
-/** Reads many lines with few reads. The answers are in the order of the spots. */
+/** Reads many lines with few reads. The results are in the order of the ranges. */
 export async function readRanges(files: Files, ranges: readonly FileRange[]): Promise<ReadResult[]> {
   const found = new Array<ReadResult>(ranges.length).fill('gone')
   const byPath = Map.groupBy(ranges.keys(), index => ranges[index]!.path)

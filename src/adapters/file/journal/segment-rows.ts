@@ -1,7 +1,7 @@
 import { hashOf } from './id-table.ts'
 import type { RecordLocation } from './segment-set.ts'
 
-/** What is known of a `put` line without reading it. `K` is what many lines have in common; it is kept once. */
+/** The facts about a `put` line that need no reading. `K` holds the values that many lines share, and is stored once. */
 export interface Facts<K> extends Times {
   readonly kind: K
 }
@@ -15,25 +15,25 @@ interface Times {
   readonly firstFailedAt: number
   readonly lastFailedAt: number
   readonly updatedAt: number
-  /** Infinity: never. */
+  /** Infinity if the line never expires. */
   readonly expiresAt: number
 }
 
 export interface RowsContents<K> {
   readonly kinds: K[]
-  /** All of them as UTF-8, one behind the other. */
+  /** All ids as UTF-8, one after the other. */
   readonly ids: Buffer
   readonly numbers: Int32Array
   readonly times: Float64Array
 }
 
-/** Where each number of a row stands. They lie side by side: objects would take three times the memory. */
+/** The positions of the numbers in a row. Rows are typed arrays, because objects would take three times the memory. */
 const KIND = 0
 const OFFSET = 1
 const LENGTH = 2
 const IS_LIVE = 3
 const HASH = 4
-/** Where its id ends among the bytes of all ids. */
+/** The end of the id among the bytes of all ids. */
 const ID_END = 5
 const NUMBERS = 6
 const FIRST_FAILED_AT = 0
@@ -44,25 +44,25 @@ const TIMES = 4
 
 const FIRST_ROWS = 64
 const GROWTH = 1.5
-/** The kind of a row that says that a line was deleted. */
+/** The kind of a row for a deleted line. */
 const DELETED = -1
 
-/** What the lines of one segment say, row by row in the order of writing. */
+/** The facts of the lines of one segment, one row for each line in the order of writing. */
 export class SegmentRows<K> {
   readonly segment: number
   readonly kinds: K[]
   readonly #kindNumbers = new Map<string, number>()
   #numbers: Int32Array
   #times: Float64Array
-  /** Ids as bytes, because a million texts would be a burden, and those that were added since. */
+  /** The ids are bytes, because a million texts take too much memory. New ids are kept as texts until then. */
   #ids: Buffer
   #added: string[] = []
   #count: number
-  /** `put` lines it has, those of them that still count, and the bytes of these, newlines included. */
+  /** The number of `put` lines, the number of live ones, and the bytes of the live ones with their newlines. */
   puts = 0
   live = 0
   liveBytes = 0
-  /** No row failed before or after. */
+  /** The earliest and the latest failure of all rows. */
   oldestAt = Number.POSITIVE_INFINITY
   newestAt = Number.NEGATIVE_INFINITY
 
@@ -152,7 +152,7 @@ export class SegmentRows<K> {
     }
   }
 
-  /** The line of this row is the latest of its id. */
+  /** Marks the line of this row as the latest of its id. */
   setLive(row: number): void {
     this.#numbers[row * NUMBERS + IS_LIVE] = 1
     this.puts++
@@ -162,7 +162,7 @@ export class SegmentRows<K> {
     this.newestAt = Math.max(this.newestAt, this.lastFailedAt(row))
   }
 
-  /** It counts no more. */
+  /** Marks the line of this row as no longer valid. */
   setDead(row: number): void {
     this.#numbers[row * NUMBERS + IS_LIVE] = 0
     this.live--

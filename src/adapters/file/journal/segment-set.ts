@@ -3,39 +3,39 @@ import { codeOf, type Files } from './files.ts'
 import { type JournalRecord, readLine, readLines } from './line.ts'
 import type { SegmentFolder, SegmentName } from './segments.ts'
 
-/** A line's place. */
+/** The location of a line. */
 export interface RecordLocation {
-  /** The segment's number. */
+  /** The number of the segment. */
   readonly segment: number
   readonly offset: number
-  /** Without the newline. */
+  /** The length without the newline. */
   readonly length: number
 }
 
 /** The user of the journal interprets its records. */
 export interface JournalUser {
-  /** Every record in the order of writing, once. Throws UnreadableError for one that it cannot read. */
+  /** Receives every record once, in the order of writing. Throws UnreadableError for a record that it cannot read. */
   apply(record: JournalRecord, location: RecordLocation): void
-  /** Forget everything: all of it will be read again. */
+  /** Forgets everything, because all records will be read again. */
   reset(): void
-  /** Knows what is in the segment without reading it? */
+  /** Whether the user knows the content of the segment without reading it. */
   restore?(segment: Segment, size: number): Promise<boolean>
-  /** Nothing will be added to the segment any more. */
+  /** Nobody adds to the segment any more. */
   closed?(segment: Segment): void
 }
 
-/** Thrown by a user of a journal about a record that is whole, yet says nothing to it. */
+/** A user of a journal throws this for an intact record that it cannot interpret. */
 export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
 }
 
 export interface Segment {
   name: SegmentName
-  /** Where its last whole line ends, as far as it has been read or written here. */
+  /** The end of the last complete line that this process has read or written. */
   end: number
-  /** There is a later one: nobody adds to it any more. */
+  /** A later segment exists, so nobody adds to this one. */
   isClosed: boolean
-  /** Something is wrong with its end, so this process adds nothing to it; others may judge otherwise. */
+  /** The end of the segment is wrong, so this process adds nothing to it. Other processes may decide otherwise. */
   isAbandoned: boolean
   /**
    * Bytes follow its end that this process has not read, and others may have: a write failed and could not be cut off.
@@ -43,13 +43,13 @@ export interface Segment {
    * deletion in a later one is forgotten.
    */
   hasUnread: boolean
-  /** Has lines that could not be read. It is not rewritten then, because someone may want to look at them. */
+  /** The segment has unreadable lines. It is not rewritten, so that a person can examine them. */
   isDamaged: boolean
 }
 
 const MAX_TRIES = 5
 
-/** The segments of a journal and how far each has been read. */
+/** The segments of a journal, and how far each was read. */
 export class SegmentSet {
   readonly #files: Files
   readonly #folder: SegmentFolder
@@ -66,7 +66,7 @@ export class SegmentSet {
     this.#damage = damage
   }
 
-  /** In order. */
+  /** The segments in order. */
   get all(): readonly Segment[] {
     return this.#all
   }
@@ -108,15 +108,15 @@ export class SegmentSet {
   }
 
   /**
-   * Reads what others have written. `isAlone` says that the lock is held: only then is an end without a newline known
-   * to be torn, and not about to be finished by someone.
+   * Reads what others have written. `isAlone` means that the lock is held: only then is an end without a newline
+   * certainly torn, and not about to be completed.
    */
   async catchUp(isAlone: boolean): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
         return await this.#catchUp(await this.#folder.list(), isAlone)
       } catch (error) {
-        // Rewritten by someone else after it was listed.
+        // Another process rewrote the file after it was listed.
         if (codeOf(error) !== 'ENOENT' || tries === MAX_TRIES) throw error
       }
     }
@@ -142,7 +142,7 @@ export class SegmentSet {
     this.#isPartial = false
   }
 
-  /** Whether what was read before is not what lies there now: then it is read from the beginning. */
+  /** Whether the files differ from what was read before. Then they are read from the beginning. */
   async #isRebuilt(names: readonly SegmentName[]): Promise<boolean> {
     if (this.#isPartial || this.hasUnread) return true
     const found = new Map(names.map(name => [name.number, name]))

@@ -2,9 +2,8 @@ import { join } from 'node:path'
 import type { Files } from './files.ts'
 
 /**
- * One file of a journal. The number alone gives the order, across all days, because a clock can step back over
- * midnight; the folder only tells a person when it was begun. A file that was rewritten without its garbage keeps its
- * number and has the next revision.
+ * One file of a journal. The number alone decides the order across all days, because a clock can step back over midnight.
+ * The folder only shows a person when the file was begun. A rewritten file keeps its number and gets the next revision.
  */
 export interface SegmentName {
   readonly number: number
@@ -14,7 +13,7 @@ export interface SegmentName {
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 const NUMBER_DIGITS = 6
-/** Two listings in a row that agree are believed; more than this many are never needed. */
+/** Two equal listings in a row are trusted. This many tries are always enough. */
 const MAX_LISTINGS = 10
 
 export function dayOf(now: number): string {
@@ -47,8 +46,8 @@ export class SegmentFolder {
   }
 
   /**
-   * Every segment in its newest revision, in order. A listing that runs while another process swaps a file for its next
-   * revision can miss both, so it is repeated until nothing changes.
+   * Lists every segment in its newest revision, in order. A listing can miss a file that another process is just
+   * replacing by its next revision, so it is repeated until nothing changes.
    */
   async list(): Promise<SegmentName[]> {
     let before: string | undefined
@@ -63,7 +62,7 @@ export class SegmentFolder {
     )
   }
 
-  /** What a rewrite that was cut short has left behind. */
+  /** The files of an interrupted rewrite. */
   async leftovers(): Promise<string[]> {
     const all = await this.#all()
     const current = new Set(newest(all.filter(({ ending }) => ending === 'jsonl')).map(keyOf))
@@ -90,7 +89,7 @@ export class SegmentFolder {
   }
 }
 
-/** What ends in `tmp` is not whole yet. */
+/** A file that ends with `tmp` is not complete. */
 type Ending = 'jsonl' | 'index' | 'jsonl.tmp' | 'index.tmp'
 
 interface FoundFile extends SegmentName {

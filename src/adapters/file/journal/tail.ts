@@ -5,14 +5,14 @@ import { codeOf, type Files, makeFolder } from './files.ts'
 import type { Segment, SegmentSet } from './segment-set.ts'
 import { dayOf, type SegmentFolder, type SegmentName } from './segments.ts'
 
-/** Numbers that are tried for a new file. Only what a crash left behind can be in the way, and that is one or two. */
+/** The most numbers to try for a new file. Only files of a crash can be in the way, and there are one or two of them. */
 const MAX_NUMBERS = 100
 const CREATE = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_EXCL
 const REOPEN = constants.O_WRONLY | constants.O_APPEND
 
 interface Appended {
   readonly segment: Segment
-  /** Where the first byte lies. */
+  /** The offset of the first byte. */
   readonly offset: number
 }
 
@@ -39,7 +39,7 @@ export class Tail {
     this.#rotateBytes = rotateBytes
   }
 
-  /** Durable when it resolves. When it rejects, nothing of it is there, as far as the disk still does what it is told. */
+  /** Resolves when the bytes are durable. If it rejects, the file contains none of them, unless the disk does not obey. */
   async append(bytes: Buffer): Promise<Appended> {
     try {
       return await this.#append(bytes)
@@ -96,7 +96,10 @@ export class Tail {
     return this.#open
   }
 
-  /** Undefined when it is not as long as was read: bytes without an end are in it, or someone else's. */
+  /**
+   * Returns undefined if the length differs from what was read: the file has an incomplete line, or bytes of another
+   * process.
+   */
   async #reopen(segment: Segment): Promise<{ readonly fd: number; readonly segment: Segment } | undefined> {
     const path = this.#folder.path(segment.name)
     try {
@@ -141,8 +144,8 @@ export class Tail {
   }
 
   /**
-   * True when it is done. Otherwise every process may find the unacknowledged lines: their senders were told to send
-   * them again.
+   * Returns true if the lines are removed. Otherwise every process may find unacknowledged lines. Their senders were told
+   * to send them again.
    */
   async #cutOff(fd: number, segment: Segment): Promise<boolean> {
     const next = { ...segment.name, revision: segment.name.revision + 1 }

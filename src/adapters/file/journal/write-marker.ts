@@ -4,7 +4,7 @@ import type { Files } from './files.ts'
 const WIDTH = 64
 const WRITING = ' writing'
 
-/** Who is in the middle of this turn; undefined when it is over. */
+/** The process that is writing; undefined if no write is in progress. */
 export function activeWriter(marker: string): string | undefined {
   return marker.endsWith(WRITING) ? marker.slice(0, marker.indexOf(' ')) : undefined
 }
@@ -27,7 +27,7 @@ export class WriteMarker {
     this.#ownerId = ownerId
   }
 
-  /** Again, when the file may be another one by now. */
+  /** Opens the file again, if it may have been replaced. */
   async open(): Promise<void> {
     await this.close()
     this.#fd = await this.#files.open(this.#path, constants.O_RDWR | constants.O_CREAT)
@@ -39,12 +39,12 @@ export class WriteMarker {
     return bytes.toString('latin1').trimEnd()
   }
 
-  /** Only for the holder of the lock, before it writes. */
+  /** Only the holder of the lock calls this, before it writes. */
   async begin(): Promise<void> {
     await this.#write(`${this.#ownerId} ${++this.#count}${WRITING}`)
   }
 
-  /** Only for the holder of the lock, when it has written. Answers what it reads as from now on. */
+  /** Only the holder of the lock calls this, after it has written. Returns the new value of the marker. */
   async end(): Promise<string> {
     const text = `${this.#ownerId} ${this.#count}`
     await this.#write(text)

@@ -8,11 +8,11 @@ import type { OpenedLog } from './lazy-letter-log.ts'
 import type { LetterFacts } from './record.ts'
 import { matching } from './selection.ts'
 
-/** Letters deleted by one record. */
+/** The number of letters that one record deletes. */
 const DELETED_AT_ONCE = 500
 const DAY_MS = 86_400_000
 
-/** Deletes letters that are past their retention, after the audit was told how many of which state. */
+/** Deletes letters past their retention. Before that, it writes to the audit log how many of each state will go. */
 export async function expireLetters(
   opened: OpenedLog,
   audit: AuditLog,
@@ -47,7 +47,7 @@ export async function expireLetters(
 interface Due {
   readonly ids: readonly string[]
   readonly byState: LetterCounts
-  /** Whether a letter is still due. */
+  /** Whether the letter must still be deleted. */
   readonly isDue: (facts: LetterFacts) => boolean
 }
 

@@ -33,7 +33,7 @@ export interface FileDeadLettersOptions extends JournalOptions {
    * ['never'].
    */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
-  /** Letters it takes; one more is refused [as many as fit on the disk]. */
+  /** The most letters that the store accepts [as many as fit on the disk]. It refuses more. */
   readonly capacity?: number | undefined
 }
 
@@ -45,26 +45,26 @@ export const deadLetterRules = {
   capacity: optional(integer({ min: 1 })),
 }
 
-/** What the store takes up on the disk. */
+/** The space that the store takes on the disk. */
 export interface FileUsage {
   readonly path: string
   readonly bytes: number
   readonly files: number
-  /** Pieces of damage come upon since it was opened. */
+  /** The number of damaged parts found since the store was opened. */
   readonly damaged: number
 }
 
-/** Dead letters as JSON lines in a folder, one folder in it per UTC day. Nothing to install, and durable. */
+/** Creates a store of dead letters as JSON lines, with one folder for each UTC day. It is durable and needs no server. */
 export function fileDeadLetters(options: FileDeadLettersOptions): FileDeadLetters {
   return new FileDeadLetters(resolveOptions('fileDeadLetters', deadLetterRules, options))
 }
 
-/** It opens the folder when it is first used. */
+/** The store opens its folder at its first use. */
 export class FileDeadLetters implements DeadLetterStore {
   readonly #options: Resolved<typeof deadLetterRules>
-  /** What was done in this folder: what retention deletes is in it too. */
+  /** The audit log of this folder. It also records what retention deletes. */
   readonly audit: FileAudit
-  /** For the groups of the same store, which follow from its letters. */
+  /** The log of letters, which the groups of the same store read. */
   readonly log: LazyLetterLog
 
   constructor(options: Resolved<typeof deadLetterRules>, files: Files = realFiles) {
@@ -112,12 +112,12 @@ export class FileDeadLetters implements DeadLetterStore {
     return await countOverTime(log, filter, span)
   }
 
-  /** As `expire`, and answers how many went in all. It does nothing by itself: call it on a schedule. */
+  /** Deletes letters like `expire`, and returns their number. Nothing calls it by itself: call it on a schedule. */
   async cleanup(now: number = this.#options.clock.now()): Promise<number> {
     return sumOf(await this.expire(now))
   }
 
-  /** Deletes letters that are past their retention, says so in the audit, and gives their space back. */
+  /** Deletes letters past their retention, records that in the audit log, and frees their space. */
   async expire(now: number): Promise<LetterCounts> {
     return await expireLetters(await this.log.read(), this.audit, this.#options, now)
   }

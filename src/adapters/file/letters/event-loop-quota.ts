@@ -1,8 +1,8 @@
 import { yieldToEventLoop } from '../../../ports/clock.ts'
 
 /**
- * Shares out work that would otherwise be done all at once: so much of it in one turn of the event loop, the rest in
- * the next, first come, first served. Ten thousand letters sent at the same moment then keep nobody else waiting.
+ * Spreads work over turns of the event loop: a limited number of tasks in one turn, the rest in the next, first come,
+ * first served. So ten thousand letters at the same moment do not block the process.
  */
 export class EventLoopQuota {
   readonly #perTurn: number
@@ -15,7 +15,7 @@ export class EventLoopQuota {
     this.#left = perTurn
   }
 
-  /** Nothing to wait for while there is room in this turn. */
+  /** Returns undefined while the current turn has room. */
   take(): Promise<void> | undefined {
     if (!this.#isRenewing) void this.#renew()
     if (this.#left === 0) return new Promise(resolve => this.#waiting.push(resolve))
@@ -23,7 +23,7 @@ export class EventLoopQuota {
     return undefined
   }
 
-  /** Resolves when nobody waits any more. */
+  /** Resolves when no task waits. */
   async settle(): Promise<void> {
     do await yieldToEventLoop()
     while (this.#waiting.length > 0)

@@ -23,7 +23,7 @@ import type { LetterIndex } from './record.ts'
 import { byKind, matching } from './selection.ts'
 
 const TRIAGE = 'triage'
-/** Groups whose newest letters are read at once. */
+/** The number of groups whose newest letters are read together. */
 const READ_AT_ONCE = 64
 
 interface OpenedTriage {
@@ -31,20 +31,20 @@ interface OpenedTriage {
   readonly index: TriageIndex
 }
 
-/** What the index says about a group; its title is in its letters. */
+/** The facts of a group from the index. Its title comes from a letter. */
 interface IndexedGroup extends GroupCounts {
   readonly id: string
-  /** The id of its newest letter. */
+  /** The id of the newest letter. */
   readonly newest: string
 }
 
-/** Groups are added up from the index of the letters; only what people say about them has a journal of its own. */
+/** Computes groups from the index of letters. Only triage has its own journal. */
 export class FileGroups implements Groups {
   readonly #letters: LazyLetterLog
   readonly #triage: Lazy<OpenedTriage>
   readonly #clock: Clock
 
-  /** What people say is kept in the folder `groups` of the store's folder. */
+  /** Triage is stored in the folder `groups` of the store's folder. */
   constructor(letters: LazyLetterLog, settings: JournalSettings) {
     const own = { ...settings, dir: join(settings.dir, 'groups') }
     this.#letters = letters
@@ -107,7 +107,7 @@ export class FileGroups implements Groups {
     return currentTriage(index.of(id).triage, lastSeenAt, this.#clock.now())
   }
 
-  /** With what their newest letters say; a group whose letters went meanwhile is left out. */
+  /** Adds the titles from the newest letters. It leaves out groups whose letters were deleted meanwhile. */
   async #describe(indexed: readonly IndexedGroup[], index: TriageIndex): Promise<Group[]> {
     const { log } = await this.#letters.read()
     const letters = await log.read(indexed.map(({ newest }) => newest))
@@ -126,7 +126,7 @@ export class FileGroups implements Groups {
   }
 }
 
-/** All groups, or the one asked for, added up from the index. */
+/** Computes all groups from the index, or only the given one. */
 async function tallyGroups(index: LetterIndex, only?: string): Promise<IndexedGroup[]> {
   const groups = new Map<string, { counter: GroupCounter; newestAt: number; newest: string }>()
   for await (const found of matching(index, only === undefined ? {} : { group: only }))
@@ -139,7 +139,7 @@ async function tallyGroups(index: LetterIndex, only?: string): Promise<IndexedGr
   return [...groups].map(([id, { counter, newest }]) => ({ id, newest, ...counter.counts }))
 }
 
-/** Every change that people made, one after the other, adds up to what they say now. */
+/** Applies every change of triage in order. The result is the current triage. */
 class TriageIndex implements JournalUser {
   readonly #byGroup = new Map<string, GroupTriage>()
 

@@ -17,7 +17,7 @@ export interface OpenedLog {
   readonly indexFiles: IndexFiles<Kind>
 }
 
-/** A log of letters that is opened when it is first used. It fails in the words of the dead-letter ports. */
+/** A log of letters that is opened at its first use. It throws the errors of the dead-letter ports. */
 export class LazyLetterLog {
   readonly #name: string
   readonly #opened: Lazy<OpenedLog>
@@ -31,14 +31,14 @@ export class LazyLetterLog {
     )
   }
 
-  /** With everything known that others have written. */
+  /** Returns the log with everything that other processes have written. */
   async read(): Promise<OpenedLog> {
     const opened = await this.#opened.open()
     await opened.log.journal.refresh()
     return opened
   }
 
-  /** Without waiting where it is open: letters pass here by the ten thousand. */
+  /** Does not await an open log, because a burst can send ten thousand letters. */
   async write<T>(work: (log: LetterLog) => Promise<T>): Promise<T> {
     try {
       const { log } = this.#opened.opened ?? (await this.#opened.open())

@@ -11,12 +11,12 @@ import { type RecordLocation, UnreadableError } from '../journal/segment-set.ts'
 import { EventLoopQuota } from './event-loop-quota.ts'
 import { deleteRecord, type LetterFacts, type LetterIndex, letterOf, putOf, putRecord } from './record.ts'
 
-/** Letters written as JSON in one turn of the event loop: a millisecond's work. */
+/** The letters that are encoded in one turn of the event loop. They take about a millisecond. */
 const ENCODED_PER_TURN = 128
 
 /**
- * Letters in a journal. Every change is decided under the journal's lock, against what is durable and what the write
- * under way is about to make of it, so that many at once, in many processes, never work from an old letter.
+ * The letters in a journal. Every change is decided under the lock of the journal, with the durable letters and the
+ * changes of the write in progress. So no change, in this or another process, starts from an outdated letter.
  */
 export class LetterLog {
   readonly journal: Journal
@@ -25,12 +25,12 @@ export class LetterLog {
   readonly #name: string
   readonly #capacity: number
   readonly #quota = new EventLoopQuota(ENCODED_PER_TURN)
-  /** What writes under way make of letters. The index learns of it when it is durable. */
+  /** The letters of writes in progress. The index gets them when they are durable. */
   readonly #unwritten = new Map<string, Unwritten>()
-  /** Of those, the ones that the index does not know. */
+  /** The number of those letters that are new to the index. */
   #arriving = 0
 
-  /** It accepts letters up to the capacity; Infinity means no limit. */
+  /** The log accepts letters up to the capacity; Infinity means no limit. */
   constructor(journal: Journal, index: LetterIndex, codec: LetterCodec, name: string, capacity: number) {
     this.journal = journal
     this.index = index
@@ -44,7 +44,10 @@ export class LetterLog {
     return turn === undefined ? this.#send(letter) : turn.then(() => this.#send(letter))
   }
 
-  /** Replaces a letter by what is made of it. Undefined leaves it as it is and is the answer, also for an unknown id. */
+  /**
+   * Replaces a letter by the result of `make`. If `make` returns undefined, or the id is unknown, nothing changes and the
+   * result is undefined.
+   */
   change(id: string, make: (letter: DeadLetter) => DeadLetter | undefined): Promise<DeadLetter | undefined> {
     return this.journal.decide(async () => {
       const letter = await this.#current(id)
@@ -62,7 +65,7 @@ export class LetterLog {
     return this.journal.decide(() => this.#decideDelete(ids, isStillDue), isLazy)
   }
 
-  /** Writes everything that was sent. */
+  /** Writes all letters that were sent, and closes. */
   async close(): Promise<void> {
     await this.#quota.settle()
     await this.journal.close()
@@ -111,7 +114,7 @@ export class LetterLog {
     return undefined
   }
 
-  /** Unless it was told again in the meantime: then it is elsewhere, and whole. */
+  /** Keeps the letter if it was written again meanwhile, because then its new line is intact. */
   #dropUnreadable(range: LetterRange): void {
     const segment = this.journal.segments.find(range.segment)
     if (segment !== undefined) segment.isDamaged = true
@@ -143,7 +146,7 @@ export class LetterLog {
       return this.#put(letter, record, undefined)
     }
     const merged = mergeLetter(existing, letter)
-    // Told the same again, which a crash makes of every send: there is nothing to write.
+    // A crash repeats a send. A letter that is already stored in this form is not written again.
     if (encodeLetter(merged) === encodeLetter(existing)) return nothing(undefined)
     return this.#put(merged, putRecord(merged, this.codec), undefined)
   }
@@ -203,27 +206,27 @@ export class LetterLog {
     return unwritten
   }
 
-  /** Unless a later write has made something else of it. */
+  /** Keeps the entry if a later write has replaced it. */
   #forget(id: string, unwritten: Unwritten): void {
     if (this.#unwritten.get(id) === unwritten) this.#unwritten.delete(id)
   }
 }
 
-/** Makes a letter of its record, wholly or as far as is needed; undefined when it is not wanted. */
+/** Decodes a record, wholly or as far as needed. Returns undefined if the letter is not wanted. */
 type ReadRecord = (record: JournalRecord) => DeadLetter | undefined
 
 interface LetterRange extends FileRange {
   readonly id: string
   readonly segment: number
-  /** Which of the ids asked for it is. */
+  /** The position among the requested ids. */
   readonly at: number
 }
 
-/** Whether a letter is still what it was when its deletion was decided on. */
+/** Whether a letter is unchanged since its deletion was decided. */
 type IsStillDue = (facts: LetterFacts, location: RecordLocation) => boolean
 
 interface Unwritten {
-  /** Undefined: it is being deleted. */
+  /** Undefined if the letter is being deleted. */
   readonly letter: DeadLetter | undefined
 }
 

@@ -21,10 +21,13 @@ import type { LetterLog } from './letter-log.ts'
 import { letterOf, peekLetter } from './record.ts'
 import { byKind, type MatchingRows, matching, newestFirst } from './selection.ts'
 
-/** Letters read at once, and so decoded in one turn of the event loop. */
+/** The letters that are read together and decoded in one turn of the event loop. */
 const READ_AT_ONCE = 64
 
-/** A page without a search reads the letters it shows and no other; a search has to look at those it passes over. */
+/**
+ * Lists a page of letters. Without a search it reads only the letters of the page. A search also reads the letters that
+ * it skips.
+ */
 export async function listLetters(log: LetterLog, query: LetterQuery | undefined): Promise<LetterPage> {
   const { filter, limit, startAfter } = resolveLetterQuery(query)
   const { search, ...visible } = filter
@@ -87,12 +90,12 @@ async function rowsContaining(
   return telling
 }
 
-/** Those of the letters that tell of the text. */
+/** Returns the letters that contain the text. */
 async function searchLetters(log: LetterLog, ids: readonly string[], search: string): Promise<DeadLetter[]> {
   const found: DeadLetter[] = []
   const mayTell = couldContain(search)
   await log.read(ids, record => {
-    // What is sealed tells nothing before it is opened.
+    // A sealed record does not show its text before it is decrypted.
     if (log.codec.texts === undefined && !mayTell(record)) return undefined
     const seen = log.codec.texts === undefined ? peekLetter(record, log.codec) : letterOf(record, log.codec)
     if (matchesFilter(seen, { search })) found.push(letterOf(record, log.codec))
@@ -102,7 +105,7 @@ async function searchLetters(log: LetterLog, ids: readonly string[], search: str
   return found.sort((a, b) => order.get(a.id)! - order.get(b.id)!)
 }
 
-/** A text of a letter is also in its JSON, as JSON writes it: most letters without the text need not be parsed. */
+/** A text of a letter is also in its record, in JSON form. So most letters without the text need not be parsed. */
 function couldContain(search: string): (record: JournalRecord) => boolean {
   const asWritten = JSON.stringify(search.toLowerCase()).slice(1, -1)
   return ({ text }) => !text.startsWith('{') || text.toLowerCase().includes(asWritten)

@@ -8,14 +8,14 @@ import { DELETE, type LineIndex, PUT } from '../journal/line-index.ts'
 import type { Facts, Put, SegmentRows } from '../journal/segment-rows.ts'
 import { UnreadableError } from '../journal/segment-set.ts'
 
-/** What a filter can ask for by name. A million letters are of a few hundred kinds. */
+/** The values that filters compare. A million letters have a few hundred different kinds. */
 export interface Kind {
   readonly channel: string
   readonly handler: string
   readonly type: string
   readonly reason: string
   readonly category: string
-  /** The id of its group, also if it depends on the reason alone. */
+  /** The id of the group, also for letters without a failure. */
   readonly group: string
   readonly state: LetterState
   readonly isReplayed: boolean
@@ -25,7 +25,7 @@ export type LetterFacts = Facts<Kind>
 export type LetterIndex = LineIndex<Kind>
 export type LetterRows = SegmentRows<Kind>
 
-/** What filters, order, counts and cleaning up need of a letter. */
+/** The facts of a letter that filters, order, counts and cleanup need. */
 export function putOf(letter: DeadLetter): Put<Kind> {
   const { id, channel, handler, event, state, cycle, endedCycles, updatedAt, expiresAt, replays } = letter
   return {
@@ -47,7 +47,7 @@ export function putOf(letter: DeadLetter): Put<Kind> {
   }
 }
 
-/** A letter's record. Text that is JSON already stands there as it is, so that people can read it; other text is quoted. */
+/** The record of a letter. JSON text is written as it is, so that people can read it; other text is quoted. */
 export function putRecord(letter: DeadLetter, codec: LetterCodec): JournalRecord {
   const text = codec.encode(letter)
   const isJson = text.startsWith('{') && !text.includes('\n')
@@ -58,7 +58,7 @@ export function deleteRecord(ids: readonly string[]): JournalRecord {
   return { kind: DELETE, text: JSON.stringify(ids) }
 }
 
-/** A missing key is a fault of the reader and not of the record: the error is passed on as it is. */
+/** A missing key is a fault of the reader and not of the record, so the error is passed on. */
 export function letterOf({ text }: JournalRecord, codec: LetterCodec): DeadLetter {
   try {
     return codec.decode(text.startsWith('"') ? JSON.parse(text) : text)
@@ -69,7 +69,7 @@ export function letterOf({ text }: JournalRecord, codec: LetterCodec): DeadLette
 }
 
 /**
- * The letter as far as it can be seen without a key: a codec hides texts, which the index does not look at. Only a text
+ * Reads the letter as far as possible without a key: a codec seals texts, and the index needs none of them. Only a text
  * that does not look like a letter is decoded.
  */
 export function peekLetter(record: JournalRecord, codec: LetterCodec): DeadLetter {

@@ -3,7 +3,7 @@ import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import type { Kind, LetterIndex, LetterRows } from './record.ts'
 
-/** Rows looked at in one turn of the event loop: a millisecond's work. */
+/** The rows that are checked in one turn of the event loop. They take about a millisecond. */
 const ROWS_PER_TURN = 100_000
 const NAMED = ['channel', 'handler', 'type', 'reason', 'category', 'group', 'state'] as const
 
@@ -14,14 +14,14 @@ export interface MatchingRows {
 }
 
 /**
- * Rows that match, in the order of writing, segment by segment. Letters that come and go meanwhile may be among them or
+ * Yields the matching rows in the order of writing, segment by segment. Letters that change meanwhile may be included or
  * not.
  */
 export async function* matching(index: LetterIndex, filter: LetterFilter): AsyncGenerator<MatchingRows> {
   for await (const rows of inTurns(index.segments)) yield { rows, found: matchingIn(rows, filter) }
 }
 
-/** The newest letters that match, so many at a time, newest failure first. */
+/** Yields the newest matching letters in portions, newest failure first. */
 export async function* newestFirst(
   index: LetterIndex,
   filter: LetterFilter,
@@ -36,7 +36,7 @@ export async function* newestFirst(
   }
 }
 
-/** Looks at the newest segments first, and at none whose letters all failed before those that were found already. */
+/** Reads the newest segments first, and skips segments whose letters all failed before those that are already found. */
 async function newest(
   index: LetterIndex,
   filter: LetterFilter,
@@ -53,14 +53,16 @@ async function newest(
     const here = newestIn(rows, { ...filter, after: earliest }, behind, portion)
     found = [...found, ...here]
       .sort(compareLetters)
-      // One that was written again meanwhile is found twice, in the same place of the order.
+      // A letter that was written again meanwhile is found twice, at neighbouring positions.
       .filter(({ id }, at, all) => id !== all[at - 1]?.id)
       .slice(0, portion)
   }
   return found
 }
 
-/** From the end, where mostly the newest are: then all others are passed over by their time alone. */
+/**
+ * Starts at the end of the segment, where the newest letters mostly are. The others are then skipped by their time alone.
+ */
 function newestIn(
   rows: LetterRows,
   filter: LetterFilter,
@@ -97,7 +99,10 @@ function matchingIn(rows: LetterRows, filter: LetterFilter): number[] {
   return found
 }
 
-/** Every kind is held against the filter once; the rows then only have numbers to look at. Undefined: none matches. */
+/**
+ * Compares every kind with the filter once, so that rows need only number comparisons. Returns undefined if no kind
+ * matches.
+ */
 function rowFilter(rows: LetterRows, filter: LetterFilter): ((row: number) => boolean) | undefined {
   const { after = Number.NEGATIVE_INFINITY, before = Number.POSITIVE_INFINITY } = filter
   const wanted = NAMED.filter(name => filter[name] !== undefined)
@@ -110,7 +115,7 @@ function rowFilter(rows: LetterRows, filter: LetterFilter): ((row: number) => bo
   }
 }
 
-/** Others have their turn after so many rows. */
+/** Pauses after a number of rows, so that other work can run. */
 async function* inTurns(segments: readonly LetterRows[]): AsyncGenerator<LetterRows> {
   let looked = 0
   for (const rows of segments) {
@@ -123,19 +128,19 @@ async function* inTurns(segments: readonly LetterRows[]): AsyncGenerator<LetterR
   }
 }
 
-/** Letters of one kind in one segment. */
+/** The counts of letters of one kind in one segment. */
 interface KindCounts {
   readonly kind: Kind
   readonly count: number
-  /** The first failure of all their cycles. */
+  /** The earliest failure of all their cycles. */
   readonly firstFailedAt: number
-  /** Of their last failures, the earliest and the latest, and whose that is. */
+  /** The earliest and the latest of their last failures, and the id of the latest letter. */
   readonly oldestAt: number
   readonly newestAt: number
   readonly newest: string
 }
 
-/** A segment has few kinds, so that the letters themselves are a matter of numbers. */
+/** Counts letters by kind. A segment has few kinds, so that each letter needs only number operations. */
 export function byKind({ rows, found }: MatchingRows): KindCounts[] {
   const all = rows.kinds.map(() => ({
     count: 0,

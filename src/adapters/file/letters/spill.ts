@@ -19,10 +19,10 @@ export interface FileSpillOptions extends JournalOptions {
 
 const rules = { ...journalRules, name: withDefault(text(), 'spill') }
 
-/** Letters read before they are sent on, one after the other. */
+/** The letters that are read together before they are sent one by one. */
 const READ_AT_ONCE = 64
 
-/** Takes letters into a folder while their store is down. Give it a folder of its own. */
+/** Creates a spill that stores letters while their store is unreachable. It needs its own folder. */
 export function fileSpill(options: FileSpillOptions): FileSpill {
   return new FileSpill(resolveOptions('fileSpill', rules, options))
 }
@@ -40,7 +40,7 @@ export class FileSpill implements Spill {
     return this.#log.write(log => log.send(letter))
   }
 
-  /** One drain at a time: two at once would send every letter twice. */
+  /** Only one drain runs at a time, because two would send every letter twice. */
   drain(target: DeadLetterQueue): Promise<number> {
     return this.#drains.run(() => this.#drain(target))
   }
@@ -57,7 +57,7 @@ export class FileSpill implements Spill {
 
   async #drain(target: DeadLetterQueue): Promise<number> {
     const { log } = await this.#log.read()
-    // Those that arrive meanwhile are for the next drain, or a busy service would never end this one.
+    // Letters that arrive during the drain wait for the next one. Otherwise the drain of a busy service would never end.
     const all = await inOrderOfArrival(log)
     const removals: Promise<unknown>[] = []
     let sent = 0
@@ -75,7 +75,7 @@ export class FileSpill implements Spill {
           return sent
         }
         sent++
-        // One that cannot be removed is sent again by the next drain, which changes nothing for the target.
+        // The next drain sends a letter again that could not be removed. That changes nothing for the target.
         removals.push(remove(log, letter, held[index]!).catch(() => {}))
       }
     }
@@ -94,7 +94,7 @@ async function inOrderOfArrival({ index }: LetterLog): Promise<string[]> {
   return ids
 }
 
-/** Where they lie now: their files may have been rewritten since. */
+/** The current locations of the letters. Their files may have been rewritten. */
 function heldIn({ index }: LetterLog, ids: readonly string[]): Held[] {
   return ids.flatMap(id => {
     const location = index.locationOf(id)
@@ -103,8 +103,8 @@ function heldIn({ index }: LetterLog, ids: readonly string[]): Held[] {
 }
 
 /**
- * If the same letter was told again in the meantime, it lies elsewhere, and the target has not seen that yet. It also lies
- * elsewhere when its file was rewritten; then it says what was sent.
+ * Removes a letter that was sent. If the letter was written again meanwhile, it has another location, and the target does
+ * not have the new version yet. A rewrite of the file also changes the location, but not the letter.
  */
 async function remove(log: LetterLog, sent: DeadLetter, { id, segment, offset }: Held): Promise<void> {
   const isSame = (_: unknown, now: RecordLocation) => now.segment === segment && now.offset === offset

@@ -8,17 +8,17 @@ import { readLine, readLines } from '../journal/line.ts'
 import type { JournalUser, RecordLocation } from '../journal/segment-set.ts'
 import { Lazy } from '../lazy.ts'
 
-/** Nothing is kept in memory: entries are read from the files. */
+/** The journal keeps no index in memory: entries are read from the files. */
 const auditUser: JournalUser = {
   apply() {},
   reset() {},
   restore: async () => true,
 }
 
-/** A page of the audit is read from the end of a file, so these are kept small. */
+/** The size of an audit file. A page is read from the end of a file, so the files are small. */
 const AUDIT_ROTATE_BYTES = 1_000_000
 
-/** A journal of entries in the folder `audit` of the store's folder. A page is read from the last file backwards. */
+/** A journal of entries in the folder `audit` of the store's folder. A page is read backwards from the last file. */
 export class FileAudit implements AuditLog {
   readonly #journal: Lazy<Journal>
 

@@ -80,12 +80,13 @@ async function copyReplays(settings: JournalSettings, { replays }: SqliteStore):
 async function copySnapshots(settings: JournalSettings, { snapshots }: SqliteStore): Promise<void> {
   for await (const records of recordsIn(settings, join(settings.dir, 'snapshots'), 'snapshots')) {
     await snapshots.append(recordsOf<ChannelSnapshot>(records, 'put'))
-    // The next purge would delete a snapshot that was appended late, behind the purge of its time.
+    // The purges run after all snapshots of the file. A snapshot that was appended after the purge of its time goes too;
+    // the next purge would have deleted it.
     for (const { before } of recordsOf<{ before: number }>(records, 'delete')) await snapshots.purge(before)
   }
 }
 
-/** The records of a journal that nobody writes to any more, one file at a time. */
+/** Reads the records of a journal that nobody writes to any more, one file at a time. */
 async function* recordsIn(
   { files, onDamage }: JournalSettings,
   dir: string,

@@ -26,7 +26,9 @@ export interface MemoryBrokerOptions {
   readonly name?: string | undefined
   /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
-  /** Events a channel may hold for its slowest handler, the letters kept for it included [1 000 000]. */
+  /**
+   * The most events that a channel may hold for its slowest handler, with the letters that the channel keeps [1 000 000].
+   */
   readonly maxPerChannel?: number | undefined
 }
 
@@ -71,12 +73,12 @@ export class MemoryBroker implements Broker {
     this.#maxPerChannel = maxPerChannel
   }
 
-  /** The letters that were saved nowhere else. */
+  /** The letters that no other store has saved. */
   get deadLetters(): readonly DeadLetter[] {
     return [...this.#channels.values()].flatMap(channel => [...channel.letters()])
   }
 
-  /** How many events the handler has not finished with: ready, open, waiting for a retry or behind their key. */
+  /** The number of events that the handler has not finished: ready, open, waiting for a retry or blocked by their key. */
   depth(channel: string, handler: string): number {
     return this.#channels.get(channel)?.depth(handler) ?? 0
   }
@@ -86,7 +88,7 @@ export class MemoryBroker implements Broker {
     for (const event of events) this.#channel(event.channel).add(withoutForeignReplay(event))
   }
 
-  /** As another program could send it: a message that is not an event. */
+  /** Publishes a message that is not an event, as another program could send it. */
   async publishUndecodable(channel: string, message: Undecodable): Promise<void> {
     this.#requireOpen()
     this.#channel(channel).add(message)
@@ -98,7 +100,7 @@ export class MemoryBroker implements Broker {
     const queue = this.#channel(resolved.channel).queueOf(resolved)
     const subscription = new MemorySubscription(this.name, queue, resolved, deliver)
     queue.join(subscription)
-    // Two turns later the caller has what this returns; a delivery before that could not be settled.
+    // Deliveries start two microtasks later. By then the caller has the subscription that it needs for settling.
     void Promise.resolve().then(() => Promise.resolve().then(() => subscription.start()))
     return subscription
   }

@@ -6,7 +6,10 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Message } from './delivery.ts'
 import { HandlerQueue } from './handler-queue.ts'
 
-/** Each handler has a queue of its own, from its first subscription on. Before the first of all there is the backlog. */
+/**
+ * Each handler has its own queue, from its first subscription on. Before the first handler subscribes, events go to the
+ * backlog.
+ */
 export class Channel {
   readonly #broker: string
   readonly #name: string
@@ -30,7 +33,7 @@ export class Channel {
     return this.#queues.values()
   }
 
-  /** The one of the handler, or all of them. */
+  /** The queue of the handler, or all queues without a handler. */
   *queuesFor(handler: string | undefined): Iterable<HandlerQueue> {
     for (const [name, queue] of this.#queues) if (handler === undefined || name === handler) yield queue
   }
@@ -61,7 +64,10 @@ export class Channel {
     for (const queue of this.#queues.values()) yield* queue.letters.values()
   }
 
-  /** A replay is for the handler that failed. The others would take it for an event that is not dead for them. */
+  /**
+   * A replay is only for the handler that failed. For other handlers its event is not dead, so they would handle it a
+   * second time.
+   */
   #addFor(handler: string, replay: Message): void {
     const queue = this.#queues.get(handler)
     if (queue !== undefined) queue.add(replay)
@@ -78,7 +84,7 @@ export class Channel {
     return queue
   }
 
-  /** Letters kept here take room as well. They are never refused: publishing stops first. */
+  /** Letters that the channel keeps count too. A letter is never refused, because publishing stops first. */
   #requireRoom(): void {
     let fullest = this.#backlog.length
     for (const { length } of this.#awaiting.values()) fullest = Math.max(fullest, length)

@@ -8,11 +8,11 @@ const MAX_SLEEP_MS = 60_000
 interface Waiting {
   readonly delivery: MemoryDelivery
   readonly notBefore: number
-  /** Of those with the same time the first to come is the first to go. */
+  /** The order of arrival, which decides between deliveries with the same time. */
   readonly order: number
 }
 
-/** Holds deliveries until their time. One timer serves all of them: the one for the earliest. */
+/** Holds deliveries until they are due. One timer serves all of them, for the earliest one. */
 export class DelayQueue {
   readonly #clock: Clock
   readonly #onDue: (delivery: MemoryDelivery) => void
@@ -42,7 +42,7 @@ export class DelayQueue {
     const { first } = this.#waiting
     if (first === undefined) return
     const now = this.#clock.now()
-    // A timer may fire a little early; at least 1 ms keeps that from becoming a spin.
+    // A timer may fire a little early. A delay of at least 1 ms prevents a busy loop.
     const delayMs = Math.min(MAX_SLEEP_MS, Math.max(1, first.notBefore - now))
     this.#wakesAt = now + delayMs
     this.#cancel = this.#clock.schedule(delayMs, () => this.#wake())

@@ -5,21 +5,21 @@ import type { Origin } from '../../../core/dead-letter/letter.ts'
 export type Message = TrackedDelivery['content']
 
 /**
- * One handing-over of a message. The next one is another object, so that a settlement of this one that comes too late
- * cannot be mistaken for a settlement of that.
+ * One delivery of a message. The next delivery is another object, so that a late settlement of this one cannot settle the
+ * next.
  */
 export class MemoryDelivery extends TrackedDelivery {
-  /** The subscription that has it open, and its neighbours among the open deliveries there. */
+  /** The subscription that holds the delivery, and the neighbours in its list of open deliveries. */
   holder: object | undefined = undefined
   previous: MemoryDelivery | undefined = undefined
   next: MemoryDelivery | undefined = undefined
 
-  // Written out, because an implicit constructor spreads its arguments, and one runs for every event.
+  // The constructor is explicit, because an implicit one spreads its arguments, and this code runs for every event.
   constructor(channel: string, content: Message, origin: Origin, log?: AttemptLog) {
     super(channel, content, origin, log)
   }
 
-  /** The next handing-over of the same message, with the attempts of this one. */
+  /** Creates the next delivery of the same message, with the attempts so far. */
   nextDelivery(): MemoryDelivery {
     return new MemoryDelivery(this.channel, this.content, this.origin, this.log)
   }

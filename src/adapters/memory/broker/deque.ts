@@ -1,6 +1,6 @@
 const MIN_SIZE = 16
 
-/** A queue with two ends in a ring: every operation is O(1), at any length. `undefined` is not a valid item. */
+/** A double-ended queue in a ring buffer. Every operation is O(1) at any length. `undefined` is not a valid item. */
 export class Deque<T> {
   #ring: (T | undefined)[] = new Array(MIN_SIZE).fill(undefined)
   #first = 0
@@ -27,13 +27,13 @@ export class Deque<T> {
     const item = this.#ring[this.#first]
     this.#ring[this.#first] = undefined
     this.#first = (this.#first + 1) & (this.#ring.length - 1)
-    // What a peak has taken is given back once it is over.
+    // An empty queue releases the memory of a peak.
     if (--this.#size === 0 && this.#ring.length > MIN_SIZE) this.#ring = new Array(MIN_SIZE).fill(undefined)
     if (this.#size === 0) this.#first = 0
     return item
   }
 
-  /** The length stays a power of two, so that going round is a mask. */
+  /** The length stays a power of two, so that a bit mask replaces the modulo. */
   #grow(): void {
     const inOrder = [...this.#ring.slice(this.#first), ...this.#ring.slice(0, this.#first)]
     this.#ring = inOrder.concat(new Array(inOrder.length).fill(undefined))

@@ -23,7 +23,10 @@ interface Subscriber {
  *                                       └ waiting ◀┘ retry, release
  */
 export class HandlerQueue {
-  /** By event id: letters that nobody else keeps. They go when the event is handled after all, or its key unblocked. */
+  /**
+   * Letters that no other store keeps, by event id. They are removed when the event is handled after all, or its key is
+   * unblocked.
+   */
   readonly letters = new Map<string, DeadLetter>()
   readonly ordering: 'none' | 'by-key'
   /** Messages that are neither done nor dead. */
@@ -31,7 +34,7 @@ export class HandlerQueue {
   readonly #channel: string
   readonly #origin: Origin
   readonly #clock: Clock
-  /** New messages as they came, their delivery being made when they are handed over; others with their counts. */
+  /** A new message becomes a delivery only when it is delivered. A returned one is a delivery already, with its counts. */
   readonly #ready = new Deque<Message | MemoryDelivery>()
   readonly #waiting: DelayQueue
   readonly #order: KeyOrder | undefined
@@ -58,15 +61,18 @@ export class HandlerQueue {
     else this.#makeReady(message)
   }
 
-  /** To be handed over again at its time, behind what is ready then: one that fails at once must not starve others. */
+  /**
+   * Delivers the message again at its time, behind the ready messages, so that an event that fails at once does not block
+   * others.
+   */
   putBack(delivery: MemoryDelivery, notBefore: number): void {
     if (notBefore > this.#clock.now()) this.#waiting.add(delivery, notBefore)
     else this.#makeReady(delivery)
-    // Either way its place among the open ones is free for another.
+    // In both cases the delivery no longer occupies the prefetch of its subscription.
     this.pumpSoon()
   }
 
-  /** As if it had not been handed over: it is the first again. */
+  /** Puts the delivery back to the head of the queue, as if it had not been delivered. */
   giveBack(delivery: MemoryDelivery): void {
     this.#ready.unshift(delivery)
     this.pumpSoon()
@@ -137,7 +143,7 @@ export class HandlerQueue {
     }
   }
 
-  /** In turn, so that the subscriptions share the work evenly. */
+  /** The subscriptions take turns, so that they share the work evenly. */
   #nextWithRoom(): Subscriber | undefined {
     const all = this.#subscriptions
     for (let tried = 0; tried < all.length; tried++) {

@@ -1,10 +1,10 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { Deque } from './deque.ts'
 
-/** The events of one key that are held behind its unresolved one. */
+/** The events of one key that wait for the unresolved event of that key. */
 interface KeyQueue {
   readonly key: string
-  /** Made when there is one to hold: most keys never have two events at a time. */
+  /** Created for the second event of a key. Most keys never have two events at a time. */
   held: Deque<LazaretEvent> | undefined
 }
 
@@ -15,7 +15,7 @@ interface KeyQueue {
 export class KeyOrder {
   readonly #release: (event: LazaretEvent) => void
   readonly #queues = new Map<string, KeyQueue>()
-  /** By event id: the keys that a dead-lettered event blocks. */
+  /** The keys that dead-lettered events block, by event id. */
   readonly #dead = new Map<string, KeyQueue>()
 
   constructor(release: (event: LazaretEvent) => void) {
@@ -25,22 +25,22 @@ export class KeyOrder {
   arrived(event: LazaretEvent): void {
     const deadQueue = this.#dead.get(event.id)
     if (deadQueue !== undefined && deadQueue.key === event.key) {
-      // A replay goes on from the place that its event died in, before all that have waited since.
+      // A replay takes the position of its dead-lettered event, before all events that wait since.
       this.#dead.delete(event.id)
       this.#release(event)
       return
     }
-    // An edited replay may have another key: then its old one need not wait for it.
+    // An edited replay may have another key. Then the old key need not wait for it.
     this.unblock(event.id)
     this.#queueUp(event)
   }
 
-  /** It is handled; the next of its key goes on. */
+  /** The event is handled, so the next event of its key continues. */
   done({ key }: LazaretEvent): void {
     if (key !== undefined) this.#next(this.#queues.get(key)!)
   }
 
-  /** It is dead; the others of its key stay where they are until `unblock` or a replay. */
+  /** The event is dead. The other events of its key wait until `unblock` or a replay. */
   died({ id, key }: LazaretEvent): void {
     if (key !== undefined) this.#dead.set(id, this.#queues.get(key)!)
   }

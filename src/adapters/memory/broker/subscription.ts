@@ -9,7 +9,7 @@ import {
 import type { MemoryDelivery } from './delivery.ts'
 import type { HandlerQueue } from './handler-queue.ts'
 
-/** One of the consumers that share the work of a handler. Everything here is done at once: there is nothing to await. */
+/** One of the consumers that share the work of a handler. Every method completes synchronously. */
 export class MemorySubscription implements Subscription {
   readonly #queue: HandlerQueue
   readonly #prefetch: number
@@ -34,7 +34,7 @@ export class MemorySubscription implements Subscription {
     return this.#mode === 'running' && this.#open.size < this.#prefetch
   }
 
-  /** The subscriber has its subscription now, so that deliveries can start. */
+  /** The subscriber has its subscription, so deliveries can start. */
   start(): void {
     if (this.#mode === 'starting') this.resume()
   }
@@ -85,7 +85,7 @@ export class MemorySubscription implements Subscription {
     if (this.#mode === 'closed') return
     this.#mode = 'closed'
     this.#queue.leave(this)
-    // From the last to the first, each before those that were handed over after it.
+    // Puts the deliveries back from the last to the first, so that their order stays.
     for (let open = this.#open.last; open !== undefined; open = this.#open.last) {
       this.#forget(open)
       this.#queue.giveBack(open.nextDelivery())
@@ -118,7 +118,7 @@ class OpenList {
     this.size++
   }
 
-  /** It must be in this list. */
+  /** The delivery must be in this list. */
   remove(delivery: MemoryDelivery): void {
     const { previous, next } = delivery
     if (previous !== undefined) previous.next = next

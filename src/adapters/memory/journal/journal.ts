@@ -9,20 +9,20 @@ import {
 
 /** Options of `memoryJournal()`. */
 export interface MemoryJournalOptions {
-  /** Events it takes; one more is refused [no limit]. */
+  /** The most events that the journal accepts [no limit]. It refuses more. */
   readonly maxEvents?: number | undefined
 }
 
 const rules = { maxEvents: withDefault(integer({ min: 1 }), Number.MAX_SAFE_INTEGER) }
 
-/** A journal without a file, for tests: hand it to the next dispatcher and it is as if the process had come back. */
+/** Creates a journal without a file, for tests. Give it to the next dispatcher to simulate a restart of the process. */
 export function memoryJournal(options: MemoryJournalOptions = {}): MemoryJournal {
   return new MemoryJournal(resolveOptions('memoryJournal', rules, options).maxEvents)
 }
 
 /** It stays usable after `close`, because in tests it is the part that outlives its process. */
 export class MemoryJournal implements Journal {
-  /** In the order of arrival, which is what a map keeps. */
+  /** A map keeps the order of arrival. */
   readonly #entries = new Map<string, JournalEntry>()
   readonly #maxEvents: number
 

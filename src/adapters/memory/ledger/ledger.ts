@@ -23,17 +23,17 @@ type Entry =
   | { readonly kind: 'leased'; readonly token: string; readonly until: number }
   | { readonly kind: 'done'; readonly at: number }
 
-/** Old entries looked at for each claim: more than one, so that the sweep outruns what is added. */
+/** The number of old entries that each claim checks. It exceeds one, so that more entries can be removed than are added. */
 const CHECKED_PER_CLAIM = 2
 
-/** A ledger for one process, for tests and examples: what it knows ends with the process. */
+/** Creates a ledger for one process, for tests and examples. Its records end with the process. */
 export function memoryLedger(options?: MemoryLedgerOptions): MemoryLedger {
   return new MemoryLedger(resolveOptions('memoryLedger', rules, options))
 }
 
 /**
- * A lease that has run out belongs to its token until someone else claims the pair: a handler that was slow, but
- * alone, may still complete. Nothing waits between reading an entry and writing it, so claims are atomic.
+ * A ledger in memory. An expired lease belongs to its token until another process claims the pair, so that a slow handler
+ * without a competitor can still complete. No method awaits between reading and writing an entry, so claims are atomic.
  */
 export class MemoryLedger implements Ledger {
   readonly #clock: Clock
@@ -48,7 +48,7 @@ export class MemoryLedger implements Ledger {
     this.#retentionMs = retentionMs
   }
 
-  /** Pairs it knows of. */
+  /** The number of known pairs. */
   get size(): number {
     return this.#entries.size
   }
@@ -93,7 +93,7 @@ export class MemoryLedger implements Ledger {
     return true
   }
 
-  /** A few entries with every claim, round and round: memory is bounded, and no claim pays for all the others. */
+  /** Each claim checks a few entries in turn. So memory is bounded, and no single claim pays for the whole cleanup. */
   #forgetOld(now: number): void {
     for (let looked = 0; looked < CHECKED_PER_CLAIM; looked++) {
       const { value, done } = this.#sweep.next()
@@ -111,7 +111,7 @@ export class MemoryLedger implements Ledger {
   }
 }
 
-/** JSON keeps the two apart whatever they contain. */
+/** JSON separates the two parts, whatever characters they contain. */
 function pairOf(handler: string, key: string): string {
   return JSON.stringify([handler, key])
 }

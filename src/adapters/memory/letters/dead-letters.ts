@@ -31,7 +31,7 @@ import {
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 
-/** What every other store refuses is refused here too, or a test would find out in production. */
+/** Refuses letters that other stores refuse, so that a test finds the problem and not the production system. */
 function requireStorable(letter: DeadLetter): void {
   const { payload } = letter.event
   const { maxDepth, maxPayloadBytes } = WIDEST_EVENT_LIMITS
@@ -45,7 +45,7 @@ export const DEFAULT_LETTER_CAPACITY = 100_000
 export interface MemoryDeadLettersOptions {
   /** Names the store in errors ['memory']. */
   readonly name?: string | undefined
-  /** Letters it takes; one more is refused [100 000]. */
+  /** The most letters that the store accepts [100 000]. It refuses more. */
   readonly capacity?: number | undefined
 }
 
@@ -54,14 +54,17 @@ const rules = {
   capacity: withDefault(integer({ min: 1 }), DEFAULT_LETTER_CAPACITY),
 }
 
-/** Dead letters that live as long as the process: for tests and examples. Anything else needs a durable store. */
+/**
+ * Creates a store of dead letters that end with the process, for tests and examples. Everything else needs a durable
+ * store.
+ */
 export function memoryDeadLetters(options?: MemoryDeadLettersOptions): MemoryDeadLetters {
   return new MemoryDeadLetters(resolveOptions('memoryDeadLetters', rules, options))
 }
 
 /**
- * Every method does its whole work before it first waits, so nothing can come in between: that makes `send` and
- * `change` atomic here, where a store on a server needs a transaction.
+ * Every method does its whole work before its first await, so that `send` and `change` are atomic. A store on a server
+ * needs a transaction for that.
  */
 export class MemoryDeadLetters implements DeadLetterStore {
   readonly #name: string
@@ -107,7 +110,7 @@ export class MemoryDeadLetters implements DeadLetterStore {
     return changed
   }
 
-  /** Every letter, in no order; for what has to look at all of them. */
+  /** All letters, in no order. */
   all(): Iterable<DeadLetter> {
     return this.#letters.values()
   }

@@ -14,7 +14,7 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
 
-/** Groups are added up from the letters whenever someone asks; only what people say about them is kept. */
+/** Computes groups from the letters at each call. It stores only triage. */
 export class MemoryGroups implements Groups {
   readonly #letters: () => Iterable<DeadLetter>
   readonly #clock: Clock

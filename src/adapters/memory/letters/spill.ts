@@ -3,14 +3,14 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import { type DeadLetterQueue, DeadLettersClosedError, type Spill } from '../../../ports/dead-letters.ts'
 
-/** A spill without a file, for tests: it survives a store that is down, but not the process. */
+/** Creates a spill without a file, for tests. Its letters survive an unreachable store, but not the process. */
 export function memorySpill(): MemorySpill {
   return new MemorySpill()
 }
 
 /** A spill in the memory of this process, for tests. */
 export class MemorySpill implements Spill {
-  /** In the order of arrival, which is what a map keeps; a letter that is told again stays in its place. */
+  /** A map keeps the order of arrival. A letter that is sent again keeps its position. */
   readonly #letters = new Map<string, DeadLetter>()
   readonly #drains = new SerialQueue()
   #isClosed = false
@@ -20,7 +20,7 @@ export class MemorySpill implements Spill {
     this.#letters.set(letter.id, mergeLetter(this.#letters.get(letter.id), letter))
   }
 
-  /** One drain at a time: two at once would send every letter twice. */
+  /** Only one drain runs at a time, because two would send every letter twice. */
   drain(target: DeadLetterQueue): Promise<number> {
     return this.#drains.run(() => this.#drain(target))
   }
@@ -37,7 +37,7 @@ export class MemorySpill implements Spill {
   async #drain(target: DeadLetterQueue): Promise<number> {
     this.#requireOpen()
     let sent = 0
-    // Those that arrive meanwhile are for the next drain, or a busy service would never end this one.
+    // Letters that arrive during the drain wait for the next one. Otherwise the drain of a busy service would never end.
     for (const [id, letter] of [...this.#letters]) {
       try {
         await target.send(letter)
@@ -45,7 +45,7 @@ export class MemorySpill implements Spill {
         return sent
       }
       sent++
-      // If the same letter was told again in the meantime, the target has not seen that yet.
+      // If the letter changed during the send, the target does not have the new version yet.
       if (this.#letters.get(id) === letter) this.#letters.delete(id)
     }
     return sent

@@ -17,7 +17,7 @@ import {
 
 /** Options of `memoryLimit()`. */
 export interface MemoryLimitOptions {
-  /** How many processes to assume until the shared limit has answered for the first time [10]. */
+  /** The number of processes to assume until the shared limit has answered for the first time [10]. */
   readonly assumedMembers?: number | undefined
   /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
@@ -25,11 +25,11 @@ export interface MemoryLimitOptions {
 
 interface LimitState {
   bucket: FleetBucket
-  /** Until when each member is counted. */
+  /** The time until which each member counts. */
   readonly members: Map<string, number>
 }
 
-/** Shared by all users of the same object in this process: for tests, and as the simplest shared limit. */
+/** A limit for all users of the same object in this process. It is for tests, and is the simplest shared limit. */
 export class MemoryLimit implements SharedLimit {
   readonly assumedMembers: number
   readonly #clock: Clock
@@ -77,7 +77,7 @@ export class MemoryLimit implements SharedLimit {
   }
 }
 
-/** Makes a shared limit for all that use the same object in this process, for tests. */
+/** Creates a shared limit for all users of the same object in this process, for tests. */
 export function memoryLimit(options: MemoryLimitOptions = {}): MemoryLimit {
   return new MemoryLimit(options)
 }

@@ -1,7 +1,7 @@
 import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 
-/** The cursor is the place of the last entry shown, counted from the beginning: entries are only ever added. */
+/** An audit log in memory. The cursor is the index of the last entry on the page, because entries are only added. */
 export class MemoryAudit implements AuditLog {
   readonly #entries: AuditEntry[] = []
 

@@ -160,14 +160,17 @@ export class RabbitmqBroker implements Broker {
     return this.#settings.route?.(event) ?? { exchange: event.channel, routingKey: event.type }
   }
 
-  /** Undefined when there is nothing to wait for. */
+  /** Returns undefined if there is nothing to wait for. */
   #declared({ exchange }: Route): Promise<void> | undefined {
     if (this.#settings.route !== undefined || this.#settings.declare !== 'all' || exchange === '')
       return undefined
     return this.#topology.exchange(exchange)
   }
 
-  /** An exchange that somebody deleted is declared again, with the queues that are known here, and published to again. */
+  /**
+   * Sends messages. If a person deleted the exchange, it is declared again with the known queues, and the messages are
+   * sent again.
+   */
   async #send(messages: readonly Message[]): Promise<readonly Outgoing[]> {
     try {
       return await this.#publisher.send(messages)
@@ -181,8 +184,8 @@ export class RabbitmqBroker implements Broker {
   }
 
   /**
-   * Nobody has subscribed yet: the queue of the channel is made, so that what is published waits for the first. A replay for a
-   * handler that is not there waits in the queue of that handler.
+   * Creates the queue of a channel without subscribers, so that its events wait for the first one. A replay for an absent
+   * handler waits in the queue of that handler.
    */
   async #declareQueuesAndSend(messages: readonly Message[]): Promise<void> {
     const [first] = messages

@@ -11,8 +11,8 @@ const CAPACITY = 65_536
 const LATEST_SECOND = 2 ** 53
 
 /**
- * Publishes the messages of one turn with one write. Where the client does not show what is needed for that, or a message
- * is out of the ordinary, it publishes them one by one.
+ * Publishes the messages of one turn with one write. If the client does not expose the needed parts, or a message is
+ * unusual, it publishes them one by one.
  */
 export class FrameWriter {
   readonly #channel: AmqpConfirmChannel
@@ -20,7 +20,7 @@ export class FrameWriter {
   readonly #onFull: () => void
   readonly #frames = new Frames(CAPACITY)
 
-  /** Full: the socket takes no more for the moment. */
+  /** `full` is called when the socket accepts no more for the moment. */
   constructor(channel: AmqpConfirmChannel, full: () => void) {
     this.#channel = channel
     this.#direct = directChannel(channel, CAPACITY)
@@ -38,7 +38,7 @@ export class FrameWriter {
     const wasEmpty = this.#frames.isEmpty
     if (!this.#frames.add(direct.number, message)) {
       if (wasEmpty) return false
-      // It may fit when it is the first; and if not, those before it have left before it.
+      // The message may fit into an empty buffer. If not, the earlier messages are sent before it.
       this.#flush(direct)
       return this.#add(direct, message)
     }
@@ -62,7 +62,10 @@ export class FrameWriter {
     return true
   }
 
-  /** Other programs write what the client can read and not write. Without that the message can go on; with it, nowhere. */
+  /**
+   * Other programs write properties that the client can read but not write. Without them the message can be sent; with
+   * them, it cannot.
+   */
   #publishAlone({ route, content, properties }: Outgoing, confirmed: (error: unknown) => void): void {
     const { exchange, routingKey } = route
     const publish = (options: AmqpProperties) => {
@@ -92,7 +95,7 @@ function hasWireValues(headers: AmqpHeaders): boolean {
   return Object.values(headers).some(value => value instanceof WireValue)
 }
 
-/** For the client, which writes what it has read as well as it can. */
+/** Prepares a message for the client, which writes the values that it has read as well as it can. */
 function withoutWireValues(message: Outgoing): Outgoing {
   const { headers } = message.properties
   if (headers === undefined || !hasWireValues(headers)) return message
@@ -103,7 +106,10 @@ function withoutWireValues(message: Outgoing): Outgoing {
   return { ...message, properties: { ...message.properties, headers: Object.fromEntries(decoded) } }
 }
 
-/** What every client can write: short texts that are short, a time there can be, and headers that are texts, flags or counts. */
+/**
+ * Keeps the properties that every client can write: short texts, a valid time, and headers that are texts, booleans or
+ * integers.
+ */
 function withSimpleProperties(properties: AmqpProperties): AmqpProperties {
   const { contentType, contentEncoding, correlationId, replyTo, messageId, type, appId } = properties
   const { timestamp, headers, deliveryMode } = properties

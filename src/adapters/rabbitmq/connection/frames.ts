@@ -2,7 +2,7 @@ import type { Outgoing } from '../broker/wire/event-codec.ts'
 import { WireValue } from '../broker/wire/table.ts'
 import type { AmqpHeaders, AmqpProperties } from './amqp.ts'
 
-/** In bytes: AMQP writes the length of a name or property into one. */
+/** The limit in bytes: AMQP writes the length of a name or property into one byte. */
 export const MAX_SHORT_STRING_BYTES = 255
 
 // AMQP 0-9-1: a message is published as three frames, of its method, of its properties and of its body.
@@ -15,7 +15,7 @@ const FRAME_END_BYTES = 1
 const CLASS_BASIC = 60
 const METHOD_PUBLISH = 40
 const MANDATORY = 1
-/** All that is neither text nor body takes less. */
+/** An upper bound of everything except texts and body. */
 const FIXED_BYTES = 256
 const HEADER_FIXED_BYTES = 16
 const MAX_BYTES_PER_CHARACTER = 3
@@ -43,7 +43,7 @@ export class Frames {
   readonly #bytes: Buffer
   readonly #mostOfFrame: number
   #end = 0
-  /** Of the properties that are being written. */
+  /** The flags of the properties being written. */
   #flags = 0
 
   /** No frame is larger than `frameMax`; a body that is takes several. */
@@ -52,7 +52,7 @@ export class Frames {
     this.#mostOfFrame = frameMax - FRAME_HEAD_BYTES - FRAME_END_BYTES
   }
 
-  /** One message for which there is no room elsewhere; undefined when its headers do not fit into a frame. */
+  /** A frame for one message that does not fit into the shared buffer; undefined if its headers do not fit into a frame. */
   static alone(channel: number, message: Outgoing, frameMax: number): Buffer | undefined {
     const mostBytes = mostBytesOf(message)
     if (mostBytes === undefined) return undefined
@@ -66,7 +66,7 @@ export class Frames {
     return this.#end === 0
   }
 
-  /** False, and nothing is written, when it is not of the ordinary kind, or there is no room for it. */
+  /** Returns false and writes nothing if the message is unusual, or the buffer has no room. */
   add(channel: number, message: Outgoing): boolean {
     const mostBytes = mostBytesOf(message)
     if (mostBytes === undefined || this.#end + mostBytes > this.#bytes.length) return false
@@ -76,7 +76,7 @@ export class Frames {
     return false
   }
 
-  /** What was written, which is then forgotten. */
+  /** Returns the written bytes, and clears the buffer. */
   take(): Buffer {
     const taken = Buffer.from(this.#bytes.subarray(0, this.#end))
     this.#end = 0
@@ -108,7 +108,7 @@ export class Frames {
     return true
   }
 
-  /** In the order of their flags, which come first and are known last. */
+  /** Writes the properties in the order of their flags. The flags come before them and are known only afterwards. */
   #properties(properties: AmqpProperties): boolean {
     const { contentType, contentEncoding, headers, deliveryMode, priority } = properties
     const { correlationId, replyTo, messageId, timestamp, type, appId } = properties
@@ -210,7 +210,7 @@ const S = 'S'.charCodeAt(0)
 const T = 't'.charCodeAt(0)
 const I = 'I'.charCodeAt(0)
 
-/** Never less than the message will take, but for further frames of its body; undefined for what is not written here. */
+/** An upper bound of the size, without further frames of the body; undefined for messages that are not written here. */
 function mostBytesOf({ route, content, properties }: Outgoing): number | undefined {
   const { contentType, contentEncoding, headers, deliveryMode, priority, expiration } = properties
   const { correlationId, replyTo, messageId, timestamp, type, appId, userId } = properties

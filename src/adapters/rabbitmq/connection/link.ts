@@ -7,7 +7,7 @@ import { type RabbitmqSettings, serverOf } from '../options.ts'
 import type { AmqpClient, AmqpConnection } from './amqp.ts'
 import { gatherWrites, isRefusedHandshake, keepRawHeaders, requireAnswers } from './amqplib-internals.ts'
 
-/** How long a shutdown waits for any one answer of the server. */
+/** The longest wait of a shutdown for one answer of the server. */
 export const CLOSE_MS = 5_000
 const CLOSE_CONNECTION_MS = 2_000
 

@@ -17,8 +17,8 @@ const ACCESS_REFUSED = 403
 const NOT_FOUND = 404
 
 /**
- * Publishes and waits for the server's word. Messages are mandatory: one that no queue takes comes back, and is told of
- * instead of being dropped in silence. There is one channel for all: opening one per message is what makes others slow.
+ * Publishes and waits for the confirm of the server. Messages are mandatory: a message that no queue accepts is returned
+ * and reported, and not dropped silently. All messages share one channel, because opening a channel per message is slow.
  */
 export class Publisher {
   readonly #link: Link
@@ -48,7 +48,7 @@ export class Publisher {
     }
   }
 
-  /** The same, and one that no queue takes is an error. */
+  /** Sends one message. It is an error if no queue accepts it. */
   async sendOne(message: Outgoing): Promise<void> {
     const [back] = await this.send([message])
     if (back !== undefined) throw new UnroutableError(back.route.exchange, back.route.routingKey)

@@ -23,7 +23,7 @@ export function rabbitmqCollector(options: CollectorOptions): Collector {
   return new RabbitmqCollector(resolveCollector(options))
 }
 
-/** From a start to the next stop. */
+/** The work between a start and the next stop. */
 interface Run {
   isOver: boolean
 }
@@ -39,9 +39,9 @@ class RabbitmqCollector implements Collector {
   readonly #work = new PendingWork()
   #run: Run | undefined
   #queues: readonly string[] = []
-  /** When the last look began that saw every queue; mode `peek` only. */
+  /** The start of the last round that read every queue; for mode `peek` only. */
   #peekedAt = 0
-  /** How many messages of each queue are letters already and still in it. */
+  /** The number of messages of each queue that are letters already and still in the queue. */
   readonly #peeked = new Map<string, number>()
   #closing: Promise<void> | undefined
 
@@ -72,7 +72,7 @@ class RabbitmqCollector implements Collector {
     this.#drains.clear()
     this.#peeked.clear()
     await Promise.all(drains.map(drain => drain.close()))
-    // Before their connection goes: a channel that closes at the same time never reports its end.
+    // The channels close before their connection: a channel that closes at the same time never reports its end.
     await settlesWithin(this.#settings.connection.clock, CLOSE_MS, this.#work.settled())
   }
 
@@ -117,7 +117,7 @@ class RabbitmqCollector implements Collector {
     await Promise.all([this.#collecting.close(), this.#returning.close()])
   }
 
-  /** At once, and again so long after it has ended, until the run is over. */
+  /** Runs the task at once, and again after each pause, until the run ends. */
   async #every(run: Run, name: 'queues' | 'outcomes', ms: number, task: () => Promise<void>): Promise<void> {
     this.#work.begin()
     try {
@@ -163,7 +163,7 @@ class RabbitmqCollector implements Collector {
     if (seenUpTo !== undefined) await resolveNotReturned(store, this.#settings, seenUpTo)
   }
 
-  /** While something is on its way into the store, nobody knows whether it is what was sent. */
+  /** The time up to which all returned messages are saved; undefined while a message is being saved. */
   #seenUpTo(): number | undefined {
     if (this.#settings.mode === 'peek') return this.#peekedAt
     const drains = [...this.#drains.values()]
@@ -173,8 +173,8 @@ class RabbitmqCollector implements Collector {
 }
 
 /**
- * Looks at the first messages of a queue. They are held while they are saved, and go back when the channel closes: a
- * queue that was looked at from several at once, or whose head was taken meanwhile, may hand them over in another order.
+ * Reads the first messages of a queue. The channel holds them while they are saved, and returns them when it closes.
+ * Several readers of one queue, or a consumer at its head, may change the order.
  */
 async function peekQueue(
   connection: AmqpConnection,
@@ -206,8 +206,8 @@ const PAGE = 200
 const BY = 'collector'
 
 /**
- * Resolves letters that were sent back and have not come again: nobody tells us of success. `seenUpTo` is the time up to
- * which everything that came back has been saved.
+ * Resolves letters that were sent back and did not return, because nobody reports success. `seenUpTo` is the time up to
+ * which all returned messages are saved.
  */
 async function resolveNotReturned(
   store: DeadLetterStore,

@@ -27,10 +27,10 @@ export class Drain {
   readonly #deliveries: StallDetector
   readonly #pollTimer: PollTimer
   #channel: ConsumerChannel | undefined
-  /** Of the current channel, once the server delivers on it. */
+  /** The prefetch window of the current channel, once the server delivers on it. */
   #window: PrefetchWindow | undefined
   #isClosed = false
-  /** Told once for as long as it lasts. */
+  /** The current problem. It is reported once for as long as it lasts. */
   #problem: (Error & { readonly code?: unknown }) | undefined
   #wake: () => void = () => {}
 
@@ -47,7 +47,7 @@ export class Drain {
     this.#running = this.#run()
   }
 
-  /** Nothing that came is still to be saved, and what comes next will come. A queue that is not there holds nothing. */
+  /** Whether every received message is saved, and the server can deliver the next. A missing queue contains nothing. */
   get isCaughtUp(): boolean {
     const isConsuming = this.#channel?.isOpen && this.#window !== undefined
     return (isConsuming || this.#problem?.code === NOT_FOUND) && this.#saving.count === 0
@@ -91,7 +91,7 @@ export class Drain {
   async #consume(started: () => void): Promise<void> {
     const { connection, prefetch } = this.#settings
     const channel = await ConsumerChannel.open(await this.#link.get(connection.connectTimeoutMs))
-    // Before anything is consumed: a close in the meantime closes this channel too.
+    // This comes before consuming, so that a close in between also closes this channel.
     this.#channel = channel
     this.#window = undefined
     if (this.#isClosed) await channel.close()
@@ -114,7 +114,7 @@ export class Drain {
 
   #receive(channel: ConsumerChannel, message: AmqpMessage | null): void {
     this.#deliveries.arrived()
-    // Somebody deleted the queue.
+    // The queue was deleted.
     if (message === null) void channel.close()
     else void this.#save(channel, message)
   }

@@ -7,8 +7,8 @@ import type { AmqpHeaders } from '../connection/amqp.ts'
 const MAX_CACHED = 1_000
 
 /**
- * What messages failed with. Many messages of a dead-letter queue tell of one failure, and to classify it takes longer
- * than all the rest of reading a message; so those that were met are kept.
+ * Caches the failures of messages. Many messages of a dead-letter queue have the same failure, and classifying it takes
+ * longer than the rest of the reading.
  */
 export class Failures {
   readonly #known = new Map<string, Failure>()
@@ -16,7 +16,7 @@ export class Failures {
   of(death: Death | undefined, fault: Fault | undefined): Failure | undefined {
     if (fault !== undefined) {
       const { error: name, message, stack } = fault
-      // Without the stack, whose lines are of another language: it is the message that tells causes apart.
+      // The stack is left out, because its lines belong to another language. The message distinguishes the causes.
       const failure = this.#classified(name, message, undefined)
       return stack === undefined ? failure : { ...failure, stack }
     }
@@ -29,7 +29,7 @@ export class Failures {
     let failure = this.#known.get(key)
     if (failure === undefined) {
       const classified = classify({ name, message, code })
-      // Its fingerprint is worked out when it is asked for; a copy has to have it.
+      // The fingerprint is computed on access. A copy must contain its value.
       failure = { ...classified, fingerprint: classified.fingerprint }
       if (this.#known.size >= MAX_CACHED) this.#known.clear()
       this.#known.set(key, failure)
@@ -44,16 +44,16 @@ export interface Death {
   /** rejected, expired, maxlen or delivery_limit. */
   readonly reason: string
   readonly count: number
-  /** To the second. */
+  /** The time, in whole seconds. */
   readonly at: number | undefined
-  /** How the message had come into that queue. */
+  /** The exchange that routed the message to that queue. */
   readonly exchange: string
   readonly routingKey: string
 }
 
 const MAX_READ = 20
 
-/** What the server wrote down, the latest first. */
+/** The entries of the server, the latest first. */
 export function readDeaths(headers: AmqpHeaders): readonly Death[] {
   const deaths = headers['x-death']
   if (!Array.isArray(deaths)) return []
@@ -97,7 +97,7 @@ function describeDeath({ reason, queue }: Death): string {
   return `${DEATH_TEXTS[reason] ?? `was dead-lettered (${reason}) from queue`} ${queue}`
 }
 
-/** What a framework wrote on a message that it gave up on. */
+/** The failure that a framework wrote on a message. */
 export interface Fault {
   readonly writtenBy: 'spring' | 'masstransit' | 'nservicebus'
   readonly error: string
@@ -111,7 +111,10 @@ export interface Fault {
   readonly attempts: number
 }
 
-/** Headers that tell of the failure. They go into the letter and are not sent again: the next failure writes its own. */
+/**
+ * Headers that describe the failure. The letter keeps them, and a replay does not send them: the next failure writes its
+ * own.
+ */
 const FAULT_HEADERS =
   /^(?:x-exception-(?:stacktrace|message)|x-original-(?:exchange|routingKey)|MT-(?:Reason|Fault-.*)|NServiceBus\.(?:ExceptionInfo\..*|FailedQ|TimeOfFailure|FLRetries|Retries(?:\.Timestamp)?))$/
 
@@ -144,7 +147,7 @@ function readSpringFault(headers: AmqpHeaders): Fault | undefined {
 
 const JAVA_LINE = /^(?:Caused by: )?((?:[\w$]+\.)+[\w$]+)(?:: (.*))?$/
 
-/** The listener's own exception only wraps what the application threw, so the last cause is the one. */
+/** The exception of the listener only wraps that of the application, so the last cause counts. */
 function rootCause(stack: string): { readonly error: string; readonly message: string } {
   const lines = stack.split('\n').map(line => line.trimEnd())
   const causes = lines.filter((line, index) => index === 0 || line.startsWith('Caused by: '))
@@ -152,7 +155,7 @@ function rootCause(stack: string): { readonly error: string; readonly message: s
   return { error: error ?? 'Exception', message: message ?? '' }
 }
 
-/** What MassTransit moves to `QUEUE_error`, and with another reason to `QUEUE_skipped`. */
+/** Reads a message that MassTransit moved to `QUEUE_error`, or for another reason to `QUEUE_skipped`. */
 function readMassTransitFault(headers: AmqpHeaders): Fault | undefined {
   const reason = textOf(headers['MT-Reason'])
   const error = textOf(headers['MT-Fault-ExceptionType'])
@@ -184,7 +187,7 @@ function lastOfPath(address: string | undefined): string | undefined {
   }
 }
 
-/** What NServiceBus forwards to its error queue, which is one for many endpoints. */
+/** Reads a message that NServiceBus moved to its error queue, which many endpoints share. */
 function readNServiceBusFault(headers: AmqpHeaders): Fault | undefined {
   const info = (name: string) => textOf(headers[`NServiceBus.ExceptionInfo.${name}`])
   const error = info('ExceptionType')

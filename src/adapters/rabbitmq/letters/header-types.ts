@@ -1,9 +1,9 @@
 import { bodyOf, longValue, readArray, readTable, tableBody } from '../broker/wire/table.ts'
 
 /**
- * The type of a header's value on the wire, as JSON: the letter that AMQP has for it, with `64` behind it where the text holds
- * base64; of tables and arrays also the types of what is in them. Values are not in it: they are in the event's
- * headers, where masks and seals reach them.
+ * The AMQP type of a header's value, as JSON: the letter of the type, followed by `64` if the text is base64. Tables and
+ * arrays contain the types of their entries. It contains no values: they are in the headers of the event, where masks and
+ * seals apply.
  */
 export type WireType =
   | string
@@ -18,7 +18,7 @@ interface TypedText {
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-/** Undefined for what would not come back as the same bytes. */
+/** Returns undefined if the text would not give the same bytes again. */
 export function typedText(value: Buffer): TypedText | undefined {
   try {
     const { plain, type } = toPlain(value)
@@ -61,7 +61,7 @@ function toPlain(value: Buffer): { readonly plain: unknown; readonly type: WireT
       const plain: Record<string, unknown> = Object.create(null)
       const types: Record<string, WireType> = Object.create(null)
       for (const entry of readTable(body)) {
-        // Of two with one name JSON would keep the second.
+        // JSON would keep only the second of two entries with one name.
         if (entry.name in plain) throw new TypeError('a name that is there twice')
         const inner = toPlain(entry.value)
         plain[entry.name] = inner.plain
@@ -83,7 +83,7 @@ function textOrBase64(letter: 'S' | 'x', body: Buffer) {
     const plain = UTF8.decode(body)
     if (!plain.includes('\0')) return { plain, type: letter }
   } catch {
-    // Not a text, so that it is shown as base64.
+    // The bytes are not a text, so they are shown as base64.
   }
   return { plain: body.toString('base64'), type: `${letter}64` }
 }

@@ -23,7 +23,7 @@ import type { Route } from '../options.ts'
 import { type Death, type Failures, type Fault, readDeaths, readFault } from './failures.ts'
 import { type CollectedHeaders, collectedHeaders, keptProperties } from './returned-message.ts'
 
-/** Where a message was found. */
+/** The queue and the time at which a message was found. */
 interface CollectionContext {
   /** The collector's name. */
   readonly broker: string
@@ -34,7 +34,7 @@ interface CollectionContext {
 
 export interface Collected {
   readonly letter: DeadLetter
-  /** False: nothing tells when it failed, so its time is when it was found. */
+  /** False if the time of the failure is unknown. Then it is the time of the collection. */
   readonly isTimeKnown: boolean
 }
 
@@ -46,7 +46,7 @@ export function collect(message: AmqpMessage, context: CollectionContext): Colle
   return { letter: { ...own, origin }, isTimeKnown: true }
 }
 
-/** What claims to be ours and cannot be read is taken for what it is: a message. */
+/** A message that claims to be a letter of Lazaret and cannot be read counts as an ordinary message. */
 function ownLetter(message: AmqpMessage): DeadLetter | undefined {
   try {
     return readLetter(message)
@@ -89,7 +89,7 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: C
     },
     replay: replay?.attempt,
     replayId: replay?.replayId,
-    // Every publisher can write the headers, so the saver checks the stored letter.
+    // Every publisher can write these headers, so the saver compares them with the stored letter.
     isUnverified: replay !== undefined,
     detail:
       deaths.length === 0 ? undefined : { deaths: deaths.map(death => ({ ...death, at: death.at ?? null })) },
@@ -107,7 +107,10 @@ function headerOrigin({ origin, texts }: CollectedHeaders, event: LazaretEvent):
   return areLost ? { unkeptHeaders: 'its headers are not valid for an event; send it manually' } : origin
 }
 
-/** Which replay of the letter this was. A replay that another queue also got does not belong to that queue's letter. */
+/**
+ * The number of the letter's replay. A replay that also reached another queue does not belong to the letter of that
+ * queue.
+ */
 function replayOfLetter(event: LazaretEvent, idOfThis: () => string): EventReplay | undefined {
   const replay = replayOf(event)
   return replay?.letterId !== undefined && replay.letterId === idOfThis() ? replay : undefined
@@ -152,7 +155,7 @@ function collectedEvent(
   return { ...event, headers: {}, payload: new Uint8Array(message.content) }
 }
 
-/** In seconds, as AMQP says; some write milliseconds, which would be in a far future. */
+/** AMQP uses seconds. Some programs write milliseconds, which would be far in the future. */
 function sentAt(timestamp: number | undefined): number | undefined {
   if (timestamp === undefined || !(timestamp > 0)) return undefined
   const ms = Math.floor(timestamp > 100_000_000_000 ? timestamp : timestamp * 1_000)
@@ -160,8 +163,8 @@ function sentAt(timestamp: number | undefined): number | undefined {
 }
 
 /**
- * For a message without an id: made of all that a second delivery does not change. Two that are equal in everything and
- * died in the same second in the same queue cannot be told apart, and are one letter.
+ * The id for a message without one, made of everything that a second delivery does not change. Two equal messages that
+ * died in the same second and queue cannot be distinguished, and become one letter.
  */
 function derivedId({ content, properties, fields }: AmqpMessage, deaths: readonly Death[]): string {
   const { type, timestamp, correlationId, headers = {} } = properties
@@ -171,7 +174,7 @@ function derivedId({ content, properties, fields }: AmqpMessage, deaths: readonl
   return `amqp-${hash('sha256', Buffer.concat([Buffer.from(told), content])).slice(0, ID_DIGITS)}`
 }
 
-/** Who gave up on a message, and where it has to go to be handled. */
+/** The queue that failed, and the route back to it. */
 interface LetterSource extends Route {
   readonly channel: string
   readonly handler: string
@@ -181,8 +184,9 @@ interface LetterSource extends Route {
 }
 
 /**
- * The queue that failed is the one the server took it from, or the one the framework names; else the dead-letter queue's
- * own name without its ending. It goes back the way it came; where nobody tells that way, straight into the queue.
+ * Finds the queue that failed: the one that the server took the message from, or the one that the framework names, or the
+ * name of the dead-letter queue without its suffix. The message returns on its original route. If that is unknown, it
+ * goes directly to the queue.
  */
 function sourceOf(
   message: AmqpMessage,
@@ -208,7 +212,7 @@ function sourceOf(
   }
 }
 
-/** Where nothing else is said, it was published to the exchange of its channel. */
+/** Without other information the message was published to the exchange of its channel. */
 function ownChannel(headers: AmqpHeaders, death: Death | undefined): string | undefined {
   return textOf(headers[OWN.channel]) ?? readExchange(headers) ?? death?.exchange
 }
@@ -226,7 +230,7 @@ function withoutEnding(queue: string): string {
   return queue.replace(ENDINGS, '') || queue
 }
 
-/** Queues may be called anything; what a channel cannot be called becomes a dash. Its handler keeps the whole name. */
+/** Queues may have any name. Characters that a channel cannot have become dashes. The handler keeps the whole name. */
 function channelName(queue: string): string {
   if (queue.length <= MAX_CHANNEL_BYTES && CHANNEL_NAME.test(queue)) return queue
   const name = queue
@@ -237,7 +241,7 @@ function channelName(queue: string): string {
   return name === '' ? 'unnamed' : name
 }
 
-/** Fifteen digits are what a number can hold for certain. */
+/** A number is exact up to fifteen digits. */
 const MAY_BE_ROUNDED = /\d{16}|\d\.\d{14}|\d[eE][+-]?\d/
 
 /**
@@ -265,7 +269,7 @@ function changesNumbers(content: Buffer): boolean {
   return false
 }
 
-/** Sign, digits without zeroes at either end, and where the point is: two ways to write one number are equal. */
+/** Sign, digits without zeroes at either end, and the position of the point. Two forms of one number become equal. */
 function canonical(number: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? []

@@ -13,7 +13,10 @@ import type { Route } from '../options.ts'
 import { isFaultHeader } from './failures.ts'
 import { fromText, plainOf, typedText, type WireType } from './header-types.ts'
 
-/** A frame of RabbitMQ holds 128 KiB; the rest is for properties and what a replay adds. */
+/**
+ * The largest returned message. A frame of RabbitMQ holds 128 KiB; the rest is for properties and the headers of a
+ * replay.
+ */
 const MAX_RETURNED_BYTES = 120_000
 const MAX_TYPES_LENGTH = 20_000
 
@@ -24,12 +27,12 @@ const MAX_TYPES_LENGTH = 20_000
 interface HeaderForms {
   readonly v: 1
   readonly types: Readonly<Record<string, WireType>>
-  /** By the name that the event has. */
+  /** The original names, by the names in the event. */
   readonly names: Readonly<Record<string, string>>
 }
 
 export interface CollectedHeaders {
-  /** As an event has them. */
+  /** The headers as texts in the event. */
   readonly texts: Readonly<Record<string, string>>
   /** Beside the properties that are kept. */
   readonly origin: Origin
@@ -80,7 +83,10 @@ function headersFromWire(entries: readonly TableEntry[]): CollectedHeaders {
   return { texts: Object.fromEntries(texts), origin }
 }
 
-/** A client that does not show its frames. What it read as something else than text is sent back as it would write it. */
+/**
+ * For a client that does not expose its frames. Values that it read as other types than text are sent in the type that it
+ * writes.
+ */
 function headersFromClient(headers: AmqpHeaders): CollectedHeaders {
   const texts = Object.fromEntries(
     Object.entries(headersOf(headers)).filter(([name]) => !isFaultHeader(name)),
@@ -89,7 +95,7 @@ function headersFromClient(headers: AmqpHeaders): CollectedHeaders {
   return { texts, origin: names.length === 0 ? {} : { typedHeaders: JSON.stringify(names) } }
 }
 
-/** A name that an event can have. What it cannot have is written as in a URL, so that the name can be read back. */
+/** A name that an event can have. Other characters are escaped as in a URL, so that the original can be restored. */
 function eventName(name: string): string | undefined {
   if (name !== '__proto__' && HEADER_NAME.test(name) && name.length <= MAX_HEADER_NAME_BYTES) return name
   if (name === '' || name.includes('\ufffd')) return undefined
@@ -125,18 +131,18 @@ function formsOf({ headerForms, typedHeaders }: Origin): HeaderForms {
       const forms: unknown = JSON.parse(headerForms)
       return isPlainObject(forms) && forms['v'] === 1 ? (forms as unknown as HeaderForms) : NO_FORMS
     }
-    // As earlier versions kept them: the names of headers that were not texts.
+    // The form of earlier versions: the names of headers that were not texts.
     if (typeof typedHeaders === 'string') {
       const names = JSON.parse(typedHeaders) as readonly string[]
       return { ...NO_FORMS, types: Object.fromEntries(names.map(name => [name, GUESSED])) }
     }
   } catch {
-    // Not of ours; as texts they are still there.
+    // Another program wrote it. The headers stay available as texts.
   }
   return NO_FORMS
 }
 
-/** Not a type of AMQP, so that no bytes can be made of it: the client guesses a type. */
+/** Not a type of AMQP, so no bytes can be written. The client guesses a type. */
 const GUESSED = '?'
 
 /** Properties of a message that an event has no place for. A replay gives them back. */
@@ -176,10 +182,10 @@ function returnedProperties(origin: Origin, headers: Readonly<Record<string, str
   return { ...properties, headers: restoredHeaders(origin, headers), deliveryMode: PERSISTENT }
 }
 
-/** With what a replay adds. */
+/** The limit with the headers of a replay. */
 const MAX_SENT_BYTES = MAX_RETURNED_BYTES + 4_000
 
-/** The message of an event that goes back to where it came from, or, redirected, to the queue its channel names. */
+/** The message of an event that returns to its origin, or, redirected, goes to the queue of its channel. */
 export function returned(event: LazaretEvent, origin: Origin, returnTo: 'exchange' | 'queue'): Outgoing {
   const handler = replayOf(event)?.handler
   const isOwn = origin['writtenBy'] === undefined
@@ -191,7 +197,7 @@ export function returned(event: LazaretEvent, origin: Origin, returnTo: 'exchang
     route:
       handler === undefined ? { exchange: '', routingKey: event.channel } : returnRoute(origin, returnTo),
     content: contentOf(event, origin),
-    // Without an id of its own a message could not be told to be this replay, and not a message that copied its headers.
+    // Without its own id a replay could not be distinguished from a message that copied its headers.
     properties: requireRoom({ ...returnedProperties(origin, event.headers), messageId: event.id }),
   }
 }
@@ -212,7 +218,7 @@ function contentOf({ payload }: LazaretEvent, origin: Origin): Buffer {
   return Buffer.from(isText ? payload : JSON.stringify(payload))
 }
 
-/** Nothing is left out in silence: what no frame takes is refused. */
+/** Refuses headers that fit into no frame, because nothing may be left out silently. */
 function requireRoom(properties: Outgoing['properties']): Outgoing['properties'] {
   const bytes = headerBytes(properties.headers ?? {})
   if (bytes > MAX_SENT_BYTES) throw new HeadersTooLargeError(bytes, MAX_SENT_BYTES)

@@ -23,7 +23,7 @@ export class Saver {
   readonly #failures = new Failures()
   /** The last of those that are being stored under an id. */
   readonly #turns = new Map<string, Promise<void>>()
-  /** Told once for as long as it lasts, not once for every letter. */
+  /** Whether saving fails. The problem is reported once for as long as it lasts, and not for every letter. */
   #isFailing = false
 
   constructor(settings: CollectorSettings, store: DeadLetterStore) {
@@ -31,7 +31,7 @@ export class Saver {
     this.#store = store
   }
 
-  /** True when it is durable; false when it is not wanted any more. */
+  /** Resolves to true when the letter is durable, and to false if it is no longer wanted. */
   async save(message: AmqpMessage, queue: string, isWanted: () => boolean): Promise<boolean> {
     const { clock, name: broker } = this.#settings.connection
     const collected = collect(message, {
@@ -58,7 +58,7 @@ export class Saver {
     const stored = await this.#store.get(told.id)
     const letter = isVerified(told) ? told : (await splitVerified(told, async () => stored))[0]!
     const distinct = distinctLetter(letter, stored, content)
-    // Seen before, and nothing says that it has failed again: a new time would look like a new failure.
+    // The letter was seen before, and nothing shows a new failure. A new time would look like one.
     const mayBeOld = this.#settings.mode === 'peek' && !isTimeKnown
     const known = distinct === letter || !mayBeOld ? stored : await this.#store.get(distinct.id)
     if (mayBeOld && known !== undefined) return
@@ -66,13 +66,13 @@ export class Saver {
     if (stored === undefined) await this.#sendIfTaken(letter, content)
   }
 
-  /** Another collector may have stored another message under the same id meanwhile: the first of them keeps it. */
+  /** Another collector may have stored another message with the same id meanwhile. The first one keeps the id. */
   async #sendIfTaken(letter: DeadLetter, content: Buffer): Promise<void> {
     const distinct = distinctLetter(letter, await this.#store.get(letter.id), content)
     if (distinct !== letter) await this.#store.send(distinct)
   }
 
-  /** Of two with one id the second is looked up after the first is stored. */
+  /** Saves letters with one id in sequence, so that the second is compared with the first. */
   async #inTurn(id: string, work: () => Promise<void>): Promise<void> {
     const turn = (this.#turns.get(id) ?? Promise.resolve()).catch(() => {}).then(work)
     this.#turns.set(id, turn)
@@ -112,11 +112,11 @@ function distinctLetter(letter: DeadLetter, stored: DeadLetter | undefined, cont
 
 function isSameContent(a: unknown, b: unknown): boolean {
   if (isBytes(a) || isBytes(b)) return isBytes(a) && isBytes(b) && Buffer.compare(a, b) === 0
-  // As a store reads it back: JSON has no -0.
+  // Compares the values in the form that a store reads back, because JSON has no -0.
   return isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)))
 }
 
-/** As much of the text as there is room for, without half a character at its end. */
+/** The longest beginning of the text that fits, without half a character at its end. */
 function fitting(text: string, bytes: number): string {
   if (Buffer.byteLength(text) <= bytes) return text
   return Buffer.from(text)

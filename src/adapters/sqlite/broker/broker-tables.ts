@@ -12,14 +12,14 @@ import { HAS_LETTER, type OpenRow, QueueTables, SHARED } from './queue.ts'
 export type EventRows = readonly (string | null)[]
 const EVENT_STRIDE = 6
 
-/** Where a delivery is open. */
+/** The subscription, the owner and the position of an open delivery. */
 export type OpenDelivery = readonly [subscription: number, owner: number, place: number]
 
 type SubscribeAnswer = { readonly subscription: number } | { readonly orderedAs: 'none' | 'by-key' }
 
 /**
- * The broker's side of the tables: publishing, subscribing, settling. Calls that settle make room for the next delivery,
- * and answer false when the owner does not have this one any more.
+ * The part of the tables that the broker uses: publishing, subscribing, settling. A settlement makes room for the next
+ * delivery. It returns false if the owner no longer holds the delivery.
  */
 export class BrokerTables implements Cached {
   readonly subscriptions: LocalSubscriptions
@@ -149,7 +149,7 @@ export class BrokerTables implements Cached {
     return this.#putBack(at, notBefore, row => ({ started: row.started - takenBack }))
   }
 
-  /** With a row the letter is kept here. Its answer says how to send it again, if it has to be. */
+  /** With a row, this database keeps the letter. The result says whether and how the letter must be sent again. */
   dead(
     at: OpenDelivery,
     letterId: string,
@@ -173,7 +173,7 @@ export class BrokerTables implements Cached {
     return true
   }
 
-  /** As if they had not been handed over: they keep their places, and so they are the first again. */
+  /** Puts deliveries back to their positions, as if they had not been delivered. So they are the first again. */
   giveBack(deliveries: readonly OpenDelivery[]): void {
     for (const at of deliveries) {
       const row = this.#take(at)
@@ -210,7 +210,7 @@ export class BrokerTables implements Cached {
     this.#order.forget()
   }
 
-  /** A replay that is still on its way is not sent a second time. */
+  /** Whether the replay is still in progress. Such a replay is not sent a second time. */
   #isOnItsWay(event: string, replay: string): boolean {
     return this.#db.get`select 1 from events where id = ${event} and replay = ${replay} limit 1` !== undefined
   }
@@ -221,7 +221,7 @@ export class BrokerTables implements Cached {
     return row
   }
 
-  /** To come again: at once behind what is ready, or at its time. */
+  /** Puts the event back, at once behind the ready events, or at its time. */
   #putBack(at: OpenDelivery, notBefore: number, change: (row: OpenRow) => Partial<OpenRow>): boolean {
     const row = this.#take(at)
     if (row === undefined) return false
@@ -241,7 +241,7 @@ export class BrokerTables implements Cached {
     this.#handlers.count(handler, 1)
     const dead = this.#order.dead(handler.id, id)
     const held = { place, seq, flags: dead?.kept === 1 ? flags | HAS_LETTER : flags }
-    // A replay goes on from the place its event died in, before all that have waited since.
+    // A replay takes the position of its dead-lettered event, before all events that wait since.
     const takesItsPlace = dead !== undefined && dead.key !== null && dead.key === key
     if (takesItsPlace) this.#order.unblock(handler.id, id, dead)
     // An edited one may have another key: then its old one need not wait for it.
@@ -261,7 +261,7 @@ export class BrokerTables implements Cached {
   }
 }
 
-/** How many events a handler has not finished with, for the reading thread. */
+/** The number of events that a handler has not finished, for the reading thread. */
 export function brokerReader(db: Database) {
   return {
     depth(channel: string, handler: string): number {

@@ -20,7 +20,10 @@ import type { EventRows } from './broker-tables.ts'
 import { Settler } from './settler.ts'
 import { SqliteSubscription } from './subscription.ts'
 
-/** Events written in one turn of the event loop: a large publish must not hold up everything else. */
+/**
+ * The number of events that are encoded in one turn of the event loop, so that a large publish does not block the
+ * process.
+ */
 const WRITTEN_PER_TURN = 128
 const MIN_POLL_MS = 5
 
@@ -34,9 +37,8 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
 })
 
 /**
- * A broker in a database file, for one machine: any number of processes share the work. Which events a handler gets: all
- * that are published from its first subscription on; what was published before any handler of the channel existed goes
- * to the first one.
+ * A broker in a database file, for any number of processes on one machine. A handler gets all events that are published
+ * after its first subscription. Events from before the first handler of a channel go to that handler.
  */
 export class SqliteBroker implements Broker {
   readonly name: string
@@ -44,7 +46,7 @@ export class SqliteBroker implements Broker {
   readonly #connection: Connection
   readonly #settings: SqliteSettings
   readonly #settler: Settler
-  /** Within the process news travel with the answers; what other processes publish has to be looked for. */
+  /** Events of this process arrive with the answers of the thread. Events of other processes are found by polling. */
   readonly #rounds: PollLoop
   readonly #subscriptions = new Map<SqliteSubscription, SubscribeOptions>()
   readonly #stopListening: () => void
@@ -72,7 +74,7 @@ export class SqliteBroker implements Broker {
     })
   }
 
-  /** How many events the handler has not finished with: ready, open, waiting for a retry or behind their key. */
+  /** The number of events that the handler has not finished: ready, open, waiting for a retry or blocked by their key. */
   async depth(channel: string, handler: string): Promise<number> {
     this.#requireOpen()
     return this.#connection.read('broker', 'depth', channel, handler)
@@ -111,7 +113,7 @@ export class SqliteBroker implements Broker {
     this.#subscriptions.set(subscription, resolved)
     subscription.enter(id)
     this.#rounds.start()
-    // By the next turn the caller has what this returns; a delivery before that could not be settled.
+    // Deliveries start in the next turn. By then the caller has the subscription that it needs for settling.
     void yieldToEventLoop().then(() => subscription.start())
     return subscription
   }
@@ -171,7 +173,7 @@ export class SqliteBroker implements Broker {
     this.#rounds.stop()
     this.#stopListening()
     const owner = await this.#owner?.catch(() => undefined)
-    // If it cannot be told, the lease runs out.
+    // If this fails, the lease of the owner expires.
     if (owner !== undefined) await this.#connection.write('broker', 'resign', owner).catch(() => {})
     await this.#connection.leave()
   }

@@ -8,7 +8,7 @@ import type { DeliveryRow } from '../connection/messages.ts'
 import type { OpenDelivery } from './broker-tables.ts'
 
 export class SqliteDelivery extends TrackedDelivery {
-  /** Where it is open. */
+  /** The subscription, the owner and the position of the delivery. */
   readonly at: OpenDelivery
   /** The letter that the broker keeps of its event. */
   readonly letterId: string | undefined
@@ -31,7 +31,7 @@ export class SqliteDelivery extends TrackedDelivery {
   }
 }
 
-/** An unreadable event is delivered as it is: it becomes a dead letter like any other failed event. */
+/** Returns the event. An unreadable event is delivered as it is, and becomes a dead letter like any other failed event. */
 function contentOf(body: string | Uint8Array, codec: EventCodec): LazaretEvent | Undecodable {
   if (typeof body !== 'string') return { raw: body, problem: 'the event is stored as bytes instead of text' }
   try {

@@ -4,12 +4,12 @@ import type { Cached } from '../connection/writer-context.ts'
 export interface Handler {
   readonly id: number
   readonly channel: string
-  /** Null for the backlog: what was published before any handler of the channel. The first handler takes it over. */
+  /** Null for the backlog: the events from before the first handler of the channel. That handler takes them over. */
   readonly name: string | null
   readonly isByKey: boolean
   /** Replays wait for it, and it has never subscribed: it gets nothing else of the channel. */
   readonly isAwaited: boolean
-  /** Events that are neither done nor dead. */
+  /** The number of events that are neither done nor dead. */
   depth: number
   isChanged: boolean
 }
@@ -19,7 +19,7 @@ type HandlerRow = Pick<Handler, 'id' | 'name' | 'depth'> & { readonly by_key: nu
 /** The value of `by_key` while a handler is only waited for. */
 const AWAITED = -1
 
-/** Who gets the events of a channel. */
+/** The handlers of each channel. */
 export class HandlerTable implements Cached {
   readonly #db: Database
   readonly #byChannel = new Map<string, Handler[]>()
@@ -96,7 +96,7 @@ export class HandlerTable implements Cached {
     return this.#find(channel, name)!
   }
 
-  /** Nobody has opened anything of either: all that they have is ready. */
+  /** Neither has open deliveries, so all of their events are ready. */
   #merge(backlog: Handler, awaited: Handler): void {
     this.#db.run`update ready set handler = ${awaited.id} where handler = ${backlog.id}`
     this.#db.run`delete from handlers where id = ${backlog.id}`

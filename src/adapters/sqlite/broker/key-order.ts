@@ -4,7 +4,7 @@ interface DeadEvent {
   /** Null when no later event waits for it. */
   readonly key: string | null
   readonly letter: string
-  /** 1 when its letter is kept by the broker and nobody else. */
+  /** 1 if only the broker keeps the letter. */
   readonly kept: number
 }
 
@@ -26,7 +26,7 @@ export class KeyOrder {
     this.#db = db
   }
 
-  /** Whether the event may go on; if not, it is held. */
+  /** Returns whether the event may continue. Otherwise the event is held. */
   arrive(handler: number, key: string, { place, seq, flags }: HeldRow): boolean {
     const entered = this.#db
       .run`insert into lanes(handler, key) values(${handler}, ${key}) on conflict do nothing`
@@ -36,7 +36,7 @@ export class KeyOrder {
     return false
   }
 
-  /** The next event of the key, which may go on now. Without one the key is free. */
+  /** Returns the next event of the key, which may now continue. If there is none, the key is free. */
   next(handler: number, key: string): HeldRow | undefined {
     const first = this.#db.get<HeldRow>`select place, seq, flags from held
       where handler = ${handler} and key = ${key} order by place limit 1`
@@ -60,7 +60,7 @@ export class KeyOrder {
     return this.#db.get`select key, letter, kept from dead where handler = ${handler} and event = ${event}`
   }
 
-  /** The key need not wait for the event any more. That a letter of it is kept stays known. */
+  /** The key no longer waits for the event. The record of a kept letter stays. */
   unblock(handler: number, event: string, { kept }: DeadEvent): void {
     if (kept === 1) this.#db.run`update dead set key = null where handler = ${handler} and event = ${event}`
     else this.forgetDead(handler, event)

@@ -2,7 +2,7 @@ import type { Counters } from '../connection/counters.ts'
 import type { Database } from '../connection/database.ts'
 import type { OpenRow, QueueTables, Wait } from './queue.ts'
 
-/** Of one subscription at a time, so that several share the work. */
+/** The number of deliveries for one subscription in one round, so that several subscriptions share the work. */
 const CLAIMED_AT_ONCE = 32
 const PROMOTED_AT_ONCE = 500
 
@@ -10,9 +10,9 @@ const PROMOTED_AT_ONCE = 500
 interface LocalHandler {
   readonly id: number
   readonly subscriptions: LocalSubscription[]
-  /** False when a look found nothing more and nobody has added anything since. */
+  /** False if the last query found nothing and nobody has added an event since. */
   mayHaveReady: boolean
-  /** The first waiting delivery; undefined when it has to be looked up. */
+  /** The first waiting delivery; undefined if it must be looked up. */
   first: Wait | undefined
   turn: number
 }
@@ -23,7 +23,7 @@ interface LocalSubscription {
   readonly prefetch: number
   owner: number
   isOn: boolean
-  /** Deliveries that may be handed over. */
+  /** The number of deliveries that the subscription can take. */
   credit: number
 }
 
@@ -34,8 +34,8 @@ interface ClaimedRow extends Omit<OpenRow, 'handler'> {
 type GiveDelivery = (subscription: LocalSubscription, row: ClaimedRow) => void
 
 /**
- * Hands ready deliveries to the subscriptions of this process. At the end of every transaction each of them gets as
- * many as it has room for, so that settling one brings the next without being asked.
+ * Gives ready deliveries to the subscriptions of this process. At the end of every transaction each subscription gets as
+ * many as it has room for. So the settlement of a delivery returns the next one without a request.
  */
 export class LocalSubscriptions {
   readonly #db: Database
@@ -52,7 +52,7 @@ export class LocalSubscriptions {
     this.#queue = queue
   }
 
-  /** When the first retry is due that a subscription here waits for. */
+  /** The time at which the first retry is due for a subscription of this process. */
   get dueAt(): number | undefined {
     let earliest = Number.POSITIVE_INFINITY
     for (const handler of this.#handlers.values()) earliest = Math.min(earliest, this.#first(handler).due)
@@ -86,13 +86,13 @@ export class LocalSubscriptions {
     if (subscription !== undefined) subscription.isOn = isOn
   }
 
-  /** One of its deliveries is settled. Which of an owner's subscriptions had it, only the caller's side knows. */
+  /** One delivery of this subscription is settled. Only the caller's side knows which subscription had it. */
   giveRoom(id: number): void {
     const subscription = this.#byId.get(id)
     if (subscription !== undefined) subscription.credit++
   }
 
-  /** What the old owner had open is lost, and so there is room for as much again. */
+  /** The open deliveries of the old owner are lost, so the subscriptions have room for as many again. */
   changeOwner(from: number, to: number): void {
     for (const subscription of this.#byId.values()) {
       if (subscription.owner !== from) continue
@@ -111,7 +111,7 @@ export class LocalSubscriptions {
     if (handler?.first !== undefined && wait.due < handler.first.due) handler.first = wait
   }
 
-  /** Others may have added anything. */
+  /** Other processes may have added events. */
   checkAgain(): void {
     for (const handler of this.#handlers.values()) {
       handler.mayHaveReady = true
@@ -128,7 +128,7 @@ export class LocalSubscriptions {
     return false
   }
 
-  /** What a transaction does to credits is undone with it. */
+  /** A rollback restores the credits. */
   remember(): void {
     this.#credits = Array.from(this.#byId.values(), each => [each, each.credit] as const)
   }
@@ -138,7 +138,7 @@ export class LocalSubscriptions {
     this.checkAgain()
   }
 
-  /** Hands over what is ready, as `give` is told. */
+  /** Passes ready deliveries to `give`. */
   serve(now: number, give: GiveDelivery): void {
     for (const handler of this.#handlers.values()) {
       if (isTooFar(this.#first(handler), now)) this.#boundWaits(handler, now)
@@ -169,7 +169,10 @@ export class LocalSubscriptions {
     for (const row of rows) give(subscription, row)
   }
 
-  /** Their time has come: they queue up behind what is ready now, so that one that fails at once starves nobody. */
+  /**
+   * Deliveries whose time has come queue behind the ready ones, so that an event that fails at once does not block
+   * others.
+   */
   #promote(handler: LocalHandler, now: number): void {
     const rows = this.#db.all<OpenRow & Wait>`select * from waiting
       where handler = ${handler.id} and due <= ${now} order by due, place limit ${PROMOTED_AT_ONCE}`

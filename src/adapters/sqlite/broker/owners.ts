@@ -29,7 +29,7 @@ export class Owners {
       values(${now + leaseMs}, ${leaseMs}, 0) returning *`!.id
   }
 
-  /** False when others took it for dead. */
+  /** Returns false if another process declared the owner dead. */
   beat(owner: number, now: number): boolean {
     return (
       this.#db.run`update owners set until = ${now} + lease_ms, beats = beats + 1 where id = ${owner}` === 1

@@ -2,7 +2,7 @@ import type { Database } from '../connection/database.ts'
 import type { HandlerTable } from './handlers.ts'
 import type { KeyOrder } from './key-order.ts'
 
-/** Its event lies in `events` for other handlers as well. */
+/** The event is also in `events` for other handlers. */
 export const SHARED = 1
 /** A letter of its event is kept by the broker, and is resolved when the event is handled after all. */
 export const HAS_LETTER = 2
@@ -17,7 +17,7 @@ export interface OpenRow {
   readonly flags: number
 }
 
-/** When a delivery comes again, by the clock of the process that put it aside, and how long it was to wait then. */
+/** The time of the next delivery, by the clock of the process that set it, and the length of the wait at that moment. */
 export interface Wait {
   readonly due: number
   /** Null in a row of a version that did not keep it. */
@@ -55,7 +55,7 @@ export class QueueTables {
     this.putBack({ handler, place, seq, started: 0, ended: 0, history: null, flags }, place)
   }
 
-  /** With its counts; the place says before and behind whom. */
+  /** Puts the event back with its counts, at the given position. */
   putBack({ handler, seq, started, ended, history, flags }: OpenRow, place: number): void {
     this.#db.run`insert into ready(handler, place, seq, started, ended, history, flags)
       values(${handler}, ${place}, ${seq}, ${started}, ${ended}, ${history}, ${flags})`
@@ -77,7 +77,7 @@ export class QueueTables {
     }
   }
 
-  /** The key's unresolved event is resolved: the next one goes on. */
+  /** The unresolved event of the key is resolved, so the next one continues. */
   goOn(handler: number, key: string): void {
     const next = this.#order.next(handler, key)
     if (next !== undefined) this.makeReady(handler, next.place, next.seq, next.flags)

@@ -8,7 +8,7 @@ import type { LetterRow } from '../letters/letter-table.ts'
 import type { OpenDelivery } from './broker-tables.ts'
 import type { SqliteDelivery } from './delivery.ts'
 
-/** Records attempts and settlements; false when the delivery is not open any more. */
+/** Records attempts and settlements. Returns false if the delivery is no longer open. */
 export class Settler {
   readonly #connection: Connection
   readonly #saver: LetterSaver
@@ -30,7 +30,7 @@ export class Settler {
     const { at, replay, letterId } = delivery
     switch (settlement.outcome) {
       case 'done':
-        // Its letter may be kept here and by nobody else: so it is resolved here, before the event is acknowledged.
+        // Only this database may have the letter, so the letter is resolved here before the event is acknowledged.
         if (replay !== undefined) await this.#endReplay(replay, replay.letterId ?? letterId, 'resolved')
         return this.#connection.write('broker', 'done', at)
       case 'retry': {
@@ -51,7 +51,7 @@ export class Settler {
     }
   }
 
-  /** Never rejects: what the database does not take now, it is given later. */
+  /** Never rejects. Deliveries that the database does not accept now are released later. */
   async giveBack(deliveries: readonly OpenDelivery[]): Promise<void> {
     if (deliveries.length === 0) return
     await this.#connection

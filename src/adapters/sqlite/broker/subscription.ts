@@ -27,7 +27,7 @@ export class SqliteSubscription implements Subscription {
   readonly #parts: SubscriptionParts
   readonly #open = new Set<SqliteDelivery>()
   readonly #settling = new PendingWork()
-  /** Its number in the thread that writes. */
+  /** The number of the subscription in the writing thread. */
   #id = 0
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   #closing: Promise<void> | undefined
@@ -105,7 +105,7 @@ export class SqliteSubscription implements Subscription {
     onClosed()
   }
 
-  /** From the thread. What still comes while closing is given back with the rest. */
+  /** Receives a delivery from the thread. A delivery that arrives during closing is released with the others. */
   #take(row: DeliveryRow): void {
     const { broker, channel, codec, deliver } = this.#parts
     const delivery = new SqliteDelivery({ broker, queue: channel }, channel, row, codec)

@@ -14,7 +14,7 @@ type ConnectionOptions = Pick<SqliteSettings, 'path' | 'clock' | 'busyTimeoutMs'
  */
 export class Connection {
   readonly options: ConnectionOptions
-  /** What retries wait by. */
+  /** The clock for the waits of retries. */
   readonly steadyNow: () => number
   readonly #writer: Thread<WriteParts>
   readonly #reader: Thread<ReadParts>
@@ -32,7 +32,7 @@ export class Connection {
     this.#reader = new Thread({ path, role: 'read', busyTimeoutMs }, clock)
   }
 
-  /** The file is there and of this version; rejects with what is wrong with it. */
+  /** Opens the file. Resolves if the file exists and has this version; otherwise rejects with the problem. */
   open(): Promise<unknown> {
     this.#opened ??= this.write('broker', 'poll').catch((error: unknown) => {
       this.#opened = undefined
@@ -58,7 +58,7 @@ export class Connection {
     this.#deliver.delete(subscription)
   }
 
-  /** Told with every answer when the next retry is due. */
+  /** Receives the time of the next due retry with every answer. */
   onDue(tell: (dueAt: number | undefined) => void): () => void {
     this.#onDue.add(tell)
     return () => this.#onDue.delete(tell)
@@ -97,7 +97,7 @@ export class Session {
     this.#whenClosed = whenClosed
   }
 
-  /** Throws when the part is closed. Work that has begun goes on with the connection that it got. */
+  /** Throws if the part is closed. Work that has begun continues with its connection. */
   get connection(): Connection {
     this.requireOpen()
     return this.#connection

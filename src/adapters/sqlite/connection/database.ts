@@ -72,7 +72,7 @@ export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): Databas
     db.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
     if (role === 'write') migrate(db, busyTimeoutMs)
     requireTables(db)
-    // Every commit waits for the disk: an answered write is durable.
+    // Every commit waits for the disk, so an answered write is durable.
     db.exec('pragma synchronous = full; pragma cache_size = -4000; pragma temp_store = memory')
     if (role === 'read') db.exec('pragma query_only = on')
     return new Database(db)
@@ -122,8 +122,8 @@ function requireApplicationId(db: DatabaseSync): void {
 }
 
 /**
- * Statements are prepared when they first run. Without this check a missing table would be noticed by the first call that
- * needs it, which may be one that nobody waits for.
+ * Checks that all tables exist. Statements are prepared at their first use, so a missing table would otherwise appear in
+ * a later call, perhaps in one that nobody awaits.
  */
 function requireTables(db: DatabaseSync): void {
   const rows = db.prepare("select name from sqlite_schema where type = 'table'").all()

@@ -1,7 +1,7 @@
 // What the caller's thread and the two threads of a database say to each other. Letters, events and replays cross as
 // texts that only the caller's side reads, so that the threads need no codec and a request costs little to copy.
 
-/** Which part of the thread to ask, for which of its methods, and with what. */
+/** The part of the thread, its method and the arguments. */
 export type Call = readonly [part: string, method: string, args: readonly unknown[]]
 
 /** Runs a call in the thread that has the part. */
@@ -13,7 +13,7 @@ export function makeCall(parts: object, [part, method, args]: Call): unknown {
 /** Calls that cross together; an empty list means that the thread must end. */
 export interface CallBatch {
   readonly now: number
-  /** The same moment by a clock that nobody sets: what waits for its time goes by this one. */
+  /** The same moment by a clock that nobody sets. Waits use this one. */
   readonly steadyNow: number
   readonly calls: readonly Call[]
 }
@@ -22,13 +22,16 @@ export interface CallBatch {
 export type Opening = { readonly opened: true } | { readonly opened: false; readonly failure: Failure }
 
 export interface Answer {
-  /** In the order of the calls, whatever batches they came in; a number when there is nothing to say to so many. */
+  /**
+   * The results in the order of the calls, whatever batches they came in. A number means that so many calls have no
+   * result.
+   */
   readonly results: readonly unknown[] | number
   /** The calls that failed, by their place among the results. */
   readonly failed?: readonly (readonly [number, Failure])[] | undefined
   /** Deliveries one behind the other, each the fields of a DeliveryRow. */
   readonly deliveries?: readonly unknown[] | undefined
-  /** When the next retry is due, of those that a subscription here waits for. */
+  /** The time at which the next retry is due for a subscription of this process. */
   readonly dueAt?: number | undefined
 }
 

@@ -22,7 +22,8 @@ export function makePrivate(path: string): void {
   try {
     fs.linkSync(unnamed, path)
   } catch (error) {
-    // Someone else was first, or the file system has no links: then this file can still become the database.
+    // Another process was faster, or the file system has no links. In the second case this file still becomes the
+    // database.
     if (!fs.existsSync(path)) fs.renameSync(unnamed, path)
     else if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {

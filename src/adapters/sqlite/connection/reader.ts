@@ -8,7 +8,7 @@ import { SnapshotTable } from '../operating/snapshot-table.ts'
 import { type Database, failureOf } from './database.ts'
 import { type Answer, type CallBatch, type Failure, makeCall } from './messages.ts'
 
-/** What can be asked of the reading thread. It sees what is committed, and waits for nobody. */
+/** The methods of the reading thread. It sees committed data only, and does not wait for writers. */
 export type ReadParts = ReturnType<typeof createParts>
 
 function createParts(db: Database, context: { readonly now: number }) {

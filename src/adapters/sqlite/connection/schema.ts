@@ -1,4 +1,4 @@
-/** 'LZRT': marks the file as ours, so that nobody else's database is ever changed. */
+/** 'LZRT' marks the file as a Lazaret database, so that no other database is ever changed. */
 export const APPLICATION_ID = 0x4c5a5254
 
 /**
@@ -184,7 +184,7 @@ create index audit_by_target on audit(target, seq);
 create index audit_by_action on audit(action, seq);
 `
 
-/** Events that a dispatcher has on their way, and those that the one before it has left. */
+/** The events that a dispatcher has not finished, and those that an earlier dispatcher left. */
 const JOURNAL = `
 create table journal(
   seq integer primary key,
@@ -195,7 +195,7 @@ create table journal(
 );
 `
 
-/** How channels stood, over time. The rows of a channel lie side by side, so that its newest are one read. */
+/** The state of channels over time. The rows of a channel are adjacent, so that one read finds the newest. */
 const SNAPSHOTS = `
 create table snapshots(
   channel text not null,
@@ -205,7 +205,7 @@ create table snapshots(
 ) without rowid;
 `
 
-/** How long each was to last when it was written: no clock that is set back makes it last longer. */
+/** The length of each lease and wait at the time of writing, so that a clock that is set back does not extend it. */
 const DELAYS = `
 alter table waiting add column delay integer;
 alter table ledger add column lease integer;
@@ -215,7 +215,7 @@ alter table replays add column lease integer;
 /** Forward only: a released step is never edited, and a change is one more step at the end. */
 export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + OTHER_TABLES, JOURNAL, SNAPSHOTS, DELAYS]
 
-/** All tables of a file of this version. */
+/** All tables of this version. */
 export const TABLES: readonly string[] = MIGRATIONS.flatMap(step =>
   Array.from(step.matchAll(/create table (\w+)/g), ([, table]) => table!),
 )

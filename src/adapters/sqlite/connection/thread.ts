@@ -3,10 +3,10 @@ import { type Clock, steadyTime, yieldToEventLoop } from '../../../ports/clock.t
 import { SqliteError } from '../errors.ts'
 import type { Answer, Call, CallBatch, Failure, Opening, ThreadData } from './messages.ts'
 
-/** So many requests are posted at once at most, so that the thread has work while this one makes more. */
+/** The most requests in one message, so that the thread has work while the caller creates more. */
 const POSTED_AT_ONCE = 32
 
-/** What a thread makes lives for one request. Given more room for it, it would only take more memory. */
+/** The objects of a thread live for one request. A larger young generation would only take more memory. */
 const YOUNG_MB = 4
 
 interface Pending {
@@ -17,7 +17,7 @@ interface Pending {
 type Args<F> = F extends (...args: infer A) => unknown ? A : never
 type Result<F> = F extends (...args: never[]) => infer R ? R : never
 
-/** Told of what comes with an answer besides the results. */
+/** Receives the parts of an answer other than its results. */
 type Listener = (answer: Answer) => void
 
 /**
@@ -63,7 +63,7 @@ export class Thread<Parts> {
       if (this.#calls.length >= POSTED_AT_ONCE) this.#post()
       else if (!this.#willPost) {
         this.#willPost = true
-        // Behind everything that is resolved in this turn: then their calls go together.
+        // Posts after all promises of this turn, so that their calls travel together.
         process.nextTick(() => this.#post())
       }
     })
@@ -101,7 +101,7 @@ export class Thread<Parts> {
 
   #start(): void {
     if (this.#worker !== undefined) return
-    // Sources run as they are, and so does what is built of them.
+    // The extension is that of this file: `.ts` in the sources, `.js` in the build.
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     const url = new URL(`./worker.${extension}`, import.meta.url)
     const worker = new Worker(url, {
@@ -139,7 +139,7 @@ export class Thread<Parts> {
     else this.#rest()
   }
 
-  /** Nobody waits for it, so it keeps no process alive. */
+  /** No caller waits for the thread, so it does not keep the process alive. */
   #rest(): void {
     this.#pending = []
     this.#answered = 0
@@ -156,7 +156,7 @@ export class Thread<Parts> {
   #fail(worker: Worker, failure: Failure): void {
     if (this.#worker !== worker) return
     const pending = this.#pending.slice(this.#answered)
-    // Before it is open it has done little but read its own code, which is on a disk as well.
+    // Before the file is open, the thread has done little except load its own code, so this is a failure to start.
     const kind = failure.kind === 'bug' && !this.#isOpen ? 'start' : failure.kind
     this.#worker = undefined
     this.#isOpen = false

@@ -3,12 +3,12 @@ import type { Database } from './database.ts'
 import type { Answer, CallBatch, ThreadData } from './messages.ts'
 import type { Request } from './writer.ts'
 
-// Either thread of a database. What it needs is loaded when it is known which of them it is: starting should be quick.
+// The entry of both threads of a database. Each thread loads only its own code, so that it starts quickly.
 
-// Node 22 says in every thread that its SQLite is experimental. The docs of this store say so.
+// Node 22 warns in every thread that its SQLite is experimental. The docs of this store say so.
 process.removeAllListeners('warning')
 
-/** So many requests go into one transaction at most: the first of them should not wait for all the world. */
+/** The most requests in one transaction, so that the first request does not wait too long. */
 const MAX_PER_TRANSACTION = 1_000
 
 const port = parentPort!

@@ -23,7 +23,7 @@ export interface Request {
 /** Asked how many there are so far; undefined when there is nothing more for this transaction. */
 type More = (soFar: number) => readonly Request[] | undefined
 
-/** What can be asked of the writing thread. Each call runs inside a transaction and changes nothing when it says no. */
+/** The methods of the writing thread. Each call runs inside a transaction and changes nothing if it refuses. */
 export type WriteParts = ReturnType<typeof createParts>['calls']
 
 function createParts(db: Database, context: WriterContext) {
@@ -93,7 +93,7 @@ export class DatabaseWriter {
     try {
       return this.#transaction(requests, more)
     } catch (error) {
-      // Only a request can be at fault for what happens while it runs; a disk or a lock is at fault for all of them.
+      // Only a request itself causes a RequestError. A failing disk or lock concerns all requests.
       if (error instanceof RequestError && requests.length > 1) return this.#oneByOne(requests)
       const failure = failureOf(causeOf(error))
       return { results: requests.length, failed: requests.map((_, index) => [index, failure] as const) }
@@ -120,7 +120,7 @@ export class DatabaseWriter {
         deliveries.push(id, owner, place, body, started, ended, history, letter)
       })
       for (const part of this.#cached) part.flush?.()
-      // All steps that can fail come before the commit: after it, the answer is yes.
+      // All steps that can fail come before the commit. After the commit the answer is a success.
       const answer = this.#answer(results, deliveries)
       this.#db.run`commit`
       return answer
@@ -161,7 +161,7 @@ export class DatabaseWriter {
     return makeCall(this.#parts, call)
   }
 
-  /** A look for news needs none, unless there is some. */
+  /** A poll needs a transaction only if there is something new. */
   #needsTransaction(requests: readonly Request[]): boolean {
     if (requests.some(({ call }) => call[1] !== 'poll')) return true
     this.#noticeOthers()

@@ -8,7 +8,7 @@ interface JournalRow {
   readonly job: string | null
 }
 
-/** Events that are on their way. A row's number is its place in the order of arrival. */
+/** The events of the journal. The number of a row is its position in the order of arrival. */
 export class JournalTable {
   readonly #db: Database
 
@@ -16,7 +16,7 @@ export class JournalTable {
     this.#db = db
   }
 
-  /** False when there is no room for another. */
+  /** Returns false if the journal is full. */
   append({ id, body, sinks, job }: JournalRow, capacity: number): boolean {
     const isKnown = this.#db.get`select 1 from journal where id = ${id}` !== undefined
     if (isKnown && sinks === null) return true
@@ -30,7 +30,7 @@ export class JournalTable {
     this.#db.run`delete from journal where id = ${id}`
   }
 
-  /** In the order of arrival. */
+  /** The events in the order of arrival. */
   list(): readonly JournalRow[] {
     return this.#db.all`select id, body, sinks, job from journal order by seq`
   }

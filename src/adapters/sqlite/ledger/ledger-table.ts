@@ -1,7 +1,7 @@
 import type { Database } from '../connection/database.ts'
 import type { WriterContext } from '../connection/writer-context.ts'
 
-/** Entries looked at for each claim: more than one, so that the sweep outruns what is added. */
+/** The number of old entries that each claim checks. It exceeds one, so that more entries can be removed than are added. */
 const CHECKED_PER_CLAIM = 2
 
 interface LedgerRow {
@@ -10,13 +10,13 @@ interface LedgerRow {
   /** Null when it is done; then `until` is when that was. */
   readonly token: string | null
   readonly until: number
-  /** How long it was taken for; null in a row of a version that did not keep it. */
+  /** The length of the lease; null in rows of a version without this column. */
   readonly lease: number | null
 }
 
 /**
- * A lease that has run out belongs to its token until someone else claims the pair: a handler that was slow, but alone,
- * may still complete.
+ * An expired lease belongs to its token until another process claims the pair, so that a slow handler without a
+ * competitor can still complete.
  */
 export class LedgerTable {
   readonly #db: Database
@@ -72,7 +72,7 @@ export class LedgerTable {
     this.#db.run`delete from ledger where handler = ${handler} and key = ${key} and token is null`
   }
 
-  /** A lease that has more time left than it was taken for was taken before the clock was set back. */
+  /** If a lease has more time left than its length, it was taken before the clock was set back. */
   #bounded({ handler, key, until, lease }: LedgerRow): number {
     const { now } = this.#context
     if (lease === null || until <= now + lease) return until

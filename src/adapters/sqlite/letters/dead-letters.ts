@@ -28,7 +28,7 @@ import type { LetterRow } from './letter-table.ts'
 /** Letters read in one turn of the event loop: a large page must not hold up everything else. */
 const READ_PER_TURN = 50
 
-/** Dead letters in the database. What they say is read and written here, where the codec is; the threads keep them. */
+/** Dead letters in the database. This side encodes and decodes them, because it has the codec. The threads store them. */
 export class SqliteDeadLetters implements DeadLetterStore {
   readonly #session: Session
   readonly #name: string

@@ -4,7 +4,7 @@ import type { Database } from '../connection/database.ts'
 import type { CountedFacet, FoundRow, Span } from './letter-spans.ts'
 
 const READ_AT_ONCE = 16
-/** Greater than every id, so that a facet nobody has looked into counts as having the best of its time. */
+/** Greater than every id, so that an unread facet counts as having the best letter of its time. */
 const ANY_ID = '\u{10ffff}'
 
 /** A facet's letters in the order of the list, read a few at a time. */
@@ -52,7 +52,7 @@ export function* mergeFacets(
   }
 }
 
-/** Everything that may be shown comes behind this. */
+/** Every letter of the page comes after this position. */
 function startOf({ behind, before }: Span): LetterPosition {
   const end = { lastFailedAt: before, id: '' }
   return behind === undefined || compareLetters(behind, end) < 0 ? end : behind

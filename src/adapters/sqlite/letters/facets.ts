@@ -3,10 +3,10 @@ import type { Database } from '../connection/database.ts'
 import type { Cached } from '../connection/writer-context.ts'
 import type { GroupCounts, GroupTable } from './group-table.ts'
 
-/** More are not kept in memory between transactions; with so many, the fingerprints tell nothing apart anyway. */
+/** The most facets in memory between transactions. With more, the fingerprints do not group letters anyway. */
 const MAX_REMEMBERED = 20_000
 
-/** All letters that no filter can tell apart, counted. */
+/** The count of all letters that no filter can distinguish. */
 export interface Facet {
   readonly id: number
   readonly key: string
@@ -16,13 +16,13 @@ export interface Facet {
   replayed: number
   oldestAt: number
   lastAt: number
-  /** Its latest or its oldest letter went; which one is that now has to be looked up. */
+  /** The latest or the oldest letter was removed, so the new one must be looked up. */
   mustFindEnds: boolean
 }
 
 /**
- * Counts letters as they come and go, so that nobody ever has to. Counts are kept in memory during a transaction and
- * written once at its end, however many letters it had.
+ * Counts letters when they are added and removed, so that no query has to count them. The counts stay in memory during a
+ * transaction and are written once at its end, however many letters it changed.
  */
 export class Facets implements Cached {
   readonly #db: Database
@@ -36,7 +36,7 @@ export class Facets implements Cached {
     this.#groups = groups
   }
 
-  /** Undefined when its group is not known and was not told. */
+  /** Returns undefined if the group is unknown and not given. */
   of(key: string, group: string | null): Facet | undefined {
     const known = this.#byKey.get(key)
     if (known !== undefined) return known
@@ -45,7 +45,7 @@ export class Facets implements Cached {
     return counts && this.#remember(this.#find(key) ?? this.#insert(key, fields), counts)
   }
 
-  /** Of a letter that is there, and so is its group. */
+  /** The facet of a stored letter, whose group is known. */
   byId(id: number): Facet {
     const known = this.#byId.get(id)
     if (known !== undefined) return known

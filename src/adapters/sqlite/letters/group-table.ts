@@ -7,7 +7,7 @@ import type { Cached } from '../connection/writer-context.ts'
 
 const MAX_CHANNELS = 20
 
-/** What is counted of the letters of one fingerprint. */
+/** The counts of the letters with one fingerprint. */
 export interface GroupCounts {
   readonly id: string
   count: number
@@ -21,7 +21,7 @@ export interface GroupCounts {
 
 /** The counts of groups, written once a transaction. A group is there as long as it has letters. */
 export class GroupTable implements Cached {
-  /** Those whose counts are to be written. */
+  /** The groups whose counts must be written. */
   readonly changed = new Set<GroupCounts>()
   readonly #db: Database
   readonly #known = new Map<string, GroupCounts>()
@@ -30,7 +30,10 @@ export class GroupTable implements Cached {
     this.#db = db
   }
 
-  /** `told` is JSON of id, title, rule, basis, category and what is searched; undefined when it is needed and missing. */
+  /**
+   * `told` is the JSON of id, title, rule, basis, category and search text. Returns undefined if it is needed and
+   * missing.
+   */
   of(id: string, told: string | null): GroupCounts | undefined {
     const known = this.#known.get(id)
     if (known !== undefined) return known
@@ -44,7 +47,7 @@ export class GroupTable implements Cached {
     return group
   }
 
-  /** What people say about a group. False when no letter has that fingerprint. */
+  /** Stores the triage of a group. Returns false if no letter has this fingerprint. */
   change(id: string, change: TriageChange): boolean {
     if (this.#db.get`select 1 from groups where id = ${id} and count > 0` === undefined) return false
     const row = this.#db.get<{
@@ -105,7 +108,7 @@ const SELECTED = `select g.id, g.title, g.rule, g.basis, g.category, g.count, g.
   g.first_at as firstSeenAt, g.last_at as lastSeenAt, t.triage, coalesce(t.notes, '[]') as notes
   from groups g left join triages t on t.grp = g.id where g.count > 0`
 
-/** Groups are counted as letters come and go, so that a page of them costs what it shows. */
+/** Reads groups. Their counts change with the letters, so that the cost of a page depends only on its length. */
 export function groupReader(db: Database, context: { readonly now: number }) {
   const withChannels = (row: StoredGroup): GroupRow => {
     const channels = db.all<{

@@ -8,11 +8,11 @@ import { type CountedFacet, type FoundRow, facetsOf, type Span } from './letter-
 import type { FoundLetter } from './letter-table.ts'
 import { SearchReader } from './search-reader.ts'
 
-/** To find the place in a facet costs about as much as to look at so many letters one after the other. */
+/** Finding the position in a facet costs about as much as reading this many letters in sequence. */
 const LETTERS_PER_FACET = 4
-/** Where a filter leaves one letter in so many, those that are left are gone through for a while first. */
+/** If a filter matches fewer than one letter in this many, the matching ones are first read in sequence. */
 const RARE_SHARE = 4
-/** So many of them at most: then the index is asked for the text. */
+/** The most letters to read that way. After that the search index is used. */
 const MAX_SCANNED = 8_000
 
 /** Pages and figures of letters, for the reading thread. */
@@ -29,7 +29,7 @@ export class LetterReader {
     return this.#db.get`select revision, body from letters where id = ${id}`
   }
 
-  /** One more than the limit when there is a next page. */
+  /** Returns one more letter than the limit if there is a next page. */
   list(filter: LetterFilter, limit: number, behind: LetterPosition | undefined): readonly string[] {
     const found = this.#find(facetsOf(this.#db, filter), spanOf(filter, behind), filter.search, limit + 1)
     return found.map(
@@ -79,14 +79,14 @@ export class LetterReader {
     return timeline.counts
   }
 
-  /** Mostly all of its letters are of the times asked for, and then everything about it is known. */
+  /** Mostly all letters of a facet are within the requested time. Then its counts are enough. */
   #addFacet(figures: LetterStatsCounter, facet: CountedFacet, { after, before }: Span): void {
     const { id, count, oldest_at: oldestAt, last_at: lastAt } = facet
     if (oldestAt >= after && lastAt < before) {
       figures.add(facet, count, oldestAt, lastAt)
       return
     }
-    // Each end by a question of its own: only then does the index answer it without a look at the rest.
+    // Each end has its own query, because only then the index answers it without reading the rest.
     const oldest = this.#db.get<{ at: number | null }>`select min(at) as at from letters
       where facet = ${id} and at >= ${after} and at < ${before}`!.at
     if (oldest === null) return
@@ -98,8 +98,8 @@ export class LetterReader {
   }
 
   /**
-   * There are two ways to a page: to merge the facets, each of which has its letters in order, or to go through all
-   * letters by time. The one that has to look at less is taken.
+   * Finds a page in one of two ways: by merging the facets, which have their letters in order, or by reading all letters
+   * by time. It uses the way that reads less.
    */
   #find(
     facets: readonly CountedFacet[],

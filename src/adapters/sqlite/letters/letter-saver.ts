@@ -10,18 +10,18 @@ import type { Connection } from '../connection/connection.ts'
 import type { FoundLetter, LetterRow, SendAnswer } from './letter-table.ts'
 import { FIELD_END } from './search-index.ts'
 
-/** Groups that the writing thread has been told of; with more, they are told again. */
+/** The most groups that the writing thread is known to have. Beyond that they are sent again. */
 const MAX_REMEMBERED = 10_000
 
-/** The writing thread wants it once more: with its group, as a new one, or merged with what is there. */
+/** The writing thread needs the letter again: with its group, as a new letter, or merged with the stored one. */
 type SendAgain = 'group' | 'gone' | FoundLetter
 
 /** Writes a row: as a new letter, or in the place of the one that has the revision. */
 type Put<T> = (row: LetterRow, revision: number | null) => Promise<T>
 
 /**
- * Saves and changes letters. Merging needs the codec, which is here, and not in the thread that writes. The revision sees
- * to it that nobody changes the letter in between: when it has changed, it is merged again with what it is by then.
+ * Saves and changes letters. Merging needs the codec, which this side has and the writing thread has not. The revision
+ * detects a change in between: then the letter is merged again with the new version.
  */
 export class LetterSaver {
   readonly #connection: Connection
@@ -51,7 +51,7 @@ export class LetterSaver {
     }
   }
 
-  /** Undefined when the letter is not there, or the change does not fit it. */
+  /** Returns undefined if the letter does not exist, or the change does not apply to it. */
   async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     for (let found = await this.#connection.read('letters', 'get', id); found !== undefined; ) {
       const letter = this.#codec.decode(found.body)
@@ -59,7 +59,7 @@ export class LetterSaver {
       if (changed === undefined || changed === letter) return changed
       const answer = await this.#replace(changed, found.revision)
       if (answer === undefined) return changed
-      // Somebody else was faster: it is looked at again as it is now, if it is still there.
+      // Another process was faster. The change is tried again on the current letter, if it still exists.
       found = typeof answer === 'object' ? answer : undefined
     }
     return undefined
@@ -97,7 +97,7 @@ export class LetterSaver {
   }
 }
 
-/** The thread does not know a group that it should when what it was told of the group was rolled back. */
+/** The thread lacks a group that it should know if the transaction with that group was rolled back. */
 function mustSendAgain(answer: unknown): answer is SendAgain {
   return answer === 'group' || answer === 'gone' || (typeof answer === 'object' && answer !== null)
 }
@@ -112,7 +112,7 @@ function searchText(letter: DeadLetter, isSealed: boolean): string {
     .toWellFormed()
 }
 
-/** As it is compared: without case, and without what marks the end of a field. */
+/** The text for comparison: in lower case, and without the mark of a field's end. */
 export function searchable(text: string): string {
   return text.toLowerCase().toWellFormed().replaceAll(FIELD_END, '\ufffd')
 }

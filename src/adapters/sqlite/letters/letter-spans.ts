@@ -3,7 +3,7 @@ import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
 import type { FacetRow } from './facets.ts'
 
-/** A letter's place in the list, and where it lies. */
+/** The position of a letter in the list, and its row. */
 export interface FoundRow extends LetterPosition {
   readonly seq: number
   readonly facet: number
@@ -14,7 +14,7 @@ export type CountedFacet = Pick<
   'id' | 'channel' | 'reason' | 'state' | 'count' | 'oldest_at' | 'last_at'
 >
 
-/** Which times a page may show: those behind the page before, and those that the filter allows. */
+/** The times that a page may show: those after the previous page, and those that the filter allows. */
 export interface Span {
   readonly behind: LetterPosition | undefined
   readonly after: number

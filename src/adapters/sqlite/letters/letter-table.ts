@@ -8,7 +8,7 @@ import type { SearchWriter } from './search-writer.ts'
 /** A letter as it is stored. A tuple, because the names of fields would be copied with every one of them. */
 export type LetterRow = readonly [
   id: string,
-  /** JSON of what it can be filtered by: channel, handler, type, reason, category, state, group. */
+  /** The JSON of the fields for filters: channel, handler, type, reason, category, state, group. */
   facet: string,
   lastFailedAt: number,
   firstFailedAt: number,
@@ -16,7 +16,7 @@ export type LetterRow = readonly [
   wasReplayed: number,
   search: string,
   body: string,
-  /** JSON of its group, or null when this thread was told of the group before. */
+  /** The JSON of the group, or null if this thread already has the group. */
   group: string | null,
 ]
 
@@ -27,8 +27,8 @@ export interface FoundLetter {
 }
 
 /**
- * `undefined`: it is stored. `group`: its group is new here; come again and tell it. `gone`: it was deleted meanwhile. A
- * letter: another is there, or it has changed meanwhile; merge with it and come again.
+ * `undefined`: the letter is stored. `group`: its group is new here; send it again with the group. `gone`: it was deleted
+ * meanwhile. A letter: another version is stored; merge with it and send again.
  */
 export type SendAnswer = undefined | 'full' | 'group' | 'gone' | FoundLetter
 
@@ -57,7 +57,7 @@ export class LetterTable {
     this.#search = search
   }
 
-  /** Without a revision it must be new; with one, it replaces the letter that has it. */
+  /** Without a revision the letter must be new. With one, it replaces the letter that has this revision. */
   send(row: LetterRow, revision: number | null, capacity: number): SendAnswer {
     const [id, key, , , , , , group] = row
     const facet = this.#facets.of(key, group)

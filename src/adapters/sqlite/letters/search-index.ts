@@ -39,7 +39,7 @@ export function markGrams(text: string, masks: Uint32Array, bit: number): void {
   }
 }
 
-/** The grams of a text that is looked for, each once. */
+/** The grams of a search text, each once. */
 export function gramsOf(text: string): readonly number[] {
   const hashes = new Set<number>()
   for (let at = GRAM_LENGTH - 1; at < text.length; at++)
@@ -52,13 +52,13 @@ function gramHash(first: number, second: number, third: number): number {
 }
 
 export interface SegmentIndex {
-  /** In ascending order. */
+  /** The hashes in ascending order. */
   readonly hashes: Uint16Array
-  /** For each of them the blocks that have it. */
+  /** The blocks that contain each hash. */
   readonly masks: Uint32Array
 }
 
-/** Of all hashes those that some block has. */
+/** Packs the hashes that occur in at least one block. */
 export function packGrams(maskOf: Uint32Array): Uint8Array {
   let count = 0
   for (let hash = 0; hash < GRAM_HASHES; hash++) if (maskOf[hash] !== 0) count++
@@ -72,7 +72,7 @@ export function packGrams(maskOf: Uint32Array): Uint8Array {
   return packed
 }
 
-/** Not copied if it can be helped: a view of four-byte numbers must begin at a multiple of four. */
+/** Avoids a copy if possible: a view of four-byte numbers must begin at a multiple of four. */
 export function unpackGrams(packed: Uint8Array): SegmentIndex {
   const aligned = packed.byteOffset % 4 === 0 ? packed : packed.slice()
   return viewOf(aligned.buffer as ArrayBuffer, aligned.byteOffset, aligned.byteLength)

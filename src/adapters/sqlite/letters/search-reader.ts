@@ -11,7 +11,7 @@ import {
   unpackGrams,
 } from './search-index.ts'
 
-/** So many segments are kept in memory, about 30 MB of them; those beyond are read for every search. */
+/** The most segments in memory, about 30 MB. Others are read for every search. */
 const MAX_CACHED = 1_000
 const ALL_BLOCKS = -1
 
@@ -73,7 +73,7 @@ export class SearchReader {
     return found
   }
 
-  /** Every letter that matches, in no order. */
+  /** Every matching letter, in no order. */
   *every(query: SearchQuery): Iterable<FoundRow> {
     const hashes = gramsOf(query.text ?? '')
     yield* this.#read(this.#tail, query)

@@ -27,7 +27,7 @@ export class SearchWriter implements Cached {
     this.#db = db
   }
 
-  /** To be called with every new letter, after it was inserted; its seq is the greatest ever. */
+  /** Call this for every new letter after its insertion. Its seq must be the greatest so far. */
   add(seq: number, at: number, search: string): void {
     const segment = segmentOf(seq)
     if (this.#segment === undefined) this.#start(this.#lastFinished() + 1)
@@ -79,7 +79,7 @@ export class SearchWriter implements Cached {
   }
 }
 
-/** Of each block the earliest and the latest time; a block without letters has none between them. */
+/** The earliest and the latest time of each block. A block without letters has an empty range. */
 function emptySpans(): Float64Array {
   const spans = new Float64Array(BLOCKS_PER_SEGMENT * 2)
   for (let block = 0; block < BLOCKS_PER_SEGMENT; block++) {

@@ -10,8 +10,8 @@ interface Body {
 }
 
 /**
- * Replays and their items. A new one's items come first, in as many requests as it takes; nobody sees them before the
- * replay itself is written, which happens only when all of them are there.
+ * Replays and their items. The items of a new replay come first, in several requests. They stay invisible until the
+ * replay itself is written, and that happens only if all of them are there.
  */
 export class ReplayTables {
   readonly #db: Database
@@ -22,7 +22,7 @@ export class ReplayTables {
     this.#context = context
   }
 
-  /** False when there is such a replay already. */
+  /** Returns false if the replay already exists. */
   addItems(replay: string, items: ItemRows): boolean {
     if (this.get(replay) !== undefined) return false
     this.record(replay, items)
@@ -38,7 +38,7 @@ export class ReplayTables {
     }
   }
 
-  /** False when its items are not all there, or it is there already. */
+  /** Returns false if items are missing, or the replay already exists. */
   create(
     id: string,
     state: string,
@@ -63,7 +63,7 @@ export class ReplayTables {
 
   lease(id: string, owner: string, leaseMs: number): boolean {
     const { now } = this.#context
-    // A lease that has more time left than it was taken for was taken before the clock was set back.
+    // If a lease has more time left than its length, it was taken before the clock was set back.
     this.#db.run`update replays set until = ${now} + lease
       where id = ${id} and lease is not null and until > ${now} + lease`
     const leased = this.#db

@@ -23,7 +23,10 @@ export class SqliteReplays implements Replays {
     this.#session = session
   }
 
-  /** A replay may have a million items: they go in before it, a few at a time, and nobody sees them until it is there. */
+  /**
+   * A replay may have a million items. They are written before the replay, in portions, and stay invisible until the
+   * replay is there.
+   */
   async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
     const { id, state, createdAt, revision } = replay
     for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {

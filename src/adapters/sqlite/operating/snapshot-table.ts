@@ -1,7 +1,10 @@
 import type { SnapshotRow, WantedRows } from '../../../adapter-kit/snapshots/rows.ts'
 import type { Database } from '../connection/database.ts'
 
-/** What is asked of one channel after the other walks the index; all channels at once would read the whole table. */
+/**
+ * Snapshots of channels. Queries go channel by channel along the index, because one query for all channels would read the
+ * whole table.
+ */
 export class SnapshotTable {
   readonly #db: Database
 
@@ -14,7 +17,7 @@ export class SnapshotTable {
       this.#db.run`insert or replace into snapshots(channel, at, body) values(${channel}, ${at}, ${body})`
   }
 
-  /** At most so many of those before a time; answers how many. */
+  /** Deletes at most this many snapshots from before a time. Returns their number. */
   purge(before: number, most: number): number {
     let deleted = 0
     for (const channel of this.#channels()) {

@@ -4,7 +4,7 @@ import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/sna
 import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
 import type { Session } from '../connection/connection.ts'
 
-/** Every portion asks whether the store is still open. */
+/** Snapshots of channels. Each portion checks that the store is still open. */
 export class SqliteSnapshots implements Snapshots {
   readonly #session: Session
 

@@ -3,16 +3,16 @@ import type { AmqpChannel, AmqpMessage } from '../../connection/amqp.ts'
 import type { PrefetchWindow } from './stall-detector.ts'
 
 /**
- * Acknowledges what was settled in one turn of the event loop together: everything below the oldest open delivery with
- * one acknowledgement, the rest one by one. An acknowledgement per message costs a third of the throughput.
+ * Acknowledges all settlements of one turn of the event loop together: one acknowledgement for everything below the
+ * oldest open delivery, and one for each of the others. One acknowledgement per message costs a third of the throughput.
  */
 export class Acks {
   readonly #channel: AmqpChannel
-  /** In order of arrival, which is the order of tags, each with the prefetch window that it takes a place of. */
+  /** The open deliveries in the order of arrival, which is the order of tags, each with its prefetch window. */
   readonly #open = new Map<number, PrefetchWindow | undefined>()
   #settled: AmqpMessage[] = []
   #willFlush = false
-  /** How many were sent, so that close knows whether to wait. */
+  /** The number of sent acknowledgements, from which `close` knows whether to wait. */
   sent = 0
 
   constructor(channel: AmqpChannel) {
@@ -24,7 +24,7 @@ export class Acks {
     if (window !== undefined) window.open++
   }
 
-  /** How many have come and are not settled. */
+  /** The number of deliveries that are not settled. */
   get open(): number {
     return this.#open.size
   }

@@ -7,12 +7,15 @@ import { PrefetchWindow } from './stall-detector.ts'
 /** AMQP counts it in 16 bits. */
 const MAX_PREFETCH = 65_535
 const NOT_FOUND = 404
-/** A quorum queue puts back what was acknowledged right before its channel closed: it needs this long to record it. */
+/**
+ * A quorum queue needs this time to record acknowledgements. It returns messages that were acknowledged right before
+ * their channel closed.
+ */
 const RECORD_ACKS_MS = 300
 
 /**
- * One channel that consumes. What arrived on it can only be acknowledged on it; once it is lost, the server delivers
- * everything again, and late acknowledgements go nowhere.
+ * One channel that consumes. A message can only be acknowledged on its own channel. When the channel is lost, the server
+ * delivers all its messages again, and late acknowledgements have no effect.
  */
 export class ConsumerChannel {
   readonly #acks: Acks
@@ -58,12 +61,12 @@ export class ConsumerChannel {
     return this.#ended.promise
   }
 
-  /** The channel could not go on because the queue is not there. */
+  /** Whether the channel failed because the queue does not exist. */
   get isQueueMissing(): boolean {
     return this.#code === NOT_FOUND
   }
 
-  /** How many messages of the queue the server could deliver. Fails when there is no such queue. */
+  /** The number of ready messages of the queue. Fails if the queue does not exist. */
   readonly countReady = async (queue: string): Promise<number> =>
     (await this.#channel.checkQueue(queue)).messageCount
 
@@ -86,7 +89,7 @@ export class ConsumerChannel {
     return window
   }
 
-  /** Nothing is delivered any more once the server has answered, and not before: messages may be on their way. */
+  /** Stops deliveries. Messages may still arrive until the server has answered. */
   async cancel(): Promise<void> {
     const tags = [...this.#tags]
     this.#tags.clear()

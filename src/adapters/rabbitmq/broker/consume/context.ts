@@ -5,7 +5,7 @@ import type { Topology } from '../topology/topology.ts'
 import type { LostDeliveries, SubscribedQueue } from './delivery.ts'
 import type { Settler } from './settler.ts'
 
-/** What the parts of one subscription share. */
+/** The objects that the parts of one subscription share. */
 export interface SubscriptionContext {
   readonly settings: RabbitmqSettings
   readonly source: SubscribedQueue

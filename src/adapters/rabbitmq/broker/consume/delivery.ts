@@ -46,7 +46,10 @@ export class RabbitmqDelivery extends TrackedDelivery {
     this.#isSuspected = log.isSuspected
   }
 
-  /** What the message is to carry when it is published again. An attempt that has ended has started, also without `begin`. */
+  /**
+   * The log that the message carries when it is published again. An ended attempt counts as started, also without
+   * `begin`.
+   */
   override get log(): MessageLog {
     const { started, ended, history } = super.log
     return { started: Math.max(started, ended), ended, history, isSuspected: this.#isSuspected }
@@ -75,8 +78,8 @@ export class RabbitmqDelivery extends TrackedDelivery {
 const MAX_LOST = 10_000
 
 /**
- * What this process had open when its connection was lost. Such a message comes again looking like that of a process
- * that died; as long as it comes to us, we know better how often it was begun.
+ * The deliveries that this process had open when its connection was lost. Such a message looks like one of a crashed
+ * process when it is delivered again. This process remembers how many of its attempts really started.
  */
 export class LostDeliveries {
   readonly #logs = new Map<string, MessageLog>()
@@ -101,7 +104,7 @@ export class LostDeliveries {
   }
 }
 
-/** Every handler has its own copy of an event. */
+/** The name of a delivery. It contains the queue, because every handler has its own copy of an event. */
 function nameOf({ id, queue }: RabbitmqDelivery): string | undefined {
   return id === undefined ? undefined : `${queue}\n${id}`
 }

@@ -12,13 +12,13 @@ import type { Cancel, Clock } from '../../../../ports/clock.ts'
  */
 type IsolationState = 'all' | 'draining' | 'alone' | 'leaving'
 
-/** How long to wait for the next suspect. A short time is harmless: it causes another round. */
+/** The wait for the next suspect. A short wait is harmless, because it only causes another round. */
 const NEXT_SUSPECT_WAIT_MS = 100
 const MAX_DRAINING_MS = 5_000
 
 /**
- * Sees to it that nothing runs beside a suspect, and that none is even in our hands while others run: whatever the
- * process dies of then, it is known which message it was, and neither a suspect nor a neighbour is blamed for the other.
+ * Ensures that a suspect runs alone, and that this process holds no suspect while others run. If the process then
+ * crashes, the responsible message is known, and no other message is blamed.
  */
 export class Isolation {
   readonly #clock: Clock
@@ -42,13 +42,13 @@ export class Isolation {
     this.#become(isBusy ? 'draining' : 'alone')
   }
 
-  /** One of them was handed over. */
+  /** A suspect was delivered. */
   arrived(): void {
     this.#stopWaiting()
     this.#become('alone')
   }
 
-  /** Nothing is being handled, and the server has heard what is to flow. */
+  /** No message is being handled, and the server knows what to deliver. */
   rest(): void {
     if (this.#state === 'draining') this.arrived()
     else if (this.#state === 'alone') this.#wait(NEXT_SUSPECT_WAIT_MS, 'leaving')

@@ -7,7 +7,7 @@ import { ConsumerChannel } from './consumer-channel.ts'
 import type { SubscriptionContext } from './context.ts'
 import { PollTimer, type PrefetchWindow, StallDetector } from './stall-detector.ts'
 
-/** What the server is asked to deliver: the queue itself, its suspects one at a time, or nothing. */
+/** The messages that the consumer requests: those of the queue, its suspects one at a time, or none. */
 type ConsumeTarget = 'queue' | 'suspects' | 'none'
 
 interface ReaderListener {
@@ -15,11 +15,11 @@ interface ReaderListener {
   /** Called before anything else comes, and every now and then while it does. */
   suspectsWait(): void
   lose(channel: ConsumerChannel): void
-  /** The server delivers what was asked for, again. */
+  /** The server delivers from the requested queue again. */
   switched(): void
 }
 
-/** A channel, and what is consumed on it. */
+/** A channel, and the queue that it consumes. */
 interface Consumption {
   readonly channel: ConsumerChannel
   flow: ConsumeTarget
@@ -31,9 +31,9 @@ const MAX_BACKOFF_MS = 15_000
 const ONE_AT_A_TIME = 1
 
 /**
- * Keeps a queue flowing: opens a channel on every new connection, consumes what it is turned to and cancels when it is
- * turned off. One loop brings together what is wanted and what is so, so that turning it on and off in quick
- * succession can never end up with two consumers.
+ * Keeps consuming a queue. It opens a channel on every new connection, consumes the requested queue, and cancels when
+ * nothing is requested. One loop compares the requested with the actual state, so that fast changes can never lead to two
+ * consumers.
  */
 export class QueueReader {
   readonly #context: SubscriptionContext
@@ -114,7 +114,7 @@ export class QueueReader {
         await delay(settings.clock, equalJitter(settings.random, restMs))
       }
     }
-    // In the same turn as the last read of the wanted state: a later change starts its own loop.
+    // This runs in the same turn as the last read of the requested state. A later change starts its own loop.
     this.#running = undefined
     if (!this.#isClosed()) this.#listener.switched()
   }
@@ -206,7 +206,7 @@ export class QueueReader {
   }
 }
 
-/** Nothing flows any more once the server has answered. */
+/** After the answer of the server no message arrives. */
 async function cancel(current: Consumption): Promise<void> {
   await current.channel.cancel()
   current.flow = 'none'

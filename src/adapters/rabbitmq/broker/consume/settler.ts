@@ -25,7 +25,7 @@ import type { RabbitmqDelivery } from './delivery.ts'
 
 const FIRST_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 5_000
-/** How long a step that did not answer is left out. */
+/** The time for which a step without an answer is skipped. */
 const SILENT_MS = 60_000
 const EMPTY = Buffer.alloc(0)
 
@@ -61,7 +61,7 @@ export class Settler {
         try {
           return await this.#send(delivery, log, queue, this.#wait(remainingMs))
         } catch (error) {
-          // Its own place in the queue is free once it waits elsewhere.
+          // The message leaves its queue when it waits elsewhere, so that queue has room again.
           isFull = error instanceof QueueFullError
           throw error
         }
@@ -90,7 +90,7 @@ export class Settler {
     )
   }
 
-  /** The letter goes to the dead-letter queue, or into quarantine. It tells of its attempts itself. */
+  /** Sends the letter to the dead-letter queue, or to a quarantine queue. The letter contains its attempts. */
   keepLetter(delivery: RabbitmqDelivery, letter: DeadLetter): Promise<boolean> {
     const { reason, category } = letter.cycle
     const { message, content, origin, queue } = delivery
@@ -109,12 +109,12 @@ export class Settler {
     })
   }
 
-  /** Once, within a time: for a shutdown, which cannot wait for a server to come back. */
+  /** Tries once, with a time limit. A shutdown cannot wait for a server to return. */
   giveBack(delivery: RabbitmqDelivery): Promise<void> {
     return this.#send(delivery, delivery.log, delivery.queue, undefined)
   }
 
-  /** In order: the message is the first of its key and cannot be handled now. It is written down with its place. */
+  /** For ordered queues: the message is the first of its key and cannot be handled now. It is stored with its position. */
   hold(delivery: RabbitmqDelivery, place: number, waitMs: number): Promise<boolean> {
     const { clock } = this.#settings
     const { log } = delivery
@@ -125,7 +125,7 @@ export class Settler {
     })
   }
 
-  /** In order: the event is dead and holds its key. */
+  /** For ordered queues: the event is dead and blocks its key. */
   markDead(delivery: RabbitmqDelivery, place: number, key: string): Promise<boolean> {
     const headers = { [OWN.place]: place, [OWN.key]: key, [OWN.deadEvent]: delivery.id }
     return this.#persist(delivery, 'settlements', () =>
@@ -133,12 +133,12 @@ export class Settler {
     )
   }
 
-  /** In order: a message that is held for longer than the server allows is written down again. */
+  /** For ordered queues: a message that is held for longer than the server allows is stored again. */
   renewHeld(queue: string, { content, properties }: AmqpMessage): Promise<void> {
     return this.#sendTo(heldQueue(queue), content, properties)
   }
 
-  /** In order: the consumer that gets the token keeps the order of the queue. */
+  /** For ordered queues: the consumer that gets the token keeps the order of the queue. */
   sendToken(queue: string): Promise<void> {
     return this.#sendTo(ownerQueue(queue), EMPTY, {})
   }
@@ -189,12 +189,12 @@ export class Settler {
         if (tries > 0) stalls.recovered(place)
         return amqpChannel.isOpen
       } catch (error) {
-        // Once is nothing: a channel that closed takes down what others send on it.
+        // A single failure is not reported: a channel that closes also fails the messages of others.
         if (++tries > 1) stalls.stalled(place, delivery, error as Error)
         // A queue or an exchange that was deleted is declared again, if declaring is ours to do.
         if (error instanceof UnroutableError || error instanceof ExchangeMissingError)
           await this.#topology.restore().catch(() => {})
-        // Not all at once again: one that the server refuses takes those beside it down with its channel.
+        // The retries are spread, because a message that the server refuses also fails the others on its channel.
         await delay(clock, equalJitter(random, restMs))
       }
     }

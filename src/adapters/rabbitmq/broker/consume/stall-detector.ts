@@ -5,11 +5,11 @@ import { NoDeliveriesError } from '../../errors.ts'
 /** Looks in a row at which nothing moved before a queue counts as stalled, at first and at most. */
 const FIRST_POLLS = 3
 const MAX_POLLS = 60
-/** After every so many looks without an arrival, the queue is bound again. */
+/** The queue is bound again after each sequence of this many checks without a message. */
 const BIND_EVERY = 10
 const POLL_EVERY_MS = 1_000
 
-/** How many unsettled messages the server gives one consumer. Without a limit there is always room. */
+/** The number of unsettled messages that the server gives to one consumer. Without a limit there is always room. */
 export class PrefetchWindow {
   readonly #limit: number | undefined
   /** Delivered and not settled. */
@@ -50,14 +50,14 @@ export class StallDetector {
   #looksNeeded = FIRST_POLLS
   #looksWithout = 0
 
-  /** `bind` makes the queue get what is published, should somebody have deleted the exchange. */
+  /** `bind` connects the queue to its exchange again, in case a person deleted the exchange. */
   constructor(queue: string, stalls: StallReporter, bind: () => Promise<void> = async () => {}) {
     this.queue = queue
     this.#stalls = stalls
     this.#bind = bind
   }
 
-  /** Also that the queue was deleted: then the server has not forgotten the consumer. */
+  /** A cancellation by the server counts too: it has not forgotten the consumer. */
   arrived(): void {
     this.#arrivals++
   }
@@ -70,7 +70,7 @@ export class StallDetector {
     return finding === 'stalled'
   }
 
-  /** Reports the stall. It lasts until something arrives, or nothing waits any more. */
+  /** Reports the stall. It lasts until a message arrives, or no message waits. */
   report(): Error {
     const error = new NoDeliveriesError(this.queue)
     this.#stalls.stalled('deliveries', this, error)
@@ -85,7 +85,7 @@ export class StallDetector {
   async #look(hasRoom: boolean, countReady: (queue: string) => Promise<number>): Promise<Finding> {
     if (this.#hasMoved()) return 'moving'
     const isEmpty = hasRoom && (await countReady(this.queue)) === 0
-    // The answer comes behind what was on its way, such as a large message.
+    // The answer comes after earlier data, such as a large message.
     if (this.#hasMoved()) return 'moving'
     if (!hasRoom || isEmpty) {
       this.#idleLooks = 0

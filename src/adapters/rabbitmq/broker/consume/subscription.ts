@@ -32,7 +32,7 @@ export class RabbitmqSubscription implements Subscription {
   readonly #open = new Set<RabbitmqDelivery>()
   #backlog: RabbitmqDelivery[] = []
   #suspects: RabbitmqDelivery[] = []
-  /** Those whose time comes in a moment. */
+  /** Deliveries whose wait ends soon. */
   readonly #resting = new Set<RabbitmqDelivery>()
   /** Settlements that are being made durable. */
   readonly #settling = new PendingWork()
@@ -124,7 +124,10 @@ export class RabbitmqSubscription implements Subscription {
     await this.#reader.close()
   }
 
-  /** With its log, which the server could not tell: it would mark the message as one that may have killed us. */
+  /**
+   * The message is returned with its log. The server cannot add the log, and would mark the message as one that may have
+   * crashed this process.
+   */
   async #giveBack(delivery: RabbitmqDelivery): Promise<void> {
     await this.#context.settler.giveBack(delivery)
     delivery.amqpChannel.settled(delivery.message)

@@ -11,16 +11,16 @@ import type { RabbitmqDelivery } from '../consume/delivery.ts'
 export interface QueuedEvent {
   readonly key: string
   readonly id: string | undefined
-  /** Where it stands. Lower goes first. */
+  /** The position in the order. Lower positions come first. */
   readonly place: number
   state: 'ready' | 'open' | 'waiting' | 'dead'
-  /** What is handed over, and what a handler settles. */
+  /** The delivery that a handler settles. */
   delivery: RabbitmqDelivery | undefined
-  /** What is to be acknowledged; undefined while a new copy is on its way. */
+  /** The message to acknowledge; undefined while a new copy is being sent. */
   message: AmqpMessage | undefined
-  /** When its wait is over, by the clock that never steps. */
+  /** The end of its wait, by a monotonic clock. */
   dueAt: number
-  /** It came back unsettled: it runs alone, and its start is put on record before. */
+  /** The message was returned unsettled. It runs alone, and its start is recorded before. */
   isStray: boolean
 }
 
@@ -61,13 +61,13 @@ export class KeyQueues {
     this.look(entry.key)
   }
 
-  /** Whether its first can be handed over may have changed. */
+  /** The first event of the key may have become deliverable. */
   look(key: string): void {
     if (this.#queues.get(key)?.[0]?.state === 'ready') this.#ready.add(key)
     else this.#ready.delete(key)
   }
 
-  /** The next to be handed over. */
+  /** The next event to deliver. */
   get ready(): QueuedEvent | undefined {
     const [key] = this.#ready
     return key === undefined ? undefined : this.#queues.get(key)?.[0]

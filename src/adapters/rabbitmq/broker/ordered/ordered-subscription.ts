@@ -17,7 +17,7 @@ import { readHeldWaitMs } from '../wire/message-log.ts'
 import { KeyQueues, type QueuedEvent } from './key-queues.ts'
 import { Ownership, REFRESH_MS } from './ownership.ts'
 
-/** Events that may wait behind others of their key before the queue stands still. */
+/** The number of events that may wait for others of their key before the consumer stops reading. */
 const ORDER_WINDOW = 1_000
 
 /**
@@ -64,7 +64,7 @@ export class OrderedSubscription implements Subscription {
     void yieldToEventLoop().then(() => this.resume())
   }
 
-  /** One that came back unsettled has its start written down first: it may take this process down as well. */
+  /** The start of a message that was returned unsettled is recorded first, because it may crash this process too. */
   begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void> {
     const entry = this.#entryOf(delivery)
     if (entry === undefined) return this.#rejectLost(delivery)
@@ -106,7 +106,7 @@ export class OrderedSubscription implements Subscription {
     this.#pump()
   }
 
-  /** The server takes back what is open, in its order. */
+  /** The server takes back the open messages in their order. */
   close(): Promise<void> {
     this.#closing ??= this.#close().finally(this.#context.forget)
     return this.#closing
@@ -293,7 +293,7 @@ export class OrderedSubscription implements Subscription {
     return dueAt - monotonicNow(this.#context.settings.clock)
   }
 
-  /** It takes the place where it died, and the mark of its death goes when it is written down there. */
+  /** The event takes the position of its death. The mark of the death is removed when the event is stored there. */
   async #publishedAgain(entry: QueuedEvent, delivery: RabbitmqDelivery): Promise<void> {
     if (await this.#context.settler.hold(delivery, entry.place, 0))
       delivery.amqpChannel.settled(delivery.message)
@@ -305,7 +305,7 @@ export class OrderedSubscription implements Subscription {
     this.#pump()
   }
 
-  /** One that was begun by a process that died, and on record as such, is known to be at fault for that. */
+  /** Reads a message. If a crashed process had recorded its start, the message caused the crash. */
   #read(channel: ConsumerChannel, message: AmqpMessage, wasHeld = false): RabbitmqDelivery {
     const { source, lost } = this.#context
     const delivery = new RabbitmqDelivery(channel, message, source, false)
@@ -341,7 +341,7 @@ export class OrderedSubscription implements Subscription {
   }
 }
 
-/** Events without a key wait for nobody: each has a line of its own. */
+/** An event without a key waits for no other: each has its own line. */
 const keyless = (place: number) => `place ${place}`
 const keyed = (key: string) => `key ${key}`
 

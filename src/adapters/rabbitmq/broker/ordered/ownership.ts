@@ -24,7 +24,7 @@ const LOAD_MS = 5_000
 /** The server ends a channel that keeps a delivery for half an hour. */
 export const REFRESH_MS = 600_000
 const NO_LIMIT = 0
-/** How long a channel that delivers nothing is kept for what is being handled: a slow handler must not stop everything. */
+/** How long a channel without deliveries is kept for running handlers. A slow handler must not stop the queue. */
 const MAX_DRAINING_MS = 5_000
 
 /**
@@ -42,7 +42,7 @@ export class Ownership {
   readonly #listener: OwnerListener
   readonly #pollTimer: PollTimer
   readonly #deliveries: Readonly<Record<'owner' | 'held' | 'queue', StallDetector>>
-  /** What is consumed on the current channel. */
+  /** The queues that the current channel consumes. */
   readonly #consumed = new Map<StallDetector, PrefetchWindow>()
   /** Tries in a row that have failed. */
   #failures = 0
@@ -119,7 +119,7 @@ export class Ownership {
       if (isLoaded) this.#listener.held(channel, message)
       else if (found.push(message) >= count) loading.resolve()
     })
-    // One that comes after the loading would be taken for a copy too many.
+    // A message that arrives after the loading would count as a duplicate.
     for (let before = -1; found.length < count && channel.isOpen; before = found.length) {
       if (found.length === before) throw held.report()
       await settlesWithin(clock, LOAD_MS, loading.promise)
@@ -161,7 +161,7 @@ export class Ownership {
     }
   }
 
-  /** With as few open messages as possible: returned messages run again. */
+  /** Leaves with as few open messages as possible, because returned messages run again. */
   async #leave(channel: ConsumerChannel): Promise<void> {
     const { clock, queueType } = this.#context.settings
     await settlesWithin(clock, MAX_DRAINING_MS, this.#listener.drain())
@@ -169,7 +169,7 @@ export class Ownership {
     if (!this.#isClosed) await this.#giveUp(channel)
   }
 
-  /** By the owner before: the server has taken back what that one had open. */
+  /** Whether the server has taken back all open messages of the previous owner. */
   async #isLeft(connection: AmqpConnection): Promise<boolean> {
     for (const { queue } of [this.#deliveries.queue, this.#deliveries.held])
       if (((await inspect(connection, queue))?.consumerCount ?? 0) > 0) return false

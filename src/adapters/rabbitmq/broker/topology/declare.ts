@@ -34,7 +34,7 @@ export async function inspect(connection: AmqpConnection, queue: string): Promis
   }
 }
 
-/** Of those that are there. */
+/** The depths of the queues that exist. */
 export async function depthsOf(
   connection: AmqpConnection,
   queues: readonly string[],
@@ -47,7 +47,7 @@ export async function depthsOf(
   return depths
 }
 
-/** A refused declaration closes its channel, so each has one of its own and nobody else's is hurt. */
+/** A refused declaration closes its channel. So each declaration has its own channel, and no other work is affected. */
 export async function onChannel<T>(
   connection: AmqpConnection,
   work: (channel: AmqpChannel) => Promise<T>,

@@ -1,6 +1,6 @@
 import type { Category } from '../../../../core/failure/failure.ts'
 
-/** Every handler of a channel has a queue. That of the handler named like the channel has the channel's own name. */
+/** Every handler of a channel has a queue. The queue of the handler with the channel's name also has that name. */
 export function queueName(channel: string, handler: string): string {
   return handler === channel ? channel : `${channel}.${handler}`
 }
@@ -12,16 +12,16 @@ export const quarantineKey = (queue: string, category: Category) => `${queue}.qu
 export const retryQueue = (queue: string, stepMs: number) => `${queue}.retry.${durationName(stepMs)}`
 
 /**
- * What came back without being settled. It is handled one at a time, so that the next crash tells which one of a whole
- * prefetch window is to blame.
+ * The queue of messages that were returned unsettled. They run one at a time, so that the next crash shows which message
+ * of a whole prefetch window caused it.
  */
 export const suspectsQueue = (queue: string) => `${queue}.suspects`
 
 /** The consumer that holds the token of this queue keeps the order of the other queue. */
 export const ownerQueue = (queue: string) => `${queue}.owner`
-/** Events that are first of their key and cannot be handled now: they wait, or they are dead. */
+/** The first events of their keys that cannot be handled now: they wait, or they are dead. */
 export const heldQueue = (queue: string) => `${queue}.held`
-/** Tells every consumer that keeps an order in this channel which key is unblocked. */
+/** Announces unblocked keys to every consumer that keeps the order of this channel. */
 export const unblockExchange = (channel: string) => `${channel}.unblock`
 
 const UNITS = [
@@ -38,13 +38,13 @@ export function durationName(ms: number): string {
 
 /** A wait that is over within this is waited for in process: another round over the broker would take longer. */
 export const IN_PROCESS_WAIT_MS = 25
-/** A step may be longer than what was asked for by this share, if that saves another round. */
+/** A step may exceed the requested wait by this share, if that saves another step. */
 const OVERSHOOT = 0.25
 
 /**
- * The step to wait in next. A queue that expires its messages one by one blocks at its head, so each delay has a queue
- * of its own and there are only so many; a delay in between waits in one step after another, never less than was asked
- * for. `steps` is in rising order.
+ * Returns the next retry step. A queue expires messages only at its head, so each delay has its own queue, and the number
+ * of queues is limited. A wait between two steps uses several steps in sequence, and is never shorter than requested.
+ * `steps` must be in ascending order.
  */
 export function nextStep(steps: readonly number[], remainingMs: number): number {
   const [smallest] = steps

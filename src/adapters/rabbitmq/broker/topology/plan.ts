@@ -56,7 +56,7 @@ export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
   const { queueType, deliveryLimit, maxLength } = options
   const spec = queueSpec(queue, {
     ...typeOf(queueType),
-    // For what the server gives up on by itself; ours goes there confirmed.
+    // For messages that the server itself dead-letters. Lazaret publishes its letters there with a confirm.
     'x-dead-letter-exchange': deadLetterExchange(queue),
     'x-dead-letter-routing-key': queue,
     ...(queueType === 'quorum' ? { ...AT_LEAST_ONCE, 'x-delivery-limit': deliveryLimit } : undefined),
@@ -65,7 +65,7 @@ export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
   return { ...spec, isMain: true }
 }
 
-/** What every queue has beside it from the start. */
+/** The queues that every queue has beside it from the start. */
 export function auxiliarySpecs(queue: string, options: TopologyOptions): readonly Spec[] {
   const exchange = deadLetterExchange(queue)
   const letters = deadLetterQueue(queue)
@@ -73,12 +73,12 @@ export function auxiliarySpecs(queue: string, options: TopologyOptions): readonl
     { kind: 'exchange', name: exchange, type: 'direct' },
     lettersQueue(letters, options),
     { kind: 'binding', queue: letters, exchange, pattern: queue },
-    // Without a limit: its messages were in the queue before.
+    // The queue of suspects has no limit, because its messages were in the main queue before.
     { ...mainQueue(queue, { ...options, maxLength: undefined }), name: suspectsQueue(queue), isMain: false },
   ]
 }
 
-/** What keeping the order of keys needs. */
+/** The queues that the order of keys needs. */
 export function orderedSpecs(channel: string, queue: string, options: TopologyOptions): readonly Spec[] {
   const { queueType } = options
   const limit = queueType === 'quorum' ? UNLIMITED_DELIVERIES : undefined
@@ -111,8 +111,8 @@ export function quarantineSpecs(
 }
 
 /**
- * One delay, one queue: what expires in it goes back to the queue it came from. Always a quorum queue: a classic one that
- * dies loses what is on its way back.
+ * One queue for each delay. An expired message returns to its own queue. It is always a quorum queue, because a classic
+ * queue that fails loses messages during their return.
  */
 export function retrySpec(queue: string, stepMs: number): QueueSpec {
   return queueSpec(retryQueue(queue, stepMs), {
@@ -124,12 +124,12 @@ export function retrySpec(queue: string, stepMs: number): QueueSpec {
   })
 }
 
-/** Where its dead letters are, those in quarantine included. */
+/** The queues of dead letters, with those of the quarantine. */
 export function letterQueues(queue: string): readonly string[] {
   return [deadLetterQueue(queue), ...CATEGORIES.map(category => quarantineQueue(queue, category))]
 }
 
-/** All there can ever be of a queue, for who declares beforehand. */
+/** All queues and exchanges that can belong to a queue, for users who declare them in advance. */
 export function allSpecs(queue: string, channel: string, options: TopologyOptions): readonly Spec[] {
   return [
     mainQueue(queue, options),
@@ -140,17 +140,17 @@ export function allSpecs(queue: string, channel: string, options: TopologyOption
   ]
 }
 
-/** Otherwise the server may lose a message between its expiry and its next queue. */
+/** Without this the server may lose a message between its expiry and its next queue. */
 const AT_LEAST_ONCE = { 'x-dead-letter-strategy': 'at-least-once', 'x-overflow': 'reject-publish' }
 
-/** From RabbitMQ 4.0 on a letter would be dropped after being looked at 20 times, if nothing else was said. */
+/** From RabbitMQ 4.0 on the default limit would drop a letter after 20 deliveries. */
 const UNLIMITED_DELIVERIES = { 'x-delivery-limit': 1_000_000 }
 
 function lettersQueue(name: string, options: TopologyOptions): QueueSpec {
   const { queueType, deadLetterTtlMs, deadLetterMaxLength } = options
   const ttl = deadLetterTtlMs === undefined ? undefined : { 'x-message-ttl': deadLetterTtlMs }
   const limit = queueType === 'quorum' ? UNLIMITED_DELIVERIES : undefined
-  // By itself a full queue would drop its oldest letter.
+  // A full queue would otherwise drop its oldest letter.
   const length =
     deadLetterMaxLength === undefined
       ? undefined
@@ -158,7 +158,7 @@ function lettersQueue(name: string, options: TopologyOptions): QueueSpec {
   return queueSpec(name, { ...typeOf(queueType), ...limit, ...ttl, ...length })
 }
 
-/** Classic is what a queue is without being told; saying so would make it differ from those that were not. */
+/** Classic is the default of the server. An explicit type would make the queue differ from existing ones. */
 function typeOf(type: 'quorum' | 'classic'): Record<string, string> {
   return type === 'quorum' ? { 'x-queue-type': 'quorum' } : {}
 }

@@ -15,7 +15,7 @@ import {
   unblockSpec,
 } from './plan.ts'
 
-/** Sees to it that what is used is there, each thing once. */
+/** Declares each queue and exchange once, before its first use. */
 export class Topology {
   readonly #link: Link
   readonly #settings: RabbitmqSettings
