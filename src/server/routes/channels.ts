@@ -15,6 +15,7 @@ import { type NamedStore, withFaults } from '../stores/federation.ts'
 import type { LocalConsumer } from '../stores/local-consumers.ts'
 import { waitingStats } from '../stores/search-stats.ts'
 import { addSeries } from '../stores/stats-cache.ts'
+import { pick } from '../views/pick.ts'
 import { pointView, watchView } from '../views/watch.ts'
 import type { ChannelWatch } from '../watch/snapshot-reader.ts'
 import { downsample, sumSnapshots } from '../watch/sum-snapshots.ts'
@@ -178,17 +179,13 @@ async function consumerView(
   stores: readonly NamedStore[],
   { consumer, health }: LocalConsumer,
 ): Promise<ChannelConsumer> {
-  const { handler, breakerState, paused, failureRate, active, waiting, lastProcessedAt } = health
   const state = consumer.breaker?.state
   return {
-    handler,
-    breaker: breakerState,
+    ...pick(health, 'handler', 'failureRate', 'active', 'waiting'),
+    breaker: health.breakerState,
     retryAt: state?.mode === 'open' ? isoOr(state.until) : undefined,
-    paused: [...paused],
-    failureRate,
-    active,
-    waiting,
-    lastProcessedAt: isoOr(lastProcessedAt),
+    paused: [...health.paused],
+    lastProcessedAt: isoOr(health.lastProcessedAt),
     depth: await depthOf(stores, health),
   }
 }

@@ -1,27 +1,25 @@
 import * as z from 'zod'
-import { cursor, faults, json, limit, storeName, time, who } from './common.ts'
+import { cursor, faults, json, limit, optional, storeName, text, time, who } from './common.ts'
 
 export const auditEntry = z.object({
   store: storeName,
   at: time.describe('The time of the action.'),
   by: who.describe('The name of the token, person or program that acted.'),
-  action: z.string().describe('The action, such as `letter.discard`, `replay.start` or `payload.reveal`.'),
-  target: z
-    .string()
-    .describe(
-      'The object of the action: the id of a letter, group or replay, a channel, or a filter in words.',
-    ),
-  detail: z
-    .record(z.string(), json)
-    .optional()
-    .describe('Further facts about the action, such as its reason. Absent when there are none.'),
+  action: text('The action, such as `letter.discard`, `replay.start` or `payload.reveal`.'),
+  target: text(
+    'The object of the action: the id of a letter, group or replay, a channel, or a filter in words.',
+  ),
+  detail: optional(
+    z.record(z.string(), json),
+    'Further facts about the action, such as its reason. Absent when there are none.',
+  ),
 })
 export type AuditEntry = z.infer<typeof auditEntry>
 
 export const auditQuery = z.strictObject({
-  target: z.string().min(1).max(500).optional().describe('Only entries with this target.'),
-  action: z.string().min(1).max(100).optional().describe('Only entries with this action.'),
-  store: storeName.optional().describe('Only this store. The default is all stores.'),
+  target: optional(z.string().min(1).max(500), 'Only entries with this target.'),
+  action: optional(z.string().min(1).max(100), 'Only entries with this action.'),
+  store: optional(storeName, 'Only this store. The default is all stores.'),
   limit: limit(500, 100),
   cursor: cursor.optional(),
 })

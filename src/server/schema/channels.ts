@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { count, faults, reason, share, time } from './common.ts'
+import { count, faults, optional, reason, share, text, time } from './common.ts'
 import { channelWatch } from './watch.ts'
 
 export const breakerState = z
@@ -16,28 +16,25 @@ export type PauseReason = z.infer<typeof pauseReason>
 
 /** A consumer that runs in the server's own process. */
 export const channelConsumer = z.object({
-  handler: z.string().describe('The name of the handler.'),
+  handler: text('The name of the handler.'),
   breaker: breakerState,
-  retryAt: time
-    .optional()
-    .describe('The time at which the open breaker admits a probe. Absent in other states.'),
+  retryAt: optional(time, 'The time at which the open breaker admits a probe. Absent in other states.'),
   paused: z
     .array(pauseReason)
     .describe('The reasons why the consumer takes no events. Empty while the consumer takes events.'),
   failureRate: share.describe('The share of attempts in the last minute that failed, from 0 to 1.'),
   active: count.describe('The number of attempts that run now.'),
   waiting: count.describe('The number of deliveries that the consumer holds and that wait.'),
-  lastProcessedAt: time.optional().describe('The time of the last processed event. Absent before the first.'),
-  depth: count
-    .optional()
-    .describe(
-      'The number of events that wait in the broker for this handler. Absent if the broker cannot count.',
-    ),
+  lastProcessedAt: optional(time, 'The time of the last processed event. Absent before the first.'),
+  depth: optional(
+    count,
+    'The number of events that wait in the broker for this handler. Absent if the broker cannot count.',
+  ),
 })
 export type ChannelConsumer = z.infer<typeof channelConsumer>
 
 export const channel = z.object({
-  channel: z.string().describe('The name of the channel.'),
+  channel: text('The name of the channel.'),
   consumers: z.array(channelConsumer).describe('The consumers of the channel in the process of the server.'),
   letters: z
     .object({
@@ -56,7 +53,7 @@ export const channel = z.object({
       lastHour: count.describe('The sum of these minutes.'),
     })
     .describe('The letters of the last hour.'),
-  watch: channelWatch.optional().describe('The last snapshot of the channel. Absent before the first.'),
+  watch: optional(channelWatch, 'The last snapshot of the channel. Absent before the first.'),
 })
 export type Channel = z.infer<typeof channel>
 
@@ -80,12 +77,10 @@ export const breakerBody = z.strictObject({
 export type BreakerBody = z.infer<typeof breakerBody>
 
 export const pauseBody = z.strictObject({
-  handler: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe('The handler to pause or resume. The default is every handler of the channel.'),
+  handler: optional(
+    z.string().min(1).max(200),
+    'The handler to pause or resume. The default is every handler of the channel.',
+  ),
   reason,
 })
 export type PauseBody = z.infer<typeof pauseBody>

@@ -3,6 +3,15 @@ import * as z from 'zod'
 // Every field of the API has a description: the OpenAPI document shows it to readers who do not see this code. A schema
 // that is used under one meaning is described here; a field with a meaning of its own describes itself.
 
+/** A text, with its description. */
+export const text = (description: string) => z.string().describe(description)
+
+/** A field that may be absent, with its description. */
+export const optional = <S extends z.ZodType>(schema: S, description: string) =>
+  schema.optional().describe(description)
+
+export const optionalText = (description: string) => optional(z.string(), description)
+
 /** Outside, times are ISO 8601 in UTC. */
 export const time = z.iso.datetime({ offset: true }).describe('A time: ISO 8601 in UTC.')
 export const storeName = z.string().max(200).describe('The name of the store, as the configuration gives it.')
@@ -41,16 +50,14 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** A store that did not answer: the answer has only the data of the others. */
 export const storeFault = z.object({
   store: storeName,
-  problem: z.string().describe('The error of the store, without credentials.'),
+  problem: text('The error of the store, without credentials.'),
 })
 export type StoreFault = z.infer<typeof storeFault>
 
-export const faults = z
-  .array(storeFault)
-  .optional()
-  .describe(
-    'The stores that did not answer. The answer has the data of the other stores. Absent when all answered.',
-  )
+export const faults = optional(
+  z.array(storeFault),
+  'The stores that did not answer. The answer has the data of the other stores. Absent when all answered.',
+)
 
 const LATEST = 8.64e15
 

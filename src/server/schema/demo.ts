@@ -1,34 +1,32 @@
 import * as z from 'zod'
+import { optional, optionalText, text } from './common.ts'
 
 /** One step of the demo: what happens, whether it has happened, and the button that makes it happen, if it needs one. */
 export const demoStep = z.object({
-  id: z.string().describe('The id of the step.'),
-  title: z.string().describe('The title of the step.'),
-  text: z.string().describe('What happens in the step.'),
+  id: text('The id of the step.'),
+  title: text('The title of the step.'),
+  text: text('What happens in the step.'),
   done: z.boolean().describe('Whether the step has happened.'),
   action: z
     .object({
-      id: z.string().describe('The id of the action, for `POST /api/v1/demo/ID`.'),
-      label: z.string().describe('The text of the button.'),
+      id: text('The id of the action, for `POST /api/v1/demo/ID`.'),
+      label: text('The text of the button.'),
       enabled: z.boolean().describe('Whether the action can run now.'),
     })
     .optional()
     .describe('The action that makes the step happen. Absent when the step needs none.'),
-  href: z
-    .string()
-    .optional()
-    .describe('The page of the console that shows the step. Absent when there is none.'),
+  href: optionalText('The page of the console that shows the step. Absent when there is none.'),
 })
 /** One step of the demo. */
 export type DemoStep = z.infer<typeof demoStep>
 
 export const demoState = z.object({
-  title: z.string().describe('The title of the demo.'),
+  title: text('The title of the demo.'),
   steps: z.array(demoStep).describe('The steps of the demo, in order.'),
-  facts: z
-    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
-    .optional()
-    .describe('Other facts of the demo, such as the seed or the broken services.'),
+  facts: optional(
+    z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+    'Other facts of the demo, such as the seed or the broken services.',
+  ),
 })
 /** The state of the demo, as the console shows it. */
 export type DemoState = z.infer<typeof demoState>

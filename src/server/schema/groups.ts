@@ -1,7 +1,20 @@
 import * as z from 'zod'
 import { TRIAGE_STATES } from '../../core/dead-letter/group.ts'
 import { auditEntry } from './audit.ts'
-import { count, cursor, faults, id, limit, share, storeName, time, who } from './common.ts'
+import {
+  count,
+  cursor,
+  faults,
+  id,
+  limit,
+  optional,
+  optionalText,
+  share,
+  storeName,
+  text,
+  time,
+  who,
+} from './common.ts'
 import { category, grouping } from './letters.ts'
 import { replaySummary } from './replays.ts'
 
@@ -18,7 +31,7 @@ export type GroupSort = z.infer<typeof groupSort>
 export const groupNote = z.object({
   at: time.describe('The time of the note.'),
   by: who.describe('The name of the person who wrote the note.'),
-  text: z.string().describe('The text of the note.'),
+  text: text('The text of the note.'),
 })
 export type GroupNote = z.infer<typeof groupNote>
 
@@ -36,14 +49,11 @@ export const group = grouping.extend({
   recovered: count.describe('The number of replayed letters that are resolved.'),
   state: triageState,
   regressed: z.boolean().describe('Whether the group was resolved and has received a new failure since.'),
-  owner: z.string().optional().describe('The owner of the group. Absent when there is none.'),
-  link: z
-    .string()
-    .optional()
-    .describe('A link that a person set, such as an issue. Absent when there is none.'),
-  mutedUntil: time.optional().describe('The time at which the mute ends. Absent in other states.'),
-  setAt: time.optional().describe('The time at which a person set the state. Absent before the first time.'),
-  setBy: z.string().optional().describe('The name of the person who set the state.'),
+  owner: optionalText('The owner of the group. Absent when there is none.'),
+  link: optionalText('A link that a person set, such as an issue. Absent when there is none.'),
+  mutedUntil: optional(time, 'The time at which the mute ends. Absent in other states.'),
+  setAt: optional(time, 'The time at which a person set the state. Absent before the first time.'),
+  setBy: optionalText('The name of the person who set the state.'),
   notes: z.array(groupNote).describe('The notes of people on the group.'),
   sparkline: z
     .array(count)
@@ -56,15 +66,10 @@ export const group = grouping.extend({
 export type Group = z.infer<typeof group>
 
 export const groupQuery = z.strictObject({
-  state: triageState.optional().describe('Only groups in this state.'),
-  channel: z.string().min(1).max(500).optional().describe('Only groups with letters of this channel.'),
-  search: z
-    .string()
-    .min(1)
-    .max(500)
-    .optional()
-    .describe('Only groups with this text in their title or basis.'),
-  store: storeName.optional().describe('Only this store. The default is all stores.'),
+  state: optional(triageState, 'Only groups in this state.'),
+  channel: optional(z.string().min(1).max(500), 'Only groups with letters of this channel.'),
+  search: optional(z.string().min(1).max(500), 'Only groups with this text in their title or basis.'),
+  store: optional(storeName, 'Only this store. The default is all stores.'),
   sort: groupSort.default('regressed'),
   limit: limit(200, 50),
   cursor: cursor.optional(),
@@ -85,7 +90,7 @@ export const commonValue = z.object({
   values: z
     .array(
       z.object({
-        value: z.string().describe('The value, masked.'),
+        value: text('The value, masked.'),
         share: share.describe('The share of the sample that has this value, from 0 to 1.'),
       }),
     )
@@ -96,7 +101,7 @@ export type CommonValue = z.infer<typeof commonValue>
 export const groupDetail = group.extend({
   commonValues: z.array(commonValue).describe('The values that letters of the group have in common.'),
   sampled: count.describe('The number of letters in the sample for the common values.'),
-  sampleLetterId: id.optional().describe('The id of the latest letter. Absent when the group has none.'),
+  sampleLetterId: optional(id, 'The id of the latest letter. Absent when the group has none.'),
   replays: z
     .array(replaySummary)
     .describe('The latest replays that sent letters of the group, newest first. The list is bounded.'),
@@ -107,25 +112,20 @@ export type GroupDetail = z.infer<typeof groupDetail>
 /** Absent fields stay as they are. */
 export const groupPatch = z
   .strictObject({
-    state: triageState.optional().describe('The new state.'),
-    mutedUntil: time
-      .optional()
-      .describe('The time at which the mute ends. Required with `muted`, refused with other states.'),
-    owner: z
-      .string()
-      .trim()
-      .min(1)
-      .max(200)
-      .nullable()
-      .optional()
-      .describe('The new owner; null removes the owner.'),
-    link: z
-      .url({ protocol: /^https?$/ })
-      .max(2_000)
-      .nullable()
-      .optional()
-      .describe('The new link, `http` or `https`; null removes the link.'),
-    note: z.string().trim().min(1).max(4_000).optional().describe('A note to add.'),
+    state: optional(triageState, 'The new state.'),
+    mutedUntil: optional(
+      time,
+      'The time at which the mute ends. Required with `muted`, refused with other states.',
+    ),
+    owner: optional(z.string().trim().min(1).max(200).nullable(), 'The new owner; null removes the owner.'),
+    link: optional(
+      z
+        .url({ protocol: /^https?$/ })
+        .max(2_000)
+        .nullable(),
+      'The new link, `http` or `https`; null removes the link.',
+    ),
+    note: optional(z.string().trim().min(1).max(4_000), 'A note to add.'),
   })
   .refine(change => Object.keys(change).length > 0, 'give at least one of state, owner, link, note')
   .refine(

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { breakerState, pauseReason } from './channels.ts'
-import { count, share, storeName, time } from './common.ts'
+import { count, optional, share, storeName, text, time } from './common.ts'
 
 export const alive = z.object({ status: z.literal('UP').describe('Always `UP`: the process answers.') })
 
@@ -26,12 +26,10 @@ export const consumerHealth = z.object({
   channels: z
     .array(
       z.object({
-        channel: z.string().describe('The channel of the consumer.'),
-        handler: z.string().describe('The name of the handler.'),
+        channel: text('The channel of the consumer.'),
+        handler: text('The name of the handler.'),
         breakerState,
-        lastProcessedAt: time
-          .optional()
-          .describe('The time of the last processed event. Absent before the first.'),
+        lastProcessedAt: optional(time, 'The time of the last processed event. Absent before the first.'),
         failureRate: share.describe('The share of attempts in the last minute that failed, from 0 to 1.'),
         active: count.describe('The number of attempts that run now.'),
         waiting: count.describe('The number of deliveries that the consumer holds and that wait.'),
@@ -48,24 +46,20 @@ export const consumerHealth = z.object({
         settlementFailures: count.describe(
           'The number of settlements that failed. The broker delivers these events again.',
         ),
-        stalled: z
-          .array(z.enum(['deliveries', 'settlements', 'letters']))
-          .optional()
-          .describe('The parts of the subscription that the broker holds up. Absent when there are none.'),
+        stalled: optional(
+          z.array(z.enum(['deliveries', 'settlements', 'letters'])),
+          'The parts of the subscription that the broker holds up. Absent when there are none.',
+        ),
       }),
     )
     .describe('The consumers of this process.'),
-  storesDown: z
-    .array(storeName)
-    .optional()
-    .describe(
-      'The stores that do not answer; `dlqSize` does not count their letters. Absent when all answer.',
-    ),
-  brokersDown: z
-    .array(z.string())
-    .optional()
-    .describe(
-      'The brokers that do not answer; `dlqSize` does not count their dead-letter queues. Absent when all answer.',
-    ),
+  storesDown: optional(
+    z.array(storeName),
+    'The stores that do not answer; `dlqSize` does not count their letters. Absent when all answer.',
+  ),
+  brokersDown: optional(
+    z.array(z.string()),
+    'The brokers that do not answer; `dlqSize` does not count their dead-letter queues. Absent when all answer.',
+  ),
 })
 export type ConsumerHealth = z.infer<typeof consumerHealth>

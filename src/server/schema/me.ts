@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { storeName, who } from './common.ts'
+import { storeName, text, who } from './common.ts'
 import { permission } from './replays.ts'
 
 export const role = z.enum(['viewer', 'operator', 'admin']).describe('The role of the caller.')
@@ -31,11 +31,9 @@ export const me = z.object({
   can: z.record(action, permission).describe('The permission for each action.'),
   readOnly: z.boolean().describe('Whether the server refuses all changes.'),
   needsApproval: z.boolean().describe('Whether a second person must approve every replay.'),
-  version: z.string().describe('The version of Lazaret.'),
+  version: text('The version of Lazaret.'),
   stores: z
-    .array(
-      z.object({ name: storeName, url: z.string().describe('The URL of the store, without credentials.') }),
-    )
+    .array(z.object({ name: storeName, url: text('The URL of the store, without credentials.') }))
     .describe('The stores of the server.'),
   demo: z.boolean().describe('Whether the server runs the demo.'),
 })

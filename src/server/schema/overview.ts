@@ -1,17 +1,15 @@
 import * as z from 'zod'
-import { count, faults, storeName, time } from './common.ts'
+import { count, faults, optional, optionalText, storeName, text, time } from './common.ts'
 import { group } from './groups.ts'
 import { replaySummary } from './replays.ts'
 import { channelAlert } from './watch.ts'
 
 export const storeHealth = z.object({
   name: storeName,
-  url: z.string().describe('The URL of the store, without credentials.'),
+  url: text('The URL of the store, without credentials.'),
   up: z.boolean().describe('Whether the store answers.'),
-  problem: z.string().optional().describe('The error of a store that does not answer. Absent otherwise.'),
-  letters: count
-    .optional()
-    .describe('The number of letters in the store. Absent when the store does not answer.'),
+  problem: optionalText('The error of a store that does not answer. Absent otherwise.'),
+  letters: optional(count, 'The number of letters in the store. Absent when the store does not answer.'),
   sends: z.boolean().describe('Whether the server can send replays of letters in this store.'),
 })
 export type StoreHealth = z.infer<typeof storeHealth>
@@ -30,9 +28,7 @@ export const overviewNumbers = z.object({
     .object({
       waiting: count.describe('The number of letters that are dead, quarantined or parked.'),
       total: count.describe('The number of letters in all states.'),
-      oldestAt: time
-        .optional()
-        .describe('The earliest last failure of a waiting letter. Absent when none waits.'),
+      oldestAt: optional(time, 'The earliest last failure of a waiting letter. Absent when none waits.'),
     })
     .describe('The letters of all stores.'),
   inflow: z
@@ -66,11 +62,10 @@ export const overviewNumbers = z.object({
       ended: count.describe('The number of their letters that recovered or failed again.'),
     })
     .describe('The running replays of all stores.'),
-  expiring48h: count
-    .optional()
-    .describe(
-      'The number of waiting letters that retention deletes within 48 hours. Absent when retention keeps them without limit.',
-    ),
+  expiring48h: optional(
+    count,
+    'The number of waiting letters that retention deletes within 48 hours. Absent when retention keeps them without limit.',
+  ),
 })
 export type OverviewNumbers = z.infer<typeof overviewNumbers>
 

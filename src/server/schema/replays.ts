@@ -1,6 +1,20 @@
 import * as z from 'zod'
 import { ITEM_STATUSES, REPLAY_DECISIONS, REPLAY_STATES } from '../../ports/replays.ts'
-import { count, faults, id, json, limit, reason, share, storeName, time, who } from './common.ts'
+import {
+  count,
+  faults,
+  id,
+  json,
+  limit,
+  optional,
+  optionalText,
+  reason,
+  share,
+  storeName,
+  text,
+  time,
+  who,
+} from './common.ts'
 import { letterFilter } from './letters.ts'
 
 export const replayState = z.enum(REPLAY_STATES).describe('The state of the replay.')
@@ -22,8 +36,8 @@ export type ItemStatus = z.infer<typeof itemStatus>
 export const patchOperation = z.strictObject({
   op: z.enum(['add', 'remove', 'replace', 'move', 'copy', 'test']).describe('The operation.'),
   path: z.string().max(2_000).describe('A JSON Pointer to the value, such as `/amount`.'),
-  from: z.string().max(2_000).optional().describe('A JSON Pointer to the source of `move` and `copy`.'),
-  value: json.optional().describe('The value of `add`, `replace` and `test`.'),
+  from: optional(z.string().max(2_000), 'A JSON Pointer to the source of `move` and `copy`.'),
+  value: optional(json, 'The value of `add`, `replace` and `test`.'),
 })
 export type PatchOperation = z.infer<typeof patchOperation>
 
@@ -43,31 +57,28 @@ export const replaySummary = z.object({
   id: id.describe('The id of the replay.'),
   store: storeName,
   state: replayState,
-  reason: z.string().describe('The reason for the replay.'),
+  reason: text('The reason for the replay.'),
   createdAt: time.describe('The time of the plan.'),
   createdBy: who.describe('The name of the planner.'),
   count: count.describe('The number of letters in the plan.'),
-  hash: z
-    .string()
-    .describe('The hash of the letter ids in order. Plans with one hash have the same letters.'),
+  hash: text('The hash of the letter ids in order. Plans with one hash have the same letters.'),
   findings: z
     .partialRecord(replayDecision, count)
     .describe('The number of letters by decision of the gates.'),
   counts: z.record(itemStatus, count).describe('The number of letters by status.'),
-  recoveredShare: share
-    .optional()
-    .describe(
-      'The share of the letters that recovered, of those that recovered or failed again. Absent before the first.',
-    ),
+  recoveredShare: optional(
+    share,
+    'The share of the letters that recovered, of those that recovered or failed again. Absent before the first.',
+  ),
   stages: stages.describe(STAGES),
   stage: z.int().describe('The current stage, from 0.'),
-  startedAt: time.optional().describe('The time of the start. Absent before the start.'),
-  endedAt: time.optional().describe('The time of the end. Absent before the end.'),
-  why: z.string().optional().describe('The reason why the replay is paused, halted or cancelled.'),
-  by: who.optional().describe('The name of the person who made the last change of state.'),
+  startedAt: optional(time, 'The time of the start. Absent before the start.'),
+  endedAt: optional(time, 'The time of the end. Absent before the end.'),
+  why: optionalText('The reason why the replay is paused, halted or cancelled.'),
+  by: optional(who, 'The name of the person who made the last change of state.'),
   needsApproval: z.boolean().describe('Whether a second person must approve the replay.'),
-  approvedBy: who.optional().describe('The name of the approver. Absent before the approval.'),
-  approvedAt: time.optional().describe('The time of the approval. Absent before the approval.'),
+  approvedBy: optional(who, 'The name of the approver. Absent before the approval.'),
+  approvedAt: optional(time, 'The time of the approval. Absent before the approval.'),
 })
 export type ReplaySummary = z.infer<typeof replaySummary>
 
@@ -77,15 +88,15 @@ export type ReplayVerb = z.infer<typeof replayVerb>
 /** Whether the caller may do it now. */
 export const permission = z.object({
   allowed: z.boolean().describe('Whether the caller may do this now.'),
-  why: z.string().optional().describe('The reason why the caller may not. Absent when it is allowed.'),
+  why: optionalText('The reason why the caller may not. Absent when it is allowed.'),
 })
 export type Permission = z.infer<typeof permission>
 
 export const replay = replaySummary.extend({
   selectedBy: z
     .object({
-      filter: letterFilter.optional().describe('The filter of the plan. Absent for a plan of ids.'),
-      ids: z.array(id).optional().describe('The letter ids of the plan. Absent for a plan with a filter.'),
+      filter: optional(letterFilter, 'The filter of the plan. Absent for a plan of ids.'),
+      ids: optional(z.array(id), 'The letter ids of the plan. Absent for a plan with a filter.'),
     })
     .describe('The selection of the plan.'),
   perSecond: z.number().describe('The number of events that the replay sends in a second.'),
@@ -99,7 +110,7 @@ export const replay = replaySummary.extend({
         ),
     })
     .describe('The halt rules.'),
-  to: z.string().optional().describe('The channel to send to. Absent for the channel of each letter.'),
+  to: optionalText('The channel to send to. Absent for the channel of each letter.'),
   patch: patch.optional(),
   maxAgeMs: z
     .number()
@@ -107,25 +118,22 @@ export const replay = replaySummary.extend({
       'The gates skip letters this long after their first failure, in milliseconds, unless the event has its own expiry.',
     ),
   allowQuarantined: z.boolean().describe('Whether the replay sends quarantined letters.'),
-  rate: z
-    .number()
-    .optional()
-    .describe(
-      'The number of letters sent in a second, over the last minute. Absent while the replay does not run.',
-    ),
-  arrivedSincePlan: count
-    .optional()
-    .describe(
-      'The number of letters that match the filter and failed after the plan. Absent for a plan of ids.',
-    ),
-  command: z.string().describe('The command line that plans the same replay.'),
+  rate: optional(
+    z.number(),
+    'The number of letters sent in a second, over the last minute. Absent while the replay does not run.',
+  ),
+  arrivedSincePlan: optional(
+    count,
+    'The number of letters that match the filter and failed after the plan. Absent for a plan of ids.',
+  ),
+  command: text('The command line that plans the same replay.'),
   can: z.record(replayVerb, permission).describe('The permission of the caller for each verb.'),
 })
 export type Replay = z.infer<typeof replay>
 
 export const replayQuery = z.strictObject({
-  state: replayState.optional().describe('Only replays in this state.'),
-  store: storeName.optional().describe('Only this store. The default is all stores.'),
+  state: optional(replayState, 'Only replays in this state.'),
+  store: optional(storeName, 'Only this store. The default is all stores.'),
   limit: limit(200, 50),
 })
 
@@ -137,19 +145,16 @@ export type ReplayList = z.infer<typeof replayList>
 
 /** The letters of a plan, and the changes to them. */
 const selection = z.strictObject({
-  filter: letterFilter
-    .optional()
-    .describe('Selects letters by their fields. Give a filter or ids, not both.'),
-  ids: ids.optional().describe('Selects letters by their ids. Give a filter or ids, not both.'),
-  store: storeName
-    .optional()
-    .describe('The store of the letters. A filter needs it when the server has several stores.'),
-  to: z
-    .string()
-    .min(1)
-    .max(200)
-    .optional()
-    .describe('The channel to send to. The default is the channel of each letter.'),
+  filter: optional(letterFilter, 'Selects letters by their fields. Give a filter or ids, not both.'),
+  ids: optional(ids, 'Selects letters by their ids. Give a filter or ids, not both.'),
+  store: optional(
+    storeName,
+    'The store of the letters. A filter needs it when the server has several stores.',
+  ),
+  to: optional(
+    z.string().min(1).max(200),
+    'The channel to send to. The default is the channel of each letter.',
+  ),
   patch: patch.optional(),
 })
 const isOneOf = ({ filter, ids }: z.infer<typeof selection>) => (filter === undefined) !== (ids === undefined)
@@ -159,39 +164,28 @@ const ONE_OF = 'give a filter or ids, not both'
 export const planBody = selection
   .extend({
     reason,
-    stages: stages.min(1).max(50).optional().describe(`${STAGES} The default is 1, 10, 100, rest.`),
-    perSecond: z
-      .number()
-      .positive()
-      .max(100_000)
-      .optional()
-      .describe('The number of events to send in a second. The default is 50.'),
-    haltRefailRatio: share
-      .optional()
-      .describe(
-        'Halts the replay when a larger share of its letters fails again, from 0 to 1. The default is 0.2.',
-      ),
-    haltOnSameFingerprint: z
-      .boolean()
-      .optional()
-      .describe(
-        'Halts the replay when a letter fails with its old cause before any has recovered. The default is true.',
-      ),
-    maxAgeMs: z
-      .number()
-      .positive()
-      .max(Number.MAX_SAFE_INTEGER)
-      .optional()
-      .describe(
-        'The gates skip letters this long after their first failure, in milliseconds, unless the event has its own expiry. The default is 86400000: one day.',
-      ),
-    allowQuarantined: z.boolean().optional().describe('Sends quarantined letters too. The default is false.'),
-    needsApproval: z
-      .boolean()
-      .optional()
-      .describe(
-        'A second person must approve the replay. False has no effect on a server that requires approval.',
-      ),
+    stages: optional(stages.min(1).max(50), `${STAGES} The default is 1, 10, 100, rest.`),
+    perSecond: optional(
+      z.number().positive().max(100_000),
+      'The number of events to send in a second. The default is 50.',
+    ),
+    haltRefailRatio: optional(
+      share,
+      'Halts the replay when a larger share of its letters fails again, from 0 to 1. The default is 0.2.',
+    ),
+    haltOnSameFingerprint: optional(
+      z.boolean(),
+      'Halts the replay when a letter fails with its old cause before any has recovered. The default is true.',
+    ),
+    maxAgeMs: optional(
+      z.number().positive().max(Number.MAX_SAFE_INTEGER),
+      'The gates skip letters this long after their first failure, in milliseconds, unless the event has its own expiry. The default is 86400000: one day.',
+    ),
+    allowQuarantined: optional(z.boolean(), 'Sends quarantined letters too. The default is false.'),
+    needsApproval: optional(
+      z.boolean(),
+      'A second person must approve the replay. False has no effect on a server that requires approval.',
+    ),
   })
   .refine(isOneOf, ONE_OF)
 export type PlanBody = z.infer<typeof planBody>
@@ -206,13 +200,8 @@ export const preview = z.object({
         letterId: id.describe('The id of the letter.'),
         store: storeName,
         before: json.describe('The payload of the letter, masked.'),
-        after: json
-          .optional()
-          .describe('The payload after the patch, masked. Absent when the patch does not fit.'),
-        fault: z
-          .string()
-          .optional()
-          .describe('The error of the patch or of the patched payload. Absent when there is none.'),
+        after: optional(json, 'The payload after the patch, masked. Absent when the patch does not fit.'),
+        fault: optionalText('The error of the patch or of the patched payload. Absent when there is none.'),
       }),
     )
     .describe('The first few letters of the selection.'),
@@ -223,14 +212,11 @@ export const replayItem = z.object({
   position: count.describe('The position in the order of sending, from 0.'),
   letterId: id.describe('The id of the letter.'),
   decision: replayDecision,
-  why: z.string().optional().describe('The reason for skipping the letter. Absent when it is not skipped.'),
+  why: optionalText('The reason for skipping the letter. Absent when it is not skipped.'),
   status: itemStatus,
-  cycle: z
-    .int()
-    .optional()
-    .describe('The cycle of the letter that this replay began. Absent before it is sent.'),
-  sentAt: time.optional().describe('The time of sending. Absent before it is sent.'),
-  endedAt: time.optional().describe('The time of the outcome. Absent before the outcome.'),
+  cycle: optional(z.int(), 'The cycle of the letter that this replay began. Absent before it is sent.'),
+  sentAt: optional(time, 'The time of sending. Absent before it is sent.'),
+  endedAt: optional(time, 'The time of the outcome. Absent before the outcome.'),
 })
 export type ReplayItem = z.infer<typeof replayItem>
 
@@ -238,22 +224,20 @@ export type ReplayItem = z.infer<typeof replayItem>
 const MAX_POSITION = 2 ** 31 - 1
 
 export const itemQuery = z.strictObject({
-  status: itemStatus.optional().describe('Only letters with this status.'),
-  after: z.coerce
-    .number()
-    .int()
-    .min(-1)
-    .max(MAX_POSITION)
-    .optional()
-    .describe('Only positions after this one. The default is the begin.'),
+  status: optional(itemStatus, 'Only letters with this status.'),
+  after: optional(
+    z.coerce.number().int().min(-1).max(MAX_POSITION),
+    'Only positions after this one. The default is the begin.',
+  ),
   limit: limit(500, 100),
 })
 
 export const itemPage = z.object({
   items: z.array(replayItem).describe('The letters of this page, in the order of sending.'),
-  after: count
-    .optional()
-    .describe('The last position of this page: the `after` of the next page. Absent on the last page.'),
+  after: optional(
+    count,
+    'The last position of this page: the `after` of the next page. Absent on the last page.',
+  ),
 })
 export type ItemPage = z.infer<typeof itemPage>
 
@@ -267,7 +251,7 @@ export const findings = z.object({
         reasons: z
           .array(
             z.object({
-              why: z.string().describe('The reason, masked.'),
+              why: text('The reason, masked.'),
               count: count.describe('The number of sampled letters with this reason.'),
             }),
           )
@@ -281,11 +265,5 @@ export const findings = z.object({
 export type Findings = z.infer<typeof findings>
 
 export const controlBody = z.strictObject({
-  why: z
-    .string()
-    .trim()
-    .min(1)
-    .max(1_000)
-    .optional()
-    .describe('The reason for the change. The audit log records it.'),
+  why: optional(z.string().trim().min(1).max(1_000), 'The reason for the change. The audit log records it.'),
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { count, faults, share, storeName, time } from './common.ts'
+import { count, faults, share, storeName, text, time } from './common.ts'
 
 export const alertRule = z
   .enum(['depth', 'age', 'dominance'])
@@ -14,7 +14,7 @@ export type Trend = z.infer<typeof trend>
 /** A limit that a channel exceeds. The alert ends after a few snapshots within the limit, so that it does not flap. */
 export const channelAlert = z.object({
   store: storeName,
-  channel: z.string().describe('The channel of the alert.'),
+  channel: text('The channel of the alert.'),
   rule: alertRule,
   since: time.describe('The time at which the alert began.'),
   value: z
@@ -24,8 +24,8 @@ export const channelAlert = z.object({
   limit: z.number().min(0).describe('The limit, in the unit of the value.'),
   error: z
     .object({
-      fingerprint: z.string().describe('The fingerprint of the error: the id of its group.'),
-      name: z.string().describe('The name of the error, masked.'),
+      fingerprint: text('The fingerprint of the error: the id of its group.'),
+      name: text('The name of the error, masked.'),
     })
     .optional()
     .describe('The most frequent error, for `dominance`. Absent for the other rules.'),
@@ -52,8 +52,8 @@ export const channelWatch = z.object({
   errors: z
     .array(
       z.object({
-        fingerprint: z.string().describe('The fingerprint of the error: the id of its group.'),
-        name: z.string().describe('The name of the error, masked.'),
+        fingerprint: text('The fingerprint of the error: the id of its group.'),
+        name: text('The name of the error, masked.'),
         count: count.describe('The number of sampled letters with this error.'),
         share: share.describe('The share of the sample with this error, from 0 to 1.'),
       }),
@@ -85,7 +85,7 @@ export const trendQuery = z.strictObject({
 })
 
 export const channelTrend = z.object({
-  channel: z.string().describe('The name of the channel.'),
+  channel: text('The name of the channel.'),
   from: time.describe('The begin of the time range.'),
   to: time.describe('The end of the time range.'),
   points: z

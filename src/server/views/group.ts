@@ -2,6 +2,7 @@ import type { GroupTexts } from '../../operations/mask-group.ts'
 import type { Group } from '../../ports/groups.ts'
 import { iso, isoOr } from '../schema/common.ts'
 import type { Group as GroupJson } from '../schema/groups.ts'
+import { pick } from './pick.ts'
 
 /** The last hour of the sparkline is the rate. `texts` are the masked texts of the group. */
 export function groupView(
@@ -10,29 +11,20 @@ export function groupView(
   sparkline: readonly number[],
   texts: GroupTexts,
 ): GroupJson {
-  const { category, channels, count, waiting, replayed, recovered, state, regressed, triage, notes } = group
+  const { state, triage } = group
   return {
-    id: group.id,
-    rule: group.rule,
+    ...pick(group, 'id', 'rule', 'category', 'count', 'waiting', 'replayed', 'recovered', 'regressed'),
     ...texts,
+    ...pick(triage, 'owner', 'link', 'setBy'),
     store,
-    category,
-    channels: [...channels],
-    count,
-    waiting,
+    state,
+    channels: [...group.channels],
     firstSeenAt: iso(group.firstSeenAt),
     lastSeenAt: iso(group.lastSeenAt),
-    replayed,
-    recovered,
-    state,
-    regressed,
-    owner: triage.owner,
-    link: triage.link,
     // A group that left the state `muted` by itself has no end of mute any more.
     mutedUntil: state === 'muted' ? isoOr(triage.mutedUntil) : undefined,
     setAt: isoOr(triage.setAt),
-    setBy: triage.setBy,
-    notes: notes.map(({ at, by, text }) => ({ at: iso(at), by, text })),
+    notes: group.notes.map(({ at, by, text }) => ({ at: iso(at), by, text })),
     sparkline: [...sparkline],
     rate: sparkline.at(-1) ?? 0,
   }

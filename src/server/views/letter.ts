@@ -15,19 +15,16 @@ import type {
   LetterEvent,
   LetterSummary,
 } from '../schema/letters.ts'
+import { pick } from './pick.ts'
 
 export function letterSummary(store: string, letter: DeadLetter, masks: Masks): LetterSummary {
-  const { id, channel, handler, state, event, cycle, replays, replayId, release, host } = letter
+  const { event, cycle } = letter
   const { failure } = cycle
   const own = masksOfEvent(event, masks)
   return {
-    id,
+    ...pick(letter, 'id', 'channel', 'handler', 'state', 'replays', 'replayId', 'release', 'host'),
+    ...pick(cycle, 'reason', 'category'),
     store,
-    channel,
-    handler,
-    state,
-    reason: cycle.reason,
-    category: cycle.category,
     group: groupingOf(letter).id,
     eventId: event.id,
     type: event.type,
@@ -38,15 +35,11 @@ export function letterSummary(store: string, letter: DeadLetter, masks: Masks): 
       code: failure.code === undefined ? undefined : own.maskText(failure.code),
     },
     attempts: cycle.attemptCount,
-    replays,
-    replayId,
     firstFailedAt: iso(cycle.firstFailedAt),
     lastFailedAt: iso(cycle.lastFailedAt),
     createdAt: iso(letter.createdAt),
     updatedAt: iso(letter.updatedAt),
     expiresAt: isoOr(letter.expiresAt),
-    release,
-    host,
   }
 }
 
@@ -56,7 +49,7 @@ export function letterDetailView(
   letter: DeadLetter,
   masks: Masks,
 ): Omit<LetterDetail, 'destination' | 'audit'> {
-  const { event, origin, detail, job, droppedCycles, cycle } = letter
+  const { event, origin, detail, cycle } = letter
   const own = masksOfEvent(event, masks)
   return {
     ...letterSummary(store, letter, masks),
@@ -65,27 +58,23 @@ export function letterDetailView(
     event: eventView(letter, masks, own),
     origin: originView(origin, own),
     detail: detail && (maskForDisplay(detail, { ...own, paths: [] }) as Record<string, Json>),
-    job,
+    ...pick(letter, 'job', 'droppedCycles'),
     cycles: cyclesView(letter, own),
-    droppedCycles,
     traceId: traceContextOf(event)?.traceId,
   }
 }
 
 /** `own` are the masks for texts about the event, because a key may repeat a masked payload value. */
 function eventView({ event }: DeadLetter, masks: Masks, own: Masks): LetterEvent {
-  const { id, type, channel, idempotencyKey, occurredAt, expiresAt } = event
   const masked = maskForDisplay(event, masks) as Readonly<Record<string, Json>>
   const text = (name: 'key' | 'source') =>
     event[name] === undefined ? undefined : own.maskText(String(masked[name]))
   return {
-    id,
-    type,
-    channel,
+    ...pick(event, 'id', 'type', 'channel'),
     key: text('key'),
-    idempotencyKey: own.maskText(idempotencyKey),
-    occurredAt: iso(occurredAt),
-    expiresAt: isoOr(expiresAt),
+    idempotencyKey: own.maskText(event.idempotencyKey),
+    occurredAt: iso(event.occurredAt),
+    expiresAt: isoOr(event.expiresAt),
     source: text('source'),
     headers: typeof masked['headers'] === 'object' ? (masked['headers'] as Record<string, string>) : {},
     payload: masked['payload'] ?? null,
@@ -105,19 +94,14 @@ function cyclesView(letter: DeadLetter, masks: Masks): CycleJson[] {
 }
 
 function cycleView(cycle: Cycle, masks: Masks): CycleJson {
-  const { number, reason, category, failure, attempts, attemptCount, replayId, replayedBy } = cycle
+  const { reason, failure, attempts } = cycle
   return {
-    number,
-    reason,
+    ...pick(cycle, 'number', 'reason', 'category', 'attemptCount', 'replayId', 'replayedBy'),
     reasonText: reasonText(reason),
-    category,
     failure: failure && failureView({ ...failure, fingerprint: failure.fingerprint.id }, masks),
     attempts: attempts.map(attempt => attemptView(attempt, masks)),
-    attemptCount,
     firstFailedAt: iso(cycle.firstFailedAt),
     lastFailedAt: iso(cycle.lastFailedAt),
-    replayId,
-    replayedBy,
     endedAt: isoOr(cycle.endedAt),
   }
 }

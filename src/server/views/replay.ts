@@ -5,30 +5,20 @@ import type { Replay, ReplayCounts, ReplayItem } from '../../ports/replays.ts'
 import { iso, isoOr, type Json } from '../schema/common.ts'
 import type { ReplayItem as ItemJson, PatchOperation, ReplaySummary } from '../schema/replays.ts'
 import { masksAt } from './payload-masks.ts'
+import { pick } from './pick.ts'
 
 export function replaySummary(store: string, replay: Replay, counts: ReplayCounts): ReplaySummary {
-  const { id, state, reason, createdBy, count, hash, findings, stages, stage, why, by } = replay
-  const { needsApproval, approvedBy } = replay
   return {
-    id,
+    ...pick(replay, 'id', 'state', 'reason', 'createdBy', 'count', 'hash', 'stage', 'why', 'by'),
+    ...pick(replay, 'needsApproval', 'approvedBy'),
     store,
-    state,
-    reason,
     createdAt: iso(replay.createdAt),
-    createdBy,
-    count,
-    hash,
-    findings: { ...findings },
+    findings: { ...replay.findings },
     counts: { ...counts },
     recoveredShare: recoveredShare(counts),
-    stages: [...stages],
-    stage,
+    stages: [...replay.stages],
     startedAt: isoOr(replay.startedAt),
     endedAt: isoOr(replay.endedAt),
-    why,
-    by,
-    needsApproval,
-    approvedBy,
     approvedAt: isoOr(replay.approvedAt),
   }
 }
@@ -44,16 +34,11 @@ function recoveredShare({
 
 /** `why` is the masked reason. */
 export function itemView(item: ReplayItem, why: string | undefined): ItemJson {
-  const { position, letterId, decision, status, cycle, sentAt, endedAt } = item
   return {
-    position,
-    letterId,
-    decision,
+    ...pick(item, 'position', 'letterId', 'decision', 'status', 'cycle'),
     why,
-    status,
-    cycle,
-    sentAt: isoOr(sentAt),
-    endedAt: isoOr(endedAt),
+    sentAt: isoOr(item.sentAt),
+    endedAt: isoOr(item.endedAt),
   }
 }
 

@@ -5,6 +5,7 @@ import { iso, isoOr } from '../schema/common.ts'
 import type { ChannelAlert, ChannelWatch as ChannelWatchJson, TrendPoint } from '../schema/watch.ts'
 import type { ChannelWatch } from '../watch/snapshot-reader.ts'
 import { mergeSnapshots, type Point, sumSnapshots } from '../watch/sum-snapshots.ts'
+import { pick } from './pick.ts'
 
 /** The view of one channel over all stores that have it. */
 export function watchView(
@@ -18,12 +19,9 @@ export function watchView(
   const series = sumSnapshots(watches.map(({ newestFirst }) => newestFirst.toReversed()))
   const depths = series.slice(-trendOver).map(({ depth }) => depth)
   return {
+    ...pick(now, 'depth', 'overAge', 'averageRetries', 'sampled'),
     at: iso(now.at),
-    depth: now.depth,
     oldestAt: isoOr(now.oldestAt),
-    overAge: now.overAge,
-    averageRetries: now.averageRetries,
-    sampled: now.sampled,
     errors: now.errors.map(({ fingerprint, name, count }) => ({
       fingerprint,
       name: masks.maskText(name),
