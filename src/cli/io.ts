@@ -56,7 +56,7 @@ export class FailedError extends Error {
 }
 
 /** Waits for Ctrl-C. */
-export function untilAborted(signal: AbortSignal): Promise<void> {
+export function untilInterrupted(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })

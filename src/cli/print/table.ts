@@ -1,5 +1,6 @@
 import type { Io } from '../io.ts'
 import { type Colour, type Paint, paintFor } from './style.ts'
+import { iso, relative } from './times.ts'
 import { cutTo, widthOf } from './width.ts'
 
 export interface Column<T> {
@@ -11,6 +12,16 @@ export interface Column<T> {
   readonly dropAt?: number
   /** The column may be cut to this width. Below it, other columns are dropped instead. */
   readonly shrinksTo?: number
+}
+
+/** A column of times: a terminal shows the age, a pipe the exact time. */
+export function ageColumn<T>(
+  { stdout, clock }: Pick<Io, 'stdout' | 'clock'>,
+  title: string,
+  timeOf: (row: T) => number,
+) {
+  const now = clock.now()
+  return { title, cell: (row: T) => (stdout.isTerminal ? relative(timeOf(row), now) : iso(timeOf(row))) }
 }
 
 const GAP = 2

@@ -7,7 +7,7 @@ import { type DemoServer, startDemoServer } from '../demo/demo-server.ts'
 import { type DemoStore, openDemoStore } from '../demo/demo-store.ts'
 import { notes, welcome } from '../demo/welcome.ts'
 import type { demoFlags } from '../flags.ts'
-import { type ExitCode, type Io, UsageError, untilAborted } from '../io.ts'
+import { type ExitCode, type Io, UsageError, untilInterrupted } from '../io.ts'
 import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 
@@ -59,7 +59,7 @@ async function runDemo(
     serving = await startDemoServer({ store, demo: shop, clock, port, host, token, onError })
     await shop.start()
     await printWelcome(io, flags, serving, demoStore)
-    await untilAborted(io.interrupted)
+    await untilInterrupted(io.interrupted)
   } finally {
     const closing = (async () => {
       await serving?.server.close()

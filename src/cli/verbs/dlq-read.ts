@@ -11,8 +11,8 @@ import { jsonLine, letterJson, toJson } from '../print/json.ts'
 import { writePages } from '../print/pages.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor, stateColour } from '../print/style.ts'
-import { type Column, tableOn } from '../print/table.ts'
-import { iso, isoAndRelative, relative } from '../print/times.ts'
+import { ageColumn, type Column, tableOn } from '../print/table.ts'
+import { isoAndRelative } from '../print/times.ts'
 import { auditReveal, NO_MASKS, onStore } from '../session.ts'
 
 const PAGE = 200
@@ -36,8 +36,6 @@ export const dlqList = onStore<typeof listFlags>(async (session, { io, flags }) 
 })
 
 function letterTable(io: Io, masks: Masks): (letters: readonly DeadLetter[]) => string {
-  const now = io.clock.now()
-  const isTerminal = io.stdout.isTerminal
   const columns: Column<DeadLetter>[] = [
     { title: 'ID', cell: ({ id }) => id },
     { title: 'STATE', cell: ({ state }) => state, colour: ({ state }) => stateColour(state) },
@@ -45,11 +43,7 @@ function letterTable(io: Io, masks: Masks): (letters: readonly DeadLetter[]) => 
     { title: 'TYPE', cell: ({ event }) => safeText(event.type), shrinksTo: 8, dropAt: 2 },
     { title: 'REASON', cell: ({ cycle }) => safeText(cycle.reason), dropAt: 3 },
     { title: 'ATTEMPTS', cell: ({ cycle }) => String(cycle.attemptCount), dropAt: 4 },
-    {
-      title: 'FAILED',
-      // A terminal shows the age, a pipe the exact time.
-      cell: ({ cycle }) => (isTerminal ? relative(cycle.lastFailedAt, now) : iso(cycle.lastFailedAt)),
-    },
+    ageColumn(io, 'FAILED', ({ cycle }) => cycle.lastFailedAt),
     {
       title: 'ERROR',
       cell: letter => safeText(masksOfEvent(letter.event, masks).maskText(errorOf(letter))),

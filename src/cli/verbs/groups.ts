@@ -12,8 +12,7 @@ import { jsonLine } from '../print/json.ts'
 import { writePages } from '../print/pages.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor, stateColour } from '../print/style.ts'
-import { type Column, tableOn } from '../print/table.ts'
-import { iso, relative } from '../print/times.ts'
+import { ageColumn, type Column, tableOn } from '../print/table.ts'
 import { onStore, type Session } from '../session.ts'
 
 const PAGE = 500
@@ -34,8 +33,6 @@ export const groupsList = onStore<typeof groupListFlags>(async ({ store, masks }
 })
 
 function groupTable(io: Io, masks: Masks): (groups: readonly Group[]) => string {
-  const now = io.clock.now()
-  const isTerminal = io.stdout.isTerminal
   const columns: Column<Group>[] = [
     { title: 'ID', cell: ({ id }) => id },
     {
@@ -45,10 +42,7 @@ function groupTable(io: Io, masks: Masks): (groups: readonly Group[]) => string 
     },
     { title: 'WAITING', cell: ({ waiting }) => String(waiting) },
     { title: 'TOTAL', cell: ({ count }) => String(count), dropAt: 4 },
-    {
-      title: 'LAST SEEN',
-      cell: ({ lastSeenAt }) => (isTerminal ? relative(lastSeenAt, now) : iso(lastSeenAt)),
-    },
+    ageColumn(io, 'LAST SEEN', ({ lastSeenAt }) => lastSeenAt),
     { title: 'CATEGORY', cell: ({ category }) => category, dropAt: 2 },
     { title: 'OWNER', cell: ({ triage }) => safeText(triage.owner ?? '-'), shrinksTo: 6, dropAt: 3 },
     { title: 'TITLE', cell: ({ title }) => safeText(masks.maskText(title)), shrinksTo: 24 },

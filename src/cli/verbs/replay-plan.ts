@@ -17,8 +17,7 @@ import { formatReplay } from '../print/format-replay.ts'
 import { jsonLine, toJson } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor, stateColour } from '../print/style.ts'
-import { type Column, tableOn } from '../print/table.ts'
-import { iso, relative } from '../print/times.ts'
+import { ageColumn, type Column, tableOn } from '../print/table.ts'
 import { onStore, type Session, withStore } from '../session.ts'
 
 export async function replayPlan({ io, args, flags }: Context<typeof planFlags>): Promise<ExitCode> {
@@ -131,13 +130,11 @@ export const replayList = onStore<typeof replayListFlags>(async ({ store }, { io
   if (flags.json) return io.stdout.write(replays.map(replay => jsonLine(toJson(replay))).join(''))
   if (replays.length === 0)
     return io.stderr.write("no replays found; create one with 'lazaret replay plan'\n")
-  const now = io.clock.now()
-  const isTerminal = io.stdout.isTerminal
   const columns: Column<Replay>[] = [
     { title: 'ID', cell: ({ id }) => id },
     { title: 'STATE', cell: ({ state }) => state, colour: ({ state }) => stateColour(state) },
     { title: 'LETTERS', cell: ({ count }) => String(count) },
-    { title: 'PLANNED', cell: ({ createdAt }) => (isTerminal ? relative(createdAt, now) : iso(createdAt)) },
+    ageColumn(io, 'PLANNED', ({ createdAt }) => createdAt),
     { title: 'BY', cell: ({ createdBy }) => safeText(createdBy), dropAt: 1, shrinksTo: 6 },
     { title: 'REASON', cell: ({ reason }) => safeText(reason), shrinksTo: 12 },
   ]

@@ -8,7 +8,7 @@ import { createServer } from '../../server/index.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import type { serveFlags } from '../flags.ts'
-import { type ExitCode, type Io, untilAborted } from '../io.ts'
+import { type ExitCode, type Io, untilInterrupted } from '../io.ts'
 import { alertCollector, openNotifier } from '../notifier.ts'
 import { jsonLine } from '../print/json.ts'
 import { chooseStore } from '../session.ts'
@@ -46,7 +46,7 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       const { url } = await server.listen({ port: flags.port ?? port, host: flags.host ?? host })
       if (flags.json) await io.stdout.write(jsonLine({ url }))
       await io.stderr.write(`Lazaret listens on ${url}\nPress Ctrl-C to stop\n`)
-      await untilAborted(io.interrupted)
+      await untilInterrupted(io.interrupted)
     } finally {
       await server.close()
     }
