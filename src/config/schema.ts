@@ -10,6 +10,7 @@ import {
   list,
   number,
   optional,
+  orWord,
   type Rule,
   text,
   withDefault,
@@ -86,10 +87,7 @@ const sealing = group(
   },
 )
 
-const stage: Rule<Stage> = {
-  read: (value, path, faults) =>
-    value === 'rest' ? 'rest' : numeric(integer({ min: 1 })).read(value, path, faults),
-}
+const stage: Rule<Stage> = orWord('rest', numeric(integer({ min: 1 })))
 
 /** Undefined settings take the defaults of a plan. */
 const replay = group({

@@ -1,8 +1,8 @@
 import { Cron } from 'croner'
-import type { Cancel } from '../ports/clock.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
+import { sleep } from '../runtime/sleep.ts'
 import { startReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
 import { judge, planReplay } from './plan.ts'
@@ -150,15 +150,6 @@ async function waitUntil(
   { clock }: AutomaticReplayOptions['environment'],
   signal: AbortSignal,
 ): Promise<void> {
-  while (!signal.aborted && clock.now() < at) {
-    await new Promise<void>(resolve => {
-      const cancel: Cancel = clock.schedule(Math.min(MAX_TIMER_MS, at - clock.now()), done)
-      signal.addEventListener('abort', done, { once: true })
-      function done(): void {
-        cancel()
-        signal.removeEventListener('abort', done)
-        resolve()
-      }
-    })
-  }
+  while (!signal.aborted && clock.now() < at)
+    await sleep(clock, Math.min(MAX_TIMER_MS, at - clock.now()), signal).catch(() => {})
 }

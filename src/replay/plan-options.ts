@@ -9,6 +9,7 @@ import {
   number,
   oneOf,
   optional,
+  orWord,
   type Rule,
   text,
   withDefault,
@@ -63,9 +64,7 @@ const operation = group({
   ),
 }) as Rule<PatchOperation>
 
-const stage: Rule<Stage> = {
-  read: (value, path, faults) => (value === 'rest' ? 'rest' : integer({ min: 1 }).read(value, path, faults)),
-}
+const stage: Rule<Stage> = orWord('rest', integer({ min: 1 }))
 
 const rules = {
   filter: optional(

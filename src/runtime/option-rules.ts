@@ -26,11 +26,6 @@ export function made<L, P>(option: InstanceOrPolicy<L, P>, make: (policy: P) => 
   return 'live' in option ? option.live : make(option.policy)
 }
 
-/** The option may be 'off', for what applies unless it is switched off. */
-export function orOff<T>(rule: Rule<T>): Rule<T | 'off'> {
-  return { read: (value, path, faults) => (value === 'off' ? 'off' : rule.read(value, path, faults)) }
-}
-
 /** A port's implementation, known by the methods it must have. */
 export function port<T>(noun: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
   return custom(

@@ -12,11 +12,12 @@ import {
   milliseconds,
   number,
   optional,
+  orWord,
   type Rule,
   text,
   withDefault,
 } from '../core/options/rules.ts'
-import { type WatchOptions, type WatchPolicy, watchRule } from '../core/watch/options.ts'
+import { type WatchOptions, watchRule } from '../core/watch/options.ts'
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../ports/clock.ts'
 import type { Collector } from '../ports/collector.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -138,10 +139,6 @@ export interface ServerOptions extends ClockAndRandomOptions {
 
 const DEFAULT_REQUEST_LIMIT: RequestLimitOptions = Object.freeze({ perSecond: 100, burst: 400 })
 
-const watch: Rule<WatchPolicy | 'off'> = {
-  read: (value, path, faults) => (value === 'off' ? 'off' : watchRule.read(value, path, faults)),
-}
-
 const rules = {
   stores: custom(isStores, 'give a store, or a map of names to stores'),
   consumers: withDefault(list(having<Consumer>('give a consumer from createConsumer()', 'health')), []),
@@ -195,7 +192,7 @@ const rules = {
     }),
   ),
   cleanup: optional(group({ cron: text() })),
-  watch,
+  watch: orWord('off', watchRule),
   degradedAt: withDefault(integer({ min: 0 }), DEFAULT_DEGRADED_AT),
   allowedHosts: withDefault(list(text({ maxLength: 253 })), []),
   consoleDir: optional(

@@ -14,7 +14,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { formatTraceparent, isSampled } from '../../core/event/trace-context.ts'
-import type { PublishSpan, TraceSpan } from '../../ports/tracing.ts'
+import type { PublishSpan } from '../../ports/tracing.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
 import { contextOf, originalContextOf, repeats, withContext } from './headers.ts'
 import { SpanStep } from './span-step.ts'
@@ -52,7 +52,7 @@ export function beginPublish(
   const parent = isReplayed ? ROOT_CONTEXT : parentOf(outgoing, active)
   const parentSpan = trace.getSpanContext(parent)
   if (parentSpan !== undefined && !isSampled(parentSpan) && !tools.asksSampler)
-    return new UnsampledPublishing(outgoing.map(each => sent(each, parentSpan)))
+    return unsampledPublishing(outgoing.map(each => sent(each, parentSpan)))
   const isContextUsed = outgoing.some(({ repeats, known }) => repeats || known === undefined)
   const { name, attributes } = publishSpan(events, system)
   const span = tools.tracer.startSpan(
@@ -133,17 +133,6 @@ function toPublishing(step: SpanStep, events: readonly LazaretEvent[]): PublishS
 }
 
 /** Nobody keeps the trace: the events only carry it on. */
-class UnsampledPublishing implements PublishSpan, TraceSpan {
-  readonly events: readonly LazaretEvent[]
-
-  constructor(events: readonly LazaretEvent[]) {
-    this.events = events
-  }
-
-  run(work: () => void): void {
-    work()
-  }
-
-  end(): void {}
-  discard(): void {}
+function unsampledPublishing(events: readonly LazaretEvent[]): PublishSpan {
+  return { events, run: work => work(), end() {}, discard() {} }
 }

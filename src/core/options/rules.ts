@@ -146,6 +146,11 @@ export function optional<T>(rule: Rule<T>): Rule<T | undefined> {
   }
 }
 
+/** The option may be this word instead, such as 'off'. */
+export function orWord<const W extends string, T>(word: W, rule: Rule<T>): Rule<T | W> {
+  return { read: (value, path, faults) => (value === word ? word : rule.read(value, path, faults)) }
+}
+
 /** The option may be left out; then it is `fallback`. */
 export function withDefault<T>(rule: Rule<T>, fallback: T): Rule<T> {
   return {

@@ -1,5 +1,5 @@
 import { group, type Resolved } from '../options/resolve.ts'
-import { integer, milliseconds, type Rule, withDefault } from '../options/rules.ts'
+import { integer, milliseconds, orWord, type Rule, withDefault } from '../options/rules.ts'
 
 /** When an event counts as poison. */
 export interface PoisonOptions {
@@ -23,9 +23,5 @@ const rules = {
 
 export type PoisonPolicy = Resolved<typeof rules> | 'off'
 
-const whenOn = group(rules)
-
 /** For the options of a consumer, which report these faults together with their own. */
-export const poisonRule: Rule<PoisonPolicy> = {
-  read: (value, path, faults) => (value === 'off' ? 'off' : whenOn.read(value, path, faults)),
-}
+export const poisonRule: Rule<PoisonPolicy> = orWord('off', group(rules))

@@ -12,6 +12,7 @@ import {
   milliseconds,
   oneOf,
   optional,
+  orWord,
   text,
   withDefault,
 } from '../../core/options/rules.ts'
@@ -34,7 +35,6 @@ import {
   defaultLateMs,
   liveOr,
   made,
-  orOff,
   port,
 } from '../option-rules.ts'
 import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
@@ -133,7 +133,7 @@ const rules = {
   name: optional(text({ maxLength: 200 })),
   schema: optional(custom(isSchema, 'give a Standard Schema, such as one of zod, valibot or arktype')),
   retry: retryRule('consumer'),
-  breaker: orOff(liveOr(Breaker, breakerRule('consumer'))),
+  breaker: orWord('off', liveOr(Breaker, breakerRule('consumer'))),
   whenOpen: withDefault(oneOf('pause', 'retry-later', 'dead-letter'), 'pause'),
   retryLimit: optional(liveOr(RetryLimiter, retryLimitRule)),
   budget: optional(liveOr(RetryBudget, budgetRule)),

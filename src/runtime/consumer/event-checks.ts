@@ -1,6 +1,7 @@
 import { REASONS, type Reason } from '../../core/dead-letter/reason.ts'
 import { PermanentError } from '../../core/failure/signals.ts'
 import { judgePoison, type PoisonVerdict } from '../../core/poison/poison.ts'
+import { untilAborted } from '../../ports/clock.ts'
 import type { SchemaIssue } from '../../ports/schema.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { UserFaults } from '../user-functions/user-faults.ts'
@@ -126,15 +127,4 @@ export async function validateThen(
   if (refusal !== undefined) throw new SchemaRefusal(refusal)
   work.validation = undefined
   return handle()
-}
-
-function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason)
-    signal.addEventListener('abort', onAbort, { once: true })
-    promise.then(value => {
-      signal.removeEventListener('abort', onAbort)
-      resolve(value)
-    }, reject)
-  })
 }

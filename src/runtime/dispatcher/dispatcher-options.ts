@@ -2,12 +2,20 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventLimitsOptions, eventLimitsRule } from '../../core/event/limits.ts'
 import type { Faults } from '../../core/options/faults.ts'
 import { group, type Resolved, resolveBy } from '../../core/options/resolve.ts'
-import { custom, milliseconds, optional, type Rule, text, withDefault } from '../../core/options/rules.ts'
+import {
+  custom,
+  milliseconds,
+  optional,
+  orWord,
+  type Rule,
+  text,
+  withDefault,
+} from '../../core/options/rules.ts'
 import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Journal } from '../../ports/journal.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { type EventLimitOptions, eventLimitRule } from '../limiters.ts'
-import { type CommonOptions, commonRules, DAY_MS, deadLettersRule, orOff, port } from '../option-rules.ts'
+import { type CommonOptions, commonRules, DAY_MS, deadLettersRule, port } from '../option-rules.ts'
 import {
   type LaneOptions,
   type LaneSettings,
@@ -86,7 +94,8 @@ const rules = {
   rateLimit: optional(eventLimitRule),
   critical: optional(criticalRule),
   journal: optional(port<Journal>('a journal', 'append', 'remove', 'pending')),
-  healthCheck: orOff(
+  healthCheck: orWord(
+    'off',
     group({ everyMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_CHECK_EVERY_MS) }),
   ),
   channel: withDefault(text({ maxLength: 120 }), DEFAULT_CHANNEL),

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
-import { type Clock, systemClock, systemRandom, yieldToEventLoop } from '../../ports/clock.ts'
+import { type Clock, delay, systemClock, systemRandom, yieldToEventLoop } from '../../ports/clock.ts'
 import { createFactory, type Factory, type TestLetterInput } from '../factories.ts'
 
 /** The function with which a suite defines its tests: `it` of vitest and `test` of node:test both fit. */
@@ -54,14 +54,14 @@ export class TestTiming {
 
   /** Lets time pass. */
   async pass(ms: number): Promise<void> {
-    if (this.#driven === undefined) await pause(ms)
+    if (this.#driven === undefined) await delay(systemClock, ms)
     else await this.#driven.advance(ms)
   }
 
   /** Gives a forbidden event the chance to happen. Driven time does not pass. */
   async quiet(): Promise<void> {
     for (let turn = 0; turn < TURNS; turn++) await this.#turn()
-    if (this.#quietMs > 0) await pause(this.#quietMs)
+    if (this.#quietMs > 0) await delay(systemClock, this.#quietMs)
   }
 
   /**
@@ -77,7 +77,7 @@ export class TestTiming {
       }
       if (poll < TURNS) await this.#turn()
       else {
-        await pause(POLL_MS)
+        await delay(systemClock, POLL_MS)
         await this.#driven?.advance(stepMs)
         stepMs = Math.min(1_000, stepMs * 2 + 1)
       }
@@ -88,10 +88,6 @@ export class TestTiming {
     await yieldToEventLoop()
     await this.#driven?.advance(0)
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise(resolve => systemClock.schedule(ms, () => resolve()))
 }
 
 const newName = createIdSource(systemRandom)

@@ -128,12 +128,8 @@ export class Subscriptions {
   }
 
   /** Reports an error that no caller waits for. */
-  readonly reportError = (error: unknown): void => {
-    try {
-      this.#settings.onError(error)
-    } catch {
-      // A listener that fails must not stop the broker.
-    }
+  get reportError(): (error: unknown) => void {
+    return this.#settings.onError
   }
 
   lostError(channel: string): DeliveryLostError {

@@ -1,5 +1,5 @@
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
-import { untilAborted } from '../until-aborted.ts'
+import { untilAborted } from '../../../ports/clock.ts'
 
 /** A writable stream of Node, such as `process.stdout`. */
 export interface OutputStream {

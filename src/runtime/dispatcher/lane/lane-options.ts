@@ -9,6 +9,7 @@ import {
   milliseconds,
   oneOf,
   optional,
+  orWord,
   type Rule,
   withDefault,
 } from '../../../core/options/rules.ts'
@@ -22,7 +23,7 @@ import type { AttemptPolicy } from '../../attempt/after-failure.ts'
 import { type DeadlineLane, deadlinesOf } from '../../attempt/deadlines.ts'
 import { Breaker } from '../../breaker.ts'
 import { RetryBudget, RetryLimiter, type RetryLimitOptions, retryLimitRule } from '../../limiters.ts'
-import { DAY_MS, defaultLateMs, liveOr, made, orOff } from '../../option-rules.ts'
+import { DAY_MS, defaultLateMs, liveOr, made } from '../../option-rules.ts'
 import { guardRandom, guardRetry, guardRules } from '../../user-functions/guards.ts'
 import { UserFaults } from '../../user-functions/user-faults.ts'
 import type { EntryLimit } from '../track/entry-limit.ts'
@@ -116,9 +117,9 @@ const bufferRules = {
 
 export const laneRules = {
   retry: retryRule('producer'),
-  breaker: orOff(liveOr<Breaker, BreakerPolicy>(Breaker, breakerRule('producer'))),
+  breaker: orWord('off', liveOr<Breaker, BreakerPolicy>(Breaker, breakerRule('producer'))),
   whenOpen: withDefault(oneOf('dead-letter', 'wait'), 'dead-letter'),
-  retryLimit: orOff(retryLimitRule),
+  retryLimit: orWord('off', retryLimitRule),
   budget: optional(liveOr(RetryBudget, budgetRule)),
   timeoutMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_WRITE_TIMEOUT_MS),
   lateMs: optional(milliseconds({ max: DAY_MS })),
