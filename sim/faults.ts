@@ -51,6 +51,8 @@ export type HandlerFault =
   | 'integration'
   | 'permanent'
   | 'schema'
+  /** A rule of the domain refuses the event, and a retry is worth it. Only for events that fail alike. */
+  | 'business'
   | 'unknown'
   | 'throws-undefined'
   | 'hang'

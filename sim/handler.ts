@@ -11,9 +11,17 @@ import { never, type Process } from './process.ts'
 /** The handler fault that each event kind causes, also after the fault phase. */
 const FAULT_OF_KIND: { readonly [N in EventKind]?: HandlerFault } = {
   'fails-permanently': 'permanent',
-  'fails-alike': 'unknown',
   'fails-transiently': 'transient',
   'crashes-process': 'crash',
+}
+
+/**
+ * An event that fails alike has a failure that blames it, or one that nothing recognises: poison treats them
+ * differently. The id decides, so that the other draws of a seed stay the same.
+ */
+function faultOfKind(kind: EventKind, { id }: LazaretEvent): HandlerFault | undefined {
+  if (kind !== 'fails-alike') return FAULT_OF_KIND[kind]
+  return /[13579]$/.test(id) ? 'business' : 'unknown'
 }
 
 /** The handler faults that Lazaret classifies as permanent. */
@@ -73,7 +81,7 @@ export function handlerOf(process: Process, plan: HandlerPlan, functions: Broken
     }
     const eventPlan = process.world.plan.events.get(event.id)
     const eventKind = eventPlan?.kindByHandler?.[handler] ?? eventPlan?.eventKind ?? 'valid'
-    const handlerFault = FAULT_OF_KIND[eventKind] ?? faults.handlerFault() ?? functions.handlerFault()
+    const handlerFault = faultOfKind(eventKind, event) ?? faults.handlerFault() ?? functions.handlerFault()
     const workMs = faults.workMs()
     if (workMs === 0 && handlerFault === undefined && run.followUp === undefined) {
       // Not every handler is async.
@@ -160,6 +168,8 @@ function errorOf(kind: HandlerFault, run: number, delayMs: number): unknown {
       return new RetryAfterError(message, { delayMs })
     case 'integration':
       return new TransientError(message, { category: 'integration' })
+    case 'business':
+      return new TransientError(message, { category: 'business' })
     case 'permanent':
       return new PermanentError(message)
     case 'schema':

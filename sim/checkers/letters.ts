@@ -108,9 +108,9 @@ function contradiction(
         : 'the failure was not permanent'
     case 'poison':
       if (copies(ended, letter, cycle) > 1) return undefined
-      return poison !== 'off' && mostAlike(cycle) >= poison.repeats
+      return poison !== 'off' && mostAlike(cycle, cycle.attemptCount >= retry.attempts) >= poison.repeats
         ? undefined
-        : 'no failure was repeated often enough'
+        : 'no failure that counts was repeated often enough'
     case 'crash_loop':
       return poison !== 'off' && unended(ended, letter, cycle) >= poison.crashes
         ? undefined
@@ -173,8 +173,11 @@ function mayDeadLetter(limit: HandlerPlan['retryLimit'], isReplayed: boolean): b
   )
 }
 
-function mostAlike({ attempts }: Cycle): number {
-  const alike = Map.groupBy(attempts, ({ failure }) => failure?.fingerprint)
+/** Poison never shortens the retries of a failure that does not blame the event. */
+function mostAlike({ attempts }: Cycle, isExhausted: boolean): number {
+  const counting = isExhausted ? ['business', 'schema', 'unknown'] : ['business', 'schema']
+  const counted = attempts.filter(({ failure }) => counting.includes(failure?.category ?? 'none'))
+  const alike = Map.groupBy(counted, ({ failure }) => failure?.fingerprint)
   return Math.max(0, ...[...alike.values()].map(({ length }) => length))
 }
 

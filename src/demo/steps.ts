@@ -55,7 +55,7 @@ export const STEPS: readonly Step[] = [
   {
     id: 'poison',
     title: 'A poison order is quarantined',
-    text: 'One order fails three times in the same way. Replays skip it until someone edits or releases it.',
+    text: 'One order fails at every attempt in the same way. Replays skip it until someone edits or releases it.',
     action: 'send-poison',
     href: '/letters?state=quarantined',
   },

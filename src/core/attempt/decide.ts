@@ -1,6 +1,6 @@
 import type { Failure } from '../failure/failure.ts'
 import type { PoisonPolicy } from '../poison/options.ts'
-import { type CycleHistory, judgePoison } from '../poison/poison.ts'
+import { blamesEvent, type CycleHistory, judgePoison } from '../poison/poison.ts'
 import type { Random } from '../random.ts'
 import { decideRetry } from '../retry/decide.ts'
 import type { RetryPolicy } from '../retry/retry-policy.ts'
@@ -41,6 +41,7 @@ const POISON: AttemptDecision = Object.freeze({ do: 'give-up', because: 'poison'
  * function, so that one rule holds everywhere.
  *
  * `permanent` is the most specific reason, then `poison`, then exhausted attempts. The letter gets the most specific one.
+ * Poison ends the retries of a failure only if the failure blames the event. All other failures get their retries first.
  */
 export function decideAttempt(
   { retry, poison }: DecidingPolicies,
@@ -52,8 +53,10 @@ export function decideAttempt(
   const { attempt, previousDelayMs, firstStartedAt, cycle } = history
   const failed = { failure, attempt, previousDelayMs, elapsedMs: now - firstStartedAt }
   const decision = decideRetry(retry, failed, random)
-  const isPermanent = decision.action === 'give-up' && decision.reason === 'permanent'
-  if (!isPermanent && cycle !== undefined && judgePoison(cycle, poison, now).poisoned) return POISON
+  const hasRetriesLeft = decision.action === 'retry'
+  const mayBePoison = hasRetriesLeft ? blamesEvent(failure.category) : decision.reason !== 'permanent'
+  if (mayBePoison && cycle !== undefined && judgePoison(cycle, poison, now, hasRetriesLeft).poisoned)
+    return POISON
   if (decision.action === 'give-up') return { do: 'give-up', because: decision.reason }
   const { delayMs, delayFrom } = decision
   return { do: 'retry', at: now + delayMs, delayMs, delayFrom }

@@ -3,7 +3,10 @@ import { integer, milliseconds, orWord, type Rule, withDefault } from '../option
 
 /** When an event counts as poison. */
 export interface PoisonOptions {
-  /** Failures with the same fingerprint that make an event poison, at least 2 [3]. */
+  /**
+   * Failures with the same fingerprint that make an event poison, at least 2 [3]. Failures of category schema and business
+   * count at once, unrecognised ones when no retry is left, those of a dependency never.
+   */
   readonly repeats?: number | undefined
   /** The time window in which failures count, in ms [60 000]. */
   readonly windowMs?: number | undefined

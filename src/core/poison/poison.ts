@@ -1,14 +1,11 @@
+import type { Category } from '../failure/failure.ts'
 import type { PoisonPolicy } from './options.ts'
 
 /** The fields of a failed attempt that the poison decision uses. */
 export interface FailedAttempt {
   readonly at: number
   readonly fingerprint: string
-  /**
-   * The category is transient or integration: a dependency is named as the cause, not the event. Narrower than what
-   * a breaker counts, because a failure that nothing recognised counts for both: it may be the one or the other.
-   */
-  readonly sick: boolean
+  readonly category: Category
 }
 
 /** Durable counts of attempts begun and attempts that came to any end, failed ones included. */
@@ -32,13 +29,26 @@ export type PoisonVerdict =
 
 const HARMLESS: PoisonVerdict = Object.freeze({ poisoned: false })
 
-/** Decides before each attempt, when its start is not counted yet, and after each failure. */
-export function judgePoison(history: CycleHistory, policy: PoisonPolicy, now: number): PoisonVerdict {
+/**
+ * Decides before each attempt, when its start is not counted yet, and after each failure. `hasRetriesLeft` protects the
+ * retries of a failure that nothing recognised: see `counted`.
+ */
+export function judgePoison(
+  history: CycleHistory,
+  policy: PoisonPolicy,
+  now: number,
+  hasRetriesLeft: boolean,
+): PoisonVerdict {
   if (isCrashLoop(history, policy)) {
     return { poisoned: true, by: 'crashes', count: history.started - history.ended }
   }
-  const repeated = mostRepeated(history.attempts, policy, now)
+  const repeated = mostRepeated(history.attempts, policy, now, hasRetriesLeft)
   return repeated === undefined ? HARMLESS : { poisoned: true, by: 'repeats', ...repeated }
+}
+
+/** The event itself is named as the cause, so a repeated failure ends its retries. */
+export function blamesEvent(category: Category): boolean {
+  return category === 'schema' || category === 'business'
 }
 
 /** Attempts that started and never ended are crashes of the process. */
@@ -56,11 +66,12 @@ function mostRepeated(
   attempts: readonly FailedAttempt[],
   policy: PoisonPolicy,
   now: number,
+  hasRetriesLeft: boolean,
 ): Repeated | undefined {
   if (policy === 'off' || attempts.length < policy.repeats) return undefined
   const counts = new Map<string, number>()
   for (const attempt of attempts) {
-    if (!counted(attempt, policy.windowMs, now)) continue
+    if (!counted(attempt, hasRetriesLeft) || !isWithin(policy.windowMs, attempt.at, now)) continue
     counts.set(attempt.fingerprint, (counts.get(attempt.fingerprint) ?? 0) + 1)
   }
   let found: Repeated | undefined
@@ -74,11 +85,17 @@ function mostRepeated(
 }
 
 /**
- * Failures of a dependency do not count. A minute of database outage fails every event with one fingerprint,
- * several times over; were that poison, the outage would quarantine the whole channel. Retry and breaker answer it.
+ * Failures of a dependency never count. A minute of database outage fails every event with one fingerprint, several
+ * times over; were that poison, the outage would quarantine the whole channel. Retry and breaker answer it.
  *
- * An attempt may lie in the future when another machine's clock runs ahead; it counts, but no further than the window.
+ * A failure that nothing recognised may be the fault of the event or of a dependency. So it gets all its retries, and
+ * counts when none is left.
  */
-function counted(attempt: FailedAttempt, windowMs: number, now: number): boolean {
-  return !attempt.sick && Math.abs(now - attempt.at) <= windowMs
+function counted({ category }: FailedAttempt, hasRetriesLeft: boolean): boolean {
+  return blamesEvent(category) || (category === 'unknown' && !hasRetriesLeft)
+}
+
+/** An attempt may lie in the future when another machine's clock runs ahead; it counts, but no further than the window. */
+function isWithin(windowMs: number, at: number, now: number): boolean {
+  return Math.abs(now - at) <= windowMs
 }

@@ -13,8 +13,8 @@ export function orders(broker: Pick<Broker, 'publish'>, track: Track): ShopHandl
     release: '5.1.0',
     // An order that does not match the schema becomes a dead letter without any attempt.
     schema: OrderPlaced,
-    retry: { attempts: 5, backoff: exponential({ baseMs: 400, maxMs: 10_000 }) },
-    // An order that fails three times in the same way is poison, and its letter is quarantined.
+    retry: { attempts: 3, backoff: exponential({ baseMs: 400, maxMs: 10_000 }) },
+    // An order that fails in the same way at every attempt is poison, and its letter is quarantined.
     poison: { repeats: 3, windowMs: 60_000 },
     async handle(order) {
       requireSlot(order.payload)

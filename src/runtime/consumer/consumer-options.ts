@@ -81,7 +81,8 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
   readonly budget?: BudgetOptions | RetryBudget | undefined
   /**
    * Quarantines an event that repeats the same failure or crashes the process [3 equal failures within 1 min, or 3
-   * crashes]. `'off'` treats such events like all others.
+   * crashes]. It never shortens the retries of a transient, integration or unknown failure. `'off'` treats such events
+   * like all others.
    */
   readonly poison?: PoisonOptions | 'off' | undefined
   /** The time that each attempt has, in ms [30 000]. The signal of the handler's context aborts after that time. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { refused, consumerWorld as world } from '../../../test/support/consumer-world.ts'
 import { memoryLedger } from '../../adapters/memory/index.ts'
-import { PermanentError } from '../../core/failure/signals.ts'
+import { PermanentError, TransientError } from '../../core/failure/signals.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { ledgerName } from '../../ports/ledger.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
@@ -232,7 +232,7 @@ describe('a consumer protects', () => {
     const { consumer, publish, clock, letters, handled, recorder } = world({
       retry: { attempts: 9, backoff: fixed({ delayMs: 1_000, jitter: 'none' }) },
       handle: async event => {
-        if (event.payload === 'poison') throw new TypeError('cannot read properties of undefined')
+        if (event.payload === 'poison') throw new TransientError('no such tariff', { category: 'business' })
         handled.push(String(event.payload))
       },
     })

@@ -23,11 +23,12 @@ export function checkEvent(
   const { content, started } = work.delivery
   if (isUndecodable(content))
     return refuse('undecodable', `cannot be decoded as an event: ${content.problem}`)
+  const hasAttemptsLeft = started < policy.mostAttempts
   if (started > 0) {
-    const poison = judgePoison(work.cycleHistory(), policy.poison, now)
+    const poison = judgePoison(work.cycleHistory(), policy.poison, now, hasAttemptsLeft)
     if (poison.poisoned) return poisoned(poison)
   }
-  if (started >= policy.mostAttempts)
+  if (!hasAttemptsLeft)
     return refuse('attempts_exhausted', `all ${started} attempts started and none succeeded`)
   const { expiresAt } = work.event
   if (expiresAt !== undefined && expiresAt <= now)

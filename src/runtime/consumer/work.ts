@@ -113,10 +113,14 @@ export class Work {
   /** The history for the poison decision, with the latest failure if there is one. */
   cycleHistory(latest?: { readonly failure: Failure; readonly at: number }): CycleHistory {
     const attempts = this.history.flatMap(({ failure, endedAt, startedAt }) =>
-      failure === undefined ? [] : [failed(failure.fingerprint, failure.category, endedAt ?? startedAt)],
+      failure === undefined
+        ? []
+        : [{ at: endedAt ?? startedAt, fingerprint: failure.fingerprint, category: failure.category }],
     )
-    if (latest !== undefined)
-      attempts.push(failed(latest.failure.fingerprint.id, latest.failure.category, latest.at))
+    if (latest !== undefined) {
+      const { failure, at } = latest
+      attempts.push({ at, fingerprint: failure.fingerprint.id, category: failure.category })
+    }
     return { attempts, started: this.started, ended: this.ended + (latest === undefined ? 0 : 1) }
   }
 }
@@ -159,10 +163,6 @@ export class Trails {
 export function withdraw(breaker: Breaker | undefined, work: Work, now: number): void {
   const epoch = work.takeEpoch()
   if (epoch !== undefined) breaker?.settle(epoch, 'ignored', now)
-}
-
-function failed(fingerprint: string, category: Failure['category'], at: number) {
-  return { at, fingerprint, sick: category === 'transient' || category === 'integration' }
 }
 
 export function isUndecodable(content: LazaretEvent | Undecodable): content is Undecodable {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { rabbitmq } from '../../../src/adapters/rabbitmq/index.ts'
 import { sqliteLedger } from '../../../src/adapters/sqlite/index.ts'
-import { PermanentError } from '../../../src/core/failure/signals.ts'
+import { PermanentError, TransientError } from '../../../src/core/failure/signals.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import { systemClock } from '../../../src/ports/clock.ts'
 import { createConsumer } from '../../../src/runtime/consumer/consumer.ts'
@@ -33,7 +33,8 @@ const consumer = createConsumer<{ kind: Kind }>({
     if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
       throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
     if (kind === 'permanent') throw new PermanentError('it will never be taken')
-    if (kind === 'poison') throw new Error('it fails in the same way each time')
+    if (kind === 'poison')
+      throw new TransientError('it fails in the same way each time', { category: 'business' })
     effects.happen(id, Number(life))
   },
 })
