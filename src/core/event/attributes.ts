@@ -26,6 +26,7 @@ const RESERVED_ATTRIBUTES: ReadonlySet<string> = new Set([
   'traceparent',
   'tracestate',
   'lazaretchannel',
+  'lazaretdata',
   'lazaretidempotencykey',
   'lazaretheaders',
   'lazaretnosource',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createFactory } from '../../testing/factories.ts'
-import { fromBinaryCloudEvent, toBinaryCloudEvent } from './cloudevents-binary.ts'
+import { type BinaryCloudEventInput, fromBinaryCloudEvent, toBinaryCloudEvent } from './cloudevents-binary.ts'
 import { CloudEventError } from './errors.ts'
 
 const defaults = { channel: 'orders', occurredAt: 1_000 }
@@ -37,6 +37,74 @@ describe('P2: a CloudEvent in binary mode', () => {
   ])('gives the same event when it is read back: %s', (_, input) => {
     const original = event(input)
     expect(fromBinaryCloudEvent(toBinaryCloudEvent(original), defaults)).toEqual(original)
+  })
+
+  const types = [
+    'application/json',
+    'application/octet-stream',
+    'application/x-ndjson',
+    'application/json; charset=utf-16',
+    'text/plain',
+    'text/plain; charset=iso-8859-1',
+    'application/xml',
+    'image/png',
+  ]
+  it.each(
+    [undefined, ...types].flatMap(type =>
+      [
+        { a: 1 },
+        'hi',
+        '',
+        '\ud800 half a pair',
+        7,
+        '7',
+        null,
+        new Uint8Array([1, 255]),
+        new Uint8Array(),
+      ].map(payload => [type, payload] as const),
+    ),
+  )('gives the same event when its type is %s and its payload %j', (type, payload) => {
+    const original = event({ payload, headers: type === undefined ? {} : { 'ce-datacontenttype': type } })
+    expect(fromBinaryCloudEvent(toBinaryCloudEvent(original), defaults)).toEqual(original)
+  })
+
+  it('reads a text in another charset than UTF-8 as bytes', () => {
+    const headers = { ...required, 'content-type': 'text/plain; charset="ISO-8859-1"' }
+    const body = new Uint8Array([0xe4])
+    expect(fromBinaryCloudEvent({ headers, body }, defaults).payload).toEqual(body)
+  })
+
+  it.each<[string, unknown, RegExp]>([
+    ['nothing', null, /headers: got undefined; give/],
+    [
+      'headers of fetch',
+      { headers: new Headers(required), body: bytes('1') },
+      /headers: .*Object\.fromEntries/,
+    ],
+    ['a header that is null', { headers: { ...required, 'ce-x': null }, body: bytes('1') }, /ce-x: got null/],
+    ['a header that is a number', { headers: { ...required, 'ce-x': 5 }, body: bytes('1') }, /ce-x: got 5/],
+    ['a list of objects', { headers: { ...required, 'ce-x': [{}] }, body: bytes('1') }, /ce-x: got/],
+    [
+      'two ids',
+      { headers: { ...required, 'CE-ID': 'c-2' }, body: bytes('1') },
+      /ce-id: got "c-2"; give it once/,
+    ],
+    ['no body', { headers: required }, /body: got undefined; give/],
+    ['a body of text', { headers: required, body: '1' }, /body: got "1"; give/],
+    [
+      'an unknown kind of data',
+      { headers: { ...required, 'ce-lazaretdata': 'x' }, body: bytes('1') },
+      /lazaretdata: got "x"/,
+    ],
+    [
+      'faults everywhere',
+      { headers: { 'ce-id': 'c-1', 'ce-type': 't' }, body: bytes('{') },
+      /data[\s\S]*specversion[\s\S]*source/,
+    ],
+  ])('is refused with one clear error: %s', (_, input, message) => {
+    const read = () => fromBinaryCloudEvent(input as BinaryCloudEventInput, defaults)
+    expect(read).toThrow(CloudEventError)
+    expect(read).toThrow(message)
   })
 
   it('escapes what a header cannot carry, as the HTTP binding says', () => {

@@ -1,9 +1,9 @@
 import { Faults } from '../options/faults.ts'
-import { encodeBase64 } from './base64.ts'
 import { type CloudEventDefaults, fromCloudEvent, toCloudEvent } from './cloudevents.ts'
+import { BYTES_TYPE, bodyOf, DATA_KIND, dataOf, JSON_TYPE } from './cloudevents-data.ts'
 import { CloudEventError } from './errors.ts'
 import type { LazaretEvent } from './event.ts'
-import { isBytes } from './plain.ts'
+import { isBytes, isPlainObject } from './plain.ts'
 
 /** A CloudEvent in the binary mode of HTTP: the attributes are headers, the data is the body. */
 export interface BinaryCloudEvent {
@@ -18,29 +18,34 @@ export interface BinaryCloudEventInput {
 }
 
 const PREFIX = 'ce-'
-const JSON_TYPE = 'application/json'
-const BYTES_TYPE = 'application/octet-stream'
-const JSON_DATA = /^[^;]*[/+]json\s*(?:;|$)/i
-const TEXT_DATA = /^\s*text\/|^[^;]*[/+]xml\s*(?:;|$)/i
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const TYPE_HEADER = 'ce-datacontenttype'
 
 /** Writes an event as a CloudEvent in binary mode. Reading it back gives the same event, with attributes as texts. */
 export function toBinaryCloudEvent(event: LazaretEvent): BinaryCloudEvent {
-  const { data: _, data_base64: __, datacontenttype, ...attributes } = toCloudEvent(event)
+  const { data: _, data_base64: __, datacontenttype, ...written } = toCloudEvent(event)
+  const attributes: Record<string, unknown> = { ...written }
+  const given = datacontenttype as string | undefined
+  const { payload } = event
+  const ownType = isBytes(payload) ? BYTES_TYPE : JSON_TYPE
+  const contentType = given ?? (payload === null ? undefined : ownType)
+  const { body, kind } = bodyOf(payload, contentType)
+  if (kind !== undefined) attributes[DATA_KIND] = kind
+  // A reader drops the types that Lazaret adds by itself, so that one given by the event travels packed.
+  if (given !== undefined && isOwnType(given))
+    attributes['lazaretheaders'] = JSON.stringify({ ...packedHeaders(attributes), [TYPE_HEADER]: given })
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(attributes)) headers[PREFIX + name] = escaped(String(value))
-  const { payload } = event
-  const given = datacontenttype as string | undefined
-  if (payload === null) {
-    if (given !== undefined) headers['content-type'] = given
-    return { headers, body: new Uint8Array() }
-  }
-  const contentType = given ?? (isBytes(payload) ? BYTES_TYPE : JSON_TYPE)
-  headers['content-type'] = contentType
-  return {
-    headers,
-    body: isBytes(payload) ? payload : new TextEncoder().encode(textOf(payload, contentType)),
-  }
+  if (contentType !== undefined) headers['content-type'] = contentType
+  return { headers, body }
+}
+
+function packedHeaders({ lazaretheaders }: Readonly<Record<string, unknown>>): Record<string, string> {
+  return lazaretheaders === undefined ? {} : JSON.parse(lazaretheaders as string)
+}
+
+/** These two types say no more than the structured form says without them. */
+function isOwnType(contentType: string): boolean {
+  return contentType === JSON_TYPE || contentType === BYTES_TYPE
 }
 
 /** Reads a CloudEvent in binary mode, or throws one `CloudEventError` that lists every problem. */
@@ -48,66 +53,64 @@ export function fromBinaryCloudEvent(
   input: BinaryCloudEventInput,
   defaults: CloudEventDefaults,
 ): LazaretEvent {
-  const attributes = new Map<string, unknown>()
-  let contentType: string | undefined
-  for (const [name, value] of Object.entries(input.headers)) {
-    const header = name.toLowerCase()
-    const text = typeof value === 'object' ? value.join(',') : value
-    if (text === undefined) continue
-    if (header === 'content-type') contentType = text
-    if (header.startsWith(PREFIX)) attributes.set(header.slice(PREFIX.length), unescaped(text))
-  }
-  return fromAttributes(attributes, contentType, input.body, defaults)
+  const faults = new Faults()
+  const texts = readTexts(input?.headers, faults)
+  if (!isBytes(input?.body)) faults.add('body', input?.body, 'give the bytes of the request as a Uint8Array')
+  if (faults.list.length > 0) throw new CloudEventError(faults.list)
+  const contentType = texts.get('content-type')
+  texts.delete('content-type')
+  const attributes = [...texts].map(([name, text]) => [name.slice(PREFIX.length), unescaped(text)] as const)
+  return fromAttributes(new Map(attributes), contentType, input.body, defaults)
 }
 
-/** Reads a binary message whose transport keeps the attributes elsewhere, as AMQP does. */
+/** The content type and the attributes, by their names in lower case. */
+function readTexts(headers: unknown, faults: Faults): Map<string, string> {
+  const texts = new Map<string, string>()
+  if (!isPlainObject(headers)) {
+    faults.add(
+      'headers',
+      headers,
+      'give a plain object; for a Fetch request Object.fromEntries(request.headers)',
+    )
+    return texts
+  }
+  for (const [name, value] of Object.entries(headers)) {
+    const header = name.toLowerCase()
+    if (value === undefined || !(header === 'content-type' || header.startsWith(PREFIX))) continue
+    const text = Array.isArray(value) && value.every(isText) ? value.join(',') : value
+    const isSecond = texts.has(header)
+    if (!isText(text)) faults.add(header.slice(0, 40), value, 'give a string or a list of strings')
+    else if (isSecond) faults.add(header.slice(0, 40), text, 'give it once, whatever the case of its name')
+    else texts.set(header, text)
+  }
+  return texts
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
+}
+
+/** The event of a binary message whose transport keeps attributes elsewhere, as AMQP does. */
 export function fromAttributes(
   attributes: ReadonlyMap<string, unknown>,
   contentType: string | undefined,
   body: Uint8Array,
   defaults: CloudEventDefaults,
 ): LazaretEvent {
-  const { data, data_base64, ...rest } = Object.fromEntries(attributes)
-  // A header cannot carry a boolean. All other attributes of Lazaret are texts in both modes.
-  if (rest['lazaretnosource'] === 'true') rest['lazaretnosource'] = true
-  // These two types are the defaults of the structured form, so they need no header.
-  const isDefault = contentType === JSON_TYPE || contentType === BYTES_TYPE
-  if (contentType !== undefined && !isDefault) rest['datacontenttype'] = contentType
-  return fromCloudEvent({ ...rest, ...dataOf(contentType, body) }, defaults)
-}
-
-function dataOf(contentType: string | undefined, body: Uint8Array): Record<string, unknown> {
-  if (body.length === 0) return {}
-  if (contentType === undefined || JSON_DATA.test(contentType)) return { data: parsed(body) }
-  if (!TEXT_DATA.test(contentType)) return { data_base64: encodeBase64(body) }
-  return { data: decoded(body) }
-}
-
-function parsed(body: Uint8Array): unknown {
-  const text = decoded(body)
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw invalidData(text, 'give JSON, or name another content-type')
-  }
-}
-
-function decoded(body: Uint8Array): string {
-  try {
-    return UTF8.decode(body)
-  } catch {
-    throw invalidData(body, 'give UTF-8, or name another content-type')
-  }
-}
-
-function invalidData(received: unknown, remedy: string): CloudEventError {
   const faults = new Faults()
-  faults.add('data', received, remedy)
-  return new CloudEventError(faults.list)
-}
-
-function textOf(payload: unknown, contentType: string): string {
-  return typeof payload === 'string' && !JSON_DATA.test(contentType) ? payload : JSON.stringify(payload)
+  const { data: _, data_base64: __, [DATA_KIND]: kind, ...rest } = Object.fromEntries(attributes)
+  // A header has no booleans. Every other attribute of ours is a text in both modes.
+  if (rest['lazaretnosource'] === 'true') rest['lazaretnosource'] = true
+  if (contentType !== undefined && !isOwnType(contentType)) rest['datacontenttype'] = contentType
+  const read = dataOf(body, contentType, kind, faults)
+  try {
+    const event = fromCloudEvent({ ...rest, ...read }, defaults)
+    if (faults.list.length === 0) return event
+  } catch (error) {
+    if (!(error instanceof CloudEventError)) throw error
+    faults.list.push(...error.faults)
+  }
+  throw new CloudEventError(faults.list)
 }
 
 /**
