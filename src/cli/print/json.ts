@@ -2,6 +2,7 @@ import { letterToJson } from '../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskLetter } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
+import { safeText } from './safe-text.ts'
 
 /** Fields with user data are not converted: a number in a payload is not a time, whatever its name. */
 const USER_DATA = new Set(['payload', 'headers', 'detail', 'patch', 'origin'])
@@ -25,6 +26,7 @@ export function letterJson(letter: DeadLetter, masks: Masks | 'reveal'): unknown
   return toJson(masks === 'reveal' ? letterToJson(letter) : maskLetter(letter, masks))
 }
 
+/** JSON leaves some control characters as they are. Escaped, they mean the same to a program, and nothing to a terminal. */
 export function jsonLine(value: unknown): string {
-  return `${JSON.stringify(value)}\n`
+  return `${safeText(JSON.stringify(value))}\n`
 }

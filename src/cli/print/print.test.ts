@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import type { Io } from '../io.ts'
-import { toJson } from './json.ts'
+import { jsonLine, toJson } from './json.ts'
 import { Progress } from './progress.ts'
 import { safeText } from './safe-text.ts'
 import { type Column, Table } from './table.ts'
@@ -113,6 +113,19 @@ describe('JSON', () => {
       event: { payload: { createdAt: 5 } },
       count: 3,
     })
+  })
+})
+
+describe('a line of JSON', () => {
+  it('F8, P2: has no control character for a terminal, and says the same', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), raw => {
+        const value = { message: `${raw}\u009b2J\u202e\u007f` }
+        const line = jsonLine(value)
+        expect(line.slice(0, -1)).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
+        expect(JSON.parse(line)).toEqual(value)
+      }),
+    )
   })
 })
 

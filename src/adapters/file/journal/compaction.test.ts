@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import { failingFiles } from '../../../../test/support/failing-files.ts'
 import { filesBelow, withTempFolder } from '../../../../test/support/folder.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { resolveOptions } from '../../../core/options/resolve.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { seededRandom } from '../../../testing/seeded-random.ts'
-import { type FileDeadLetters, fileDeadLetters, fileSpill } from '../index.ts'
+import { fileDeadLetters, fileSpill } from '../index.ts'
+import { deadLetterRules, FileDeadLetters } from '../letters/dead-letters.ts'
 
 const ROTATE_BYTES = 5_000
 
@@ -95,6 +98,32 @@ describe('rewriting files without what no longer counts', () => {
       expect(await one.get(letters[38]!.id)).toEqual(letters[38])
       expect(await all(one)).toEqual(letters.slice(38).map(encodeLetter).sort())
       await one.close()
+      await other.close()
+    })
+  })
+
+  it('E10: opens a folder although another process rewrites one file after the other meanwhile', async () => {
+    await withTempFolder(async dir => {
+      const make = createFactory()
+      const letters = Array.from({ length: 40 }, () => make.letter())
+      const one = fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })
+      for (const letter of letters) await one.send(letter)
+      await one.close()
+      const gone = new Set<string>()
+      let reads = 0
+      // Each of the files is gone twice when its turn comes, because it has just been rewritten.
+      const files = failingFiles((call, path) => {
+        if (call !== 'sizeOf' || !path.endsWith('.jsonl')) return undefined
+        reads++
+        if (gone.has(`${path} twice`)) return undefined
+        gone.add(gone.has(path) ? `${path} twice` : path)
+        return 'ENOENT'
+      })
+      const other = new FileDeadLetters(resolveOptions('test', deadLetterRules, { dir }), files)
+      expect(await all(other)).toEqual(letters.map(encodeLetter).sort())
+      expect(gone.size).toBeGreaterThan(10)
+      // Files that were read before are not read again.
+      expect(reads).toBeLessThan(gone.size * 4)
       await other.close()
     })
   })

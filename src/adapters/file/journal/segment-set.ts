@@ -47,7 +47,8 @@ export interface Segment {
   isDamaged: boolean
 }
 
-const MAX_TRIES = 5
+/** A process that cleans up rewrites one file after the other. Each try continues behind the files already read. */
+const MAX_TRIES = 50
 
 /** The segments of a journal, and how far each was read. */
 export class SegmentSet {
@@ -124,7 +125,7 @@ export class SegmentSet {
 
   /** Reads everything from the beginning when files are not those that were read. */
   async rereadIfRebuilt(): Promise<void> {
-    if (await this.#isRebuilt(await this.#folder.list())) await this.catchUp(false)
+    if (this.#isPartial || (await this.#isRebuilt(await this.#folder.list()))) await this.catchUp(false)
   }
 
   async #catchUp(names: readonly SegmentName[], isAlone: boolean): Promise<void> {
@@ -144,7 +145,7 @@ export class SegmentSet {
 
   /** Whether the files differ from what was read before. Then they are read from the beginning. */
   async #isRebuilt(names: readonly SegmentName[]): Promise<boolean> {
-    if (this.#isPartial || this.hasUnread) return true
+    if (this.hasUnread) return true
     const found = new Map(names.map(name => [name.number, name]))
     const last = this.last
     if (this.#all.some(({ name }) => found.get(name.number)?.revision !== name.revision)) return true

@@ -14,7 +14,7 @@ export interface SegmentName {
 const DAY = /^\d{4}-\d\d-\d\d$/
 const NUMBER_DIGITS = 6
 /** Two equal listings in a row are trusted. This many tries are always enough. */
-const MAX_LISTINGS = 10
+const MAX_LISTINGS = 50
 
 export function dayOf(now: number): string {
   return new Date(now).toISOString().slice(0, 10)
