@@ -43,4 +43,4 @@ export interface Collector {
  */
 export type ReplayRoute =
   | { readonly kind: 'durable' | 'in-process'; readonly via: string }
-  | { readonly kind: 'none'; readonly why: string }
+  | { readonly kind: 'none'; readonly reason: string }

@@ -41,13 +41,13 @@ export class StoreClosedError extends LazaretError {
   }
 }
 
-/** Replays have ids of their own; two with the same one are a mistake, and so are two items with the same position. */
+/** Two replays have the same id, or two items of a replay have the same position. Nothing was stored. */
 export class ReplayExistsError extends LazaretError {
   override readonly name = 'ReplayExistsError'
 
-  constructor(id: string, why: 'exists' | 'incomplete' = 'exists') {
+  constructor(id: string, reason: 'exists' | 'incomplete' = 'exists') {
     const problem =
-      why === 'exists'
+      reason === 'exists'
         ? 'already exists; use another id'
         : 'not all items can be stored; give each its own position, and plan the replay again'
     super(`replay ${id}: ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })

@@ -108,7 +108,7 @@ it('B18: letters that nothing here can send take no place in a batch', async () 
     ...it.target,
     routeOf: ({ origin }: { readonly origin: Origin }) =>
       origin.broker === undefined
-        ? ({ kind: 'none', why: 'it came from no broker' } as const)
+        ? ({ kind: 'none', reason: 'it came from no broker' } as const)
         : ({ kind: 'durable', via: 'memory' } as const),
   }
   for (let n = 0; n < 10; n++) await it.store.deadLetters.send(createFactory(it).letter())

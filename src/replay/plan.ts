@@ -153,7 +153,7 @@ export async function judge(
     maxAgeMs: asked.maxAgeMs,
     isEdited: asked.patch !== undefined,
     allowQuarantined: asked.allowQuarantined,
-    routeFault: route?.kind === 'none' ? route.why : undefined,
+    routeFault: route?.kind === 'none' ? route.reason : undefined,
     unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
     schemaFault: await schemaFault(letter, asked, environment.schemaOf?.(channel)),
     downstreamFault: await environment.downstreamFault?.(channel),

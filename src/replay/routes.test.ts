@@ -58,7 +58,7 @@ describe('the route of letters from a store that is a broker', () => {
     expect(routeTo({ broker: 'rabbitmq', queue: 'q' })).toEqual({ kind: 'durable', via: 'rabbitmq' })
     expect(routeTo({ broker: 'other', collectedFrom: 'q' })).toMatchObject({
       kind: 'none',
-      why: expect.stringContaining("configure a collector named 'other'"),
+      reason: expect.stringContaining("configure a collector named 'other'"),
     })
     expect(routeTo({ broker: 'other', collectedFrom: 'q' }, 'orders')).toMatchObject({ via: 'sqlite' })
     expect(routeTo({ broker: 'sqlite', queue: 'orders' })).toMatchObject({ via: 'sqlite' })

@@ -29,7 +29,7 @@ export function routeReplays(
     },
     async send(events, origin) {
       const target = collectorOf(origin) ?? otherwiseOf(origin, areRedirected(events))
-      if (target === undefined) throw new NoRouteError(noRoute(origin).why)
+      if (target === undefined) throw new NoRouteError(noRoute(origin).reason)
       await target.send(events, origin)
     },
   }
@@ -51,7 +51,7 @@ export function replayToBroker(
     },
     async send(events, origin) {
       if (origin.broker === broker.name || areRedirected(events)) await broker.publish(events)
-      else if (others === undefined) throw new NoRouteError(noRoute(origin, broker.name).why)
+      else if (others === undefined) throw new NoRouteError(noRoute(origin, broker.name).reason)
       else await others.send(events, origin)
     },
   }
@@ -70,12 +70,12 @@ function noRoute(
   if (broker === undefined)
     return {
       kind: 'none',
-      why: `it did not come from a broker; only the process whose sink or function failed can send it again${redirect}`,
+      reason: `it did not come from a broker; only the process whose sink or function failed can send it again${redirect}`,
     }
   const from = collectedFrom === undefined ? '' : `, found in '${collectedFrom}'`
   return {
     kind: 'none',
-    why: `it came from broker '${broker}'${from}, and there is no route to '${broker}'; configure a collector named '${broker}'${redirect}`,
+    reason: `it came from broker '${broker}'${from}, and there is no route to '${broker}'; configure a collector named '${broker}'${redirect}`,
   }
 }
 

@@ -230,7 +230,7 @@ class Runner {
   async #giveUpUnreachable(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<boolean> {
     const route = routeThrough(this.#options.target, letter, replay.to)
     if (route.kind !== 'none') return false
-    await this.#giveUp(letter, item, route.why)
+    await this.#giveUp(letter, item, route.reason)
     return true
   }
 

@@ -47,7 +47,7 @@ export function sinkReplays(
       const { broker } = letter.origin
       // A handler of a channel may have the same name as a sink.
       if (broker === undefined) return target.routeOf(letter, to)
-      return { kind: 'none', why: `it came from broker '${broker}'; this target sends to sinks only` }
+      return { kind: 'none', reason: `it came from broker '${broker}'; this target sends to sinks only` }
     },
   }
 }
@@ -65,7 +65,7 @@ export function resendTarget(
     routeOf: ({ handler }) =>
       resender.has(handler)
         ? { kind: 'in-process', via: 'this process' }
-        : { kind: 'none', why: noSinkText(handler) },
+        : { kind: 'none', reason: noSinkText(handler) },
     async send(events) {
       for (const event of events) {
         const id = replayOf(event)?.letterId ?? ''

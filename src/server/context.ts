@@ -122,8 +122,8 @@ export function createServerContext(options: ServerOptions) {
     /** The environment for plans with letters of a store. */
     environmentOf(named: NamedStore): ReplayEnvironment {
       const target = targetOf(named)
-      const why = `${named.store.url} cannot deliver events, so this server cannot send its letters`
-      if (target === undefined) return { ...environment, routeOf: () => ({ kind: 'none', why }) }
+      const reason = `${named.store.url} cannot deliver events, so this server cannot send its letters`
+      if (target === undefined) return { ...environment, routeOf: () => ({ kind: 'none', reason }) }
       return withRoutes(environment, target)
     },
     /** Announces a change through this server: it drops caches and notifies the readers of the stream. */

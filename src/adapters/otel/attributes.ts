@@ -40,12 +40,12 @@ const ERROR_TYPE = 'error.type'
 /** A status is a line to read; the letter has the whole message. */
 const MAX_MESSAGE_BYTES = 1_024
 
-/** What tells an event apart, without anything of its payload. */
+/** Attributes that identify an event, without its payload. */
 export function eventAttributes(event: LazaretEvent): Attributes {
   return { [MESSAGING.messageId]: event.id, [OWN.eventType]: event.type, ...replayAttributes(event) }
 }
 
-/** Samplers are told of these when a span begins: one may want to keep every replay. */
+/** Attributes for samplers at the start of a span, because a sampler may want to keep every replay. */
 export function replayAttributes(event: LazaretEvent): Attributes {
   const replay = replayOf(event)
   if (replay === undefined) return {}

@@ -17,7 +17,7 @@ export function contextOf(headers: Headers): SpanContext | undefined {
   return found && remote(found, headers[TRACESTATE])
 }
 
-/** The context of the life that a replay repeats: told by a header of its own, or not yet replaced. */
+/** The context of the cycle that a replay repeats: from its own header, or the current one if it is not replaced yet. */
 export function originalContextOf(headers: Headers): SpanContext | undefined {
   const original = parseTraceparent(headers[REPLAY_HEADERS.originalTraceparent] ?? headers[TRACEPARENT])
   return original && remote(original)

@@ -25,7 +25,7 @@ interface Instrument {
 export async function otelMetrics(metrics: Metrics, options?: OtelMetricsOptions): Promise<() => void> {
   const { meterProvider = metricsApi.getMeterProvider(), prefix } = resolveMetrics(options)
   const meter = meterProvider.getMeter(SCOPE)
-  // Every family is told of, also one without a series yet.
+  // Every family is registered, also one without a series yet.
   const families = await metrics.read()
   const instruments = new Map(families.map(family => [family.name, instrumentOf(meter, prefix, family)]))
   const observables = [...instruments.values()].flatMap(instrument => instrument.observables)
@@ -71,7 +71,7 @@ function histogramOf(meter: Meter, name: string, about: { readonly description: 
   }
 }
 
-/** As Prometheus writes it. */
+/** The bound in the notation of Prometheus. */
 function boundText(bound: number): string {
   return bound === Number.POSITIVE_INFINITY ? '+Inf' : String(bound)
 }

@@ -64,7 +64,7 @@ function isMeterProvider(value: unknown): value is MeterProvider {
   return typeof (value as Partial<MeterProvider> | null)?.getMeter === 'function'
 }
 
-/** What the name of an instrument may begin with: the SDK leaves out those with any other. */
+/** A valid beginning of an instrument's name. The SDK drops instruments with any other. */
 function isPrefix(value: unknown): value is string {
   return typeof value === 'string' && /^(?:[A-Za-z][\w.\-/]{0,99})?$/.test(value)
 }

@@ -32,13 +32,13 @@ interface PublishTools {
 /** An event to be published, and what its headers say. */
 interface Outgoing {
   readonly event: LazaretEvent
-  /** To be replayed: it gets a context, and leads back to this one, if it is known. */
+  /** The event is replayed. It gets a new context with a link to the old one, if that is known. */
   readonly repeats: boolean
-  /** What it belongs to, or led back to. */
+  /** The context of the event, or the one that it linked to. */
   readonly known: SpanContext | undefined
 }
 
-/** Begins to hand events to a broker; undefined when that is being followed already, further out. */
+/** Starts the span of a publish; undefined if an outer publish already has one. */
 export function beginPublish(
   events: readonly LazaretEvent[],
   system: string,
@@ -97,7 +97,10 @@ function isAt(one: SpanContext, other: SpanContext | undefined): boolean {
   return one.spanId === other?.spanId && one.traceId === other.traceId
 }
 
-/** What has a context keeps it: it is where the event came from. A replay gets a new one, and keeps the old beside it. */
+/**
+ * An event keeps its context, because that is its origin. A replay gets a new context, and keeps the old one in another
+ * header.
+ */
 function sent({ event, repeats, known }: Outgoing, at: SpanContext): LazaretEvent {
   if (!repeats) return known === undefined ? { ...event, headers: withContext(event.headers, at) } : event
   const headers = withContext(event.headers, at)
@@ -132,7 +135,7 @@ function toPublishing(step: SpanStep, events: readonly LazaretEvent[]): PublishS
   }
 }
 
-/** Nobody keeps the trace: the events only carry it on. */
+/** The trace is not sampled, so the events only carry it on. */
 function unsampledPublishing(events: readonly LazaretEvent[]): PublishSpan {
   return { events, run: work => work(), end() {}, discard() {} }
 }

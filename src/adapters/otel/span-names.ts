@@ -9,7 +9,7 @@ interface Tools {
   readonly masks: Masks
 }
 
-/** How the spans of a handler's events are named. */
+/** The names of the spans of a handler's events. */
 export function stationSpans({ system, channel, handler }: TracedConsumer, tools: Tools): TrailPlan {
   const shared = {
     [MESSAGING.system]: system,
@@ -37,7 +37,7 @@ export function stationSpans({ system, channel, handler }: TracedConsumer, tools
   }
 }
 
-/** How the spans of a protected function are named. */
+/** The names of the spans of a protected function. */
 export function callSpans(name: string, tools: Tools): TrailPlan {
   const attributes = { [OWN.call]: name }
   const within = (verb: string) => ({ name: `${verb} ${name}`, kind: SpanKind.INTERNAL, attributes })

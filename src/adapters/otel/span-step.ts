@@ -10,7 +10,7 @@ import { OWN, recordFailure } from './attributes.ts'
 export class SpanStep implements TraceSpan {
   readonly span: Span
   readonly #masks: Masks
-  /** What the step is about, if it is one event: an error may quote what is masked in it. */
+  /** The event of the step, if there is one. An error may quote values that are masked in the event. */
   readonly #event: LazaretEvent | undefined
 
   constructor(span: Span, masks: Masks, event?: LazaretEvent) {

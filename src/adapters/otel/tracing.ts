@@ -129,12 +129,12 @@ class OtelTracing implements Tracing {
 }
 
 interface SampledContexts {
-  /** That a write can be part of. */
+  /** The context that the span of a write can belong to. */
   readonly first: SpanContext | undefined
   readonly all: readonly SpanContext[]
 }
 
-/** Of those events that somebody follows; most batches have none. */
+/** The contexts of the sampled events. Most batches have none. */
 function sampledContexts(batch: readonly LazaretEvent[]): SampledContexts {
   const all: SpanContext[] = []
   let first: SpanContext | undefined

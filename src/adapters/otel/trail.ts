@@ -17,7 +17,7 @@ import type { AttemptTrace, EndedAttempt, TraceSpan } from '../../ports/tracing.
 import { OWN, recordDeadLetter, recordFailure } from './attributes.ts'
 import { SpanStep } from './span-step.ts'
 
-/** What all spans of a trail have in common. */
+/** The parts that all spans of a trail share. */
 export interface TrailPlan {
   readonly tracer: Tracer
   readonly masks: Masks
@@ -32,20 +32,20 @@ interface SpanPlan {
   readonly attributes: Attributes
 }
 
-/** What is known of the one event or call. */
+/** The facts about one event or call. */
 interface TrailSubject {
   /** Undefined for a call. */
   readonly event?: LazaretEvent
-  /** Undefined: nobody said which trace it belongs to, so its first attempt begins one. */
+  /** Undefined if no trace is known. Then the first attempt begins one. */
   readonly parent: Context | undefined
   readonly links: Link[]
-  /** Only asked of spans that are recorded. */
+  /** Called only for spans that are recorded. */
   readonly attributes: () => Attributes
-  /** For the sampler, before it is known whether a span is recorded. */
+  /** Attributes for the sampler, before it is known whether a span is recorded. */
   readonly forSampler: Attributes
 }
 
-/** The spans of what is followed: siblings, because what they have in common is all that survives a restart. */
+/** The spans of one event or call. They are siblings, because after a restart only their common parent is known. */
 export class SpanTrail implements AttemptTrace {
   readonly #plan: TrailPlan
   readonly #followed: TrailSubject

@@ -4,7 +4,7 @@ import { withoutCredentials } from '../../core/options/show.ts'
 
 const MIGRATE = 'bring the schema up to date with: lazaret outbox migrate'
 
-/** By the beginning of a SQLSTATE or of the code of a system error. The first one that fits counts. */
+/** The remedies by the beginning of a SQLSTATE or a system error code. The first match counts. */
 const REMEDIES: readonly (readonly [beginning: string, remedy: string])[] = [
   ['42P01', MIGRATE],
   ['42703', MIGRATE],
@@ -22,7 +22,7 @@ const REMEDIES: readonly (readonly [beginning: string, remedy: string])[] = [
 /** A statement failed. None of its changes were kept, and nothing that was there before is lost. */
 export class PostgresError extends LazaretError {
   override readonly name = 'PostgresError'
-  /** Undefined when the error does not come from the server. */
+  /** Undefined if the error does not come from the server. */
   readonly sqlstate: string | undefined
 
   constructor(doing: string, cause: unknown) {

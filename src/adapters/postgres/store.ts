@@ -18,7 +18,7 @@ export interface PostgresStore extends Store {
   readonly deadLetters: PostgresDeadLetters
   readonly broker: PostgresOutbox
   readonly ledger: PostgresLedger
-  /** Resolves when the schema is there and of this version; rejects with what is wrong with it. */
+  /** Resolves when the schema exists and has this version; otherwise rejects with the problem. */
   ready(): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export function openPostgres(options: PostgresOptions): PostgresStore {
   return storeOf(resolvePostgres('openPostgres', options), 'postgres:', async () => {})
 }
 
-/** The same with a pool of its own, for callers that only have a URL. */
+/** Opens the store with its own pool, for callers that only have a URL. */
 export async function connectPostgres(
   url: string,
   options: Omit<PostgresOptions, 'pool'> = {},

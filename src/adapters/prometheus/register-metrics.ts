@@ -16,9 +16,9 @@ interface PromValue {
   readonly value: number
 }
 
-/** What a registry of prom-client asks of a metric. */
+/** The members of a metric that a registry of prom-client reads. */
 export interface PromMetric {
-  /** Not read-only: a registry that writes OpenMetrics takes `_total` off. */
+  /** Not read-only: a registry that writes OpenMetrics removes `_total` from it. */
   name: string
   readonly help: string
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -55,7 +55,7 @@ export function registerMetrics(
     registry.registerMetric(promMetric(name, prefix, read))
 }
 
-/** All who ask at the same time get the same answer. */
+/** Concurrent readers get the same result. */
 function readTogether(metrics: Metrics): () => Promise<readonly MetricFamily[]> {
   let reading: Promise<readonly MetricFamily[]> | undefined
   return () => {

@@ -9,7 +9,7 @@ export interface TextOptions {
   readonly prefix?: string | undefined
 }
 
-/** Where everything stands, in the text that Prometheus scrapes; send it as `METRICS_TEXT_TYPE`. */
+/** Writes the current values in the text format of Prometheus. Send it as `METRICS_TEXT_TYPE`. */
 export async function writeMetrics(metrics: Metrics, options: TextOptions = {}): Promise<string> {
   const { prefix } = resolveOptions('writeMetrics', { prefix: prefixRule }, options)
   return metricsText(await metrics.read(), prefix)

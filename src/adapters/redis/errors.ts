@@ -12,7 +12,7 @@ import { withoutCredentials } from '../../core/options/show.ts'
  */
 export type RedisErrorKind = 'reply' | 'unreachable' | 'lost' | 'silent'
 
-/** By the first word of the reply. */
+/** The remedies by the first word of the reply. */
 const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['OOM', 'raise maxmemory, or free memory: discard, replay or expire letters'],
   ['READONLY', 'this server is a replica; connect to the primary'],
@@ -34,11 +34,11 @@ const REMEDY_BY_KIND: Readonly<Record<Exclude<RedisErrorKind, 'reply'>, string>>
   silent: 'the result is unknown; check what blocks the server, then try again',
 }
 
-/** The server did not do what it was asked, or nobody knows whether it did. */
+/** The server did not execute a command, or the result is unknown. */
 export class RedisError extends LazaretError {
   override readonly name = 'RedisError'
   readonly kind: RedisErrorKind
-  /** The first word of the server's error, such as `OOM`, where it has answered with one. */
+  /** The first word of the server's error, such as `OOM`, if it answered with one. */
   readonly reply: string | undefined
 
   constructor(doing: string, kind: RedisErrorKind, cause: unknown) {
@@ -64,7 +64,7 @@ export class RedisServerError extends LazaretError {
   }
 }
 
-/** Whether the server has answered with an error: clients name the class of such errors, not what is in them. */
+/** Whether the server answered with an error. Clients mark such errors by their class. */
 export function isReplyError(error: unknown): error is Error {
   return (
     classify(error).decidedBy === 'redis-reply' ||
@@ -77,7 +77,7 @@ export function isNeverSent(error: unknown): boolean {
   return /^Client(?:Offline|Closed)Error$/.test(className(error))
 }
 
-/** Before version 7 the error of a command in a script is wrapped in words about the script. */
+/** Before version 7 the error of a command in a script is part of a longer text. */
 function wordOf(message: string): string | undefined {
   const wrapped = /^ERR Error running script .*?: -?([A-Z]+) /.exec(message)
   return (wrapped ?? /^([A-Z]+)(?= |$)/.exec(message))?.[1]

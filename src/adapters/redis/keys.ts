@@ -3,7 +3,7 @@
  * in one slot: all that one script touches is made by one of these.
  */
 export interface Keys {
-  /** `{lazaret}`, or `{lazaret:orders}` for a part with a slot of its own. What the names of all its keys begin with. */
+  /** `{lazaret}`, or `{lazaret:orders}` for a part with its own slot. The names of all its keys begin with it. */
   readonly tag: string
   /** `{lazaret}:letters:…` */
   of(...parts: readonly string[]): string
@@ -11,7 +11,7 @@ export interface Keys {
 
 export const DEFAULT_PREFIX = 'lazaret'
 
-/** `part` gives it a slot of its own, so that a cluster can spread the parts. */
+/** `part` gives the keys their own slot, so that a cluster can distribute the parts. */
 export function keysOf(prefix: string, ...part: readonly string[]): Keys {
   // A closing brace would end the tag early, and with it would go the promise of one slot.
   const tag = `{${[prefix, ...part].join(':').replaceAll(/[{}]/g, '_')}}`

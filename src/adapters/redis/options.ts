@@ -32,7 +32,7 @@ export const DEFAULT_LEASE_MS = 30_000
 /** The default of the option `maxPollMs`. */
 export const DEFAULT_MAX_POLL_MS = 1_000
 
-/** How to reach a server, and where on it. Of `url` and `client` give one. */
+/** How to reach a server. Give one of `url` and `client`. */
 export interface RedisConnectionOptions extends ClockAndRandomOptions {
   /**
    * `redis://user:password@host:6379/0`, or `rediss://` with TLS [none: `client` is used]. `?prefix=shop` sets the
@@ -66,7 +66,7 @@ export interface RedisConnectionOptions extends ClockAndRandomOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-/** Of every part that speaks to a server. */
+/** The rules of every part that connects to a server. */
 export const connectionRules = {
   url: optional(custom(isRedisUrl, 'give a URL such as redis://localhost:6379/0 or rediss://…')),
   client: optional(custom(isRedisClient, 'give a client such as createClient() of redis, connected')),
@@ -139,7 +139,7 @@ export function resolveStreams(subject: string, options: RedisStreamsOptions): R
 
 export type RedisConnectionSettings = Resolved<typeof connectionRules>
 
-/** Reads the options of every part. They name one server, and a URL that names a prefix counts where no other was given. */
+/** Resolves the options of every part. They name one server. A prefix in the URL counts if no other was given. */
 export function resolveConnected<R extends typeof connectionRules>(
   subject: string,
   rules: R,

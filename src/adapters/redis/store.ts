@@ -19,9 +19,9 @@ import { type RedisOptions, resolveRedis, serverOf } from './options.ts'
 export interface RedisStore extends Store {
   readonly deadLetters: RedisDeadLetters
   readonly ledger: RedisLedger
-  /** Resolves when the server answers and is of a version this works with; rejects with what is wrong with it. */
+  /** Resolves when the server answers and has a supported version; otherwise rejects with the problem. */
   ready(): Promise<void>
-  /** How the server is set up, as far as it decides what becomes of letters. */
+  /** Reads the configuration of the server that decides whether letters are safe. */
   inspect(): Promise<ServerFindings>
 }
 
@@ -59,7 +59,7 @@ export function openRedis(options: RedisOptions): RedisStore {
   }
 }
 
-/** The same by its URL, once the server has answered. */
+/** Opens the store by its URL, after the server has answered. */
 export async function connectRedis(
   url: string,
   options: Omit<RedisOptions, 'url' | 'client'> = {},

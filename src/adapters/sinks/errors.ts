@@ -7,9 +7,9 @@ import { classificationOfStatus } from '../../core/failure/tables/http-status.ts
 const MAX_QUOTE_LENGTH = 300
 
 interface Refusal {
-  /** Who answered, without credentials. */
+  /** The receiver, without credentials. */
   readonly subject: string
-  /** Of the request, or of one event in it. */
+  /** The status of the request, or of one event in it. */
   readonly status: number
   /** The receiver's answer about it. */
   readonly said?: string | undefined
@@ -45,7 +45,7 @@ export class SinkUnreachableError extends LazaretError {
     const { code, message, category } = classify(cause)
     // Codes of Node's HTTP parser, for an answer that is not HTTP.
     const known = category === 'integration' || code?.startsWith('HPE_') ? 'integration' : 'transient'
-    // Of several addresses that were tried, the error as a whole carries no message.
+    // If several addresses were tried, the combined error has no message.
     super(`${subject}: ${message === '' ? (code ?? 'no answer') : message}; ${CONNECTION_REMEDY[known]}`, {
       code: 'LAZARET_SINK_UNREACHABLE',
       retryable: true,
@@ -91,7 +91,10 @@ function remedyFor(status: number): string {
   return status < 500 ? 'fix the request' : 'check the receiving service'
 }
 
-/** A function among the options of a sink threw for an event. It would again, and says nothing about the others. */
+/**
+ * A function among the options of a sink threw for an event. It would throw again, and the error does not concern the
+ * other events.
+ */
 export function optionFunctionError(subject: string, cause: unknown): PermanentError {
   const reason = cause instanceof Error ? cause.message : String(cause)
   return new PermanentError(

@@ -1,13 +1,13 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { SEVERITY_HEADER } from '../../core/event/severity.ts'
 
-/** How grave an event is, from the least on. */
+/** The severities of events, in ascending order. */
 export const SEVERITIES = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 
 /** The severity of an event. */
 export type Severity = (typeof SEVERITIES)[number]
 
-/** What loggers, syslog and other systems call them. */
+/** The words of loggers, syslog and other systems for each severity. */
 const OTHER_WORDS: Readonly<Record<Severity, readonly string[]>> = {
   trace: ['verbose', 'silly'],
   debug: ['fine'],
@@ -28,7 +28,7 @@ export function severityText(event: LazaretEvent): string | undefined {
   return event.headers[SEVERITY_HEADER]
 }
 
-/** An event without a severity, or with one that nobody knows, is information. */
+/** An event without a severity, or with an unknown one, counts as `info`. */
 export function severityOf(event: LazaretEvent): Severity {
   return BY_WORD.get(severityText(event)?.toLowerCase() ?? '') ?? 'info'
 }

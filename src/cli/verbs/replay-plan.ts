@@ -157,7 +157,7 @@ export async function openRoutes({ io, store: { broker, url }, config }: Session
   const nowhere = `${url} stores letters but cannot deliver events; replay them in the process of their consumer, or through another store: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE, then plan there with --to CHANNEL`
   return {
     routeOf: (letter, to) =>
-      target === undefined ? { kind: 'none', why: nowhere } : routeThrough(target, letter, to),
+      target === undefined ? { kind: 'none', reason: nowhere } : routeThrough(target, letter, to),
     target() {
       if (target === undefined) throw new FailedError(nowhere)
       return target

@@ -22,8 +22,8 @@ export class Pauses {
     return this.#reasons.size > 0
   }
 
-  has(why: PauseReason): boolean {
-    return this.#reasons.has(why)
+  has(reason: PauseReason): boolean {
+    return this.#reasons.has(reason)
   }
 
   /** A consumer may be paused before it has subscribed. */
@@ -32,22 +32,22 @@ export class Pauses {
     if (this.any) subscription.pause()
   }
 
-  /** For good, as the consumer closes: whatever comes and goes after that, it does not pull again. */
+  /** The consumer closes. From now on no change of the reasons resumes the subscription. */
   detach(): void {
     this.#subscription?.pause()
     this.#subscription = undefined
   }
 
-  add(why: PauseReason): void {
-    if (this.#reasons.has(why)) return
-    this.#reasons.add(why)
+  add(reason: PauseReason): void {
+    if (this.#reasons.has(reason)) return
+    this.#reasons.add(reason)
     if (this.#reasons.size === 1) this.#subscription?.pause()
     const { channel, name, observer } = this.#policy
-    if (observer.consumerPaused) observe(observer, 'consumerPaused', { channel, name, why })
+    if (observer.consumerPaused) observe(observer, 'consumerPaused', { channel, name, why: reason })
   }
 
-  remove(why: PauseReason): void {
-    if (!this.#reasons.delete(why) || this.#reasons.size > 0) return
+  remove(reason: PauseReason): void {
+    if (!this.#reasons.delete(reason) || this.#reasons.size > 0) return
     const { channel, name, observer } = this.#policy
     // Observed first. Resuming may deliver an event that pauses the consumer again, and that observation must come last.
     if (observer.consumerResumed) observe(observer, 'consumerResumed', { channel, name })

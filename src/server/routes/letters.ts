@@ -186,7 +186,7 @@ async function destinationOf(context: Context, named: NamedStore, letter: DeadLe
     channel: letter.channel,
     handler: letter.handler,
     broker: isReachable ? replayRoute.via : undefined,
-    obstacle: replayRoute?.kind === 'none' ? replayRoute.why : obstacle,
+    obstacle: replayRoute?.kind === 'none' ? replayRoute.reason : obstacle,
   }
 }
 

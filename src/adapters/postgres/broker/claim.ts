@@ -9,7 +9,7 @@ import type { ClaimedRows, ClaimNumber, MakeClaim } from './claimed-rows.ts'
 import { CLAIMED_ROW, type ClaimedRow, OutboxDelivery, readRow } from './delivery.ts'
 import type { ProcessLease } from './lease.ts'
 
-/** Which rows a subscription claims. */
+/** The rows that a subscription claims. */
 export interface ClaimScope {
   readonly channel: string
   readonly handler: string
@@ -107,9 +107,9 @@ update lazaret.outbox o set status = 'in_flight', owner = $3
 where o.ctid = any (array(select place from picked)) returning ${CLAIMED_ROW}`
 
 /**
- * Between the look at a lane and the claim of its first row an earlier row may be committed, and another process may
- * claim that. So the function locks the lane and looks again: of two processes that claim in one lane, the second sees
- * the claim of the first.
+ * Between reading a lane and claiming its first row, an earlier row may be committed, and another process may claim that
+ * one. So the function locks the lane and reads it again: of two processes that claim in one lane, the second sees the
+ * claim of the first.
  */
 const CLAIM_FIRST = `select ${CLAIMED_ROW} from lazaret.outbox_claim_first($1, $2, $3, $4, $5, $6, $7) o`
 
@@ -128,7 +128,7 @@ function claimRows(
   return runClaim(on, CLAIM, scope, claim, limit, async count => {
     if (count < limit) return
     onFull()
-    // In the next turn the following claim is on its way to the server, and runs while these rows are read.
+    // In the next turn the following claim is sent, and the server runs it while these rows are read.
     await yieldToEventLoop()
   })
 }
@@ -163,7 +163,7 @@ const LOOK_AHEAD = `select exists (select from lazaret.outbox_owners where id = 
     and next_attempt_at > statement_timestamp() and next_attempt_at < 'infinity'
   order by next_attempt_at limit 1) as "dueInMs"`
 
-/** Lanes that one statement looks at. */
+/** The number of lanes that one statement reads. */
 const LANES_PER_LOOK = 500
 
 /**
@@ -192,21 +192,21 @@ interface LaneHead {
   readonly lane: string
   readonly seq: number
   readonly isReady: boolean
-  /** How long until it is due. Null when it does not wait for a time. */
+  /** The time until the row is due; null if it does not wait for a time. */
   readonly dueInMs: number | null
 }
 
 interface ReadyLanes {
   readonly seqs: readonly number[]
-  /** How long until the next of the rows that wait for a time is due. */
+  /** The time until the next waiting row is due. */
   readonly dueInMs: number | undefined
 }
 
-/** Reads the lanes of a handler round-robin: each scan goes on where the last one ended, so every lane gets its turn. */
+/** Reads the lanes of a handler round-robin: each scan continues where the last one ended, so that every lane is read. */
 export class LaneScan {
   #behind = ''
 
-  /** At most `limit` rows that are ready and first in their lane. Fewer only after a look at every lane. */
+  /** Returns at most `limit` rows that are ready and first in their lane. It returns fewer only after reading every lane. */
   async ready(on: PgQueryable, scope: ClaimScope, limit: number): Promise<ReadyLanes> {
     const start = this.#behind
     const seqs: number[] = []

@@ -19,7 +19,7 @@ export interface ClaimNumber {
   readonly ended: readonly number[]
 }
 
-/** Makes one claim, under a number of its own. */
+/** Makes one claim with its own number. */
 export type MakeClaim<R> = (take: (claim: ClaimNumber) => Promise<R[]>) => Promise<R[]>
 
 /** Gives back every row that the lease has in flight but these, which these claims took. */
@@ -35,9 +35,9 @@ type GiveBackOthers = (held: readonly HeldRow[], claims: readonly number[]) => P
  */
 export class ClaimedRows {
   readonly #giveBackOthers: GiveBackOthers
-  /** By the number of the row, as its latest claim has it. */
+  /** The held rows with their latest claims, by the number of the row. */
   readonly #held = new Map<number, HeldRow>()
-  /** How many rows of each claim are held. */
+  /** The number of held rows of each claim. */
   readonly #open = new Map<number, number>()
   #ended: number[] = []
   /** Claims that lost a row. Their records are needed until the next check. */
@@ -53,7 +53,7 @@ export class ClaimedRows {
   }
 
   async claim<R extends RowClaim>(owner: number, take: (make: MakeClaim<R>) => Promise<R[]>): Promise<R[]> {
-    // In a loop, because the next check may have begun when one ends.
+    // A loop is needed, because the next check may have begun when one ends.
     while (!this.#isSure || this.#checking !== undefined) await this.check()
     this.#running.begin()
     const taken: R[] = []
@@ -64,7 +64,7 @@ export class ClaimedRows {
         return rows
       })
     } catch (error) {
-      // Nobody gets the rows that were taken before the failure.
+      // No subscription gets the rows that were taken before the failure.
       for (const row of taken) this.lose(row)
       this.#isSure = false
       throw error
@@ -78,7 +78,7 @@ export class ClaimedRows {
     this.#remove(row, false)
   }
 
-  /** It is not known what became of the row. If it is still in flight, the next check gives it back. */
+  /** The state of the row is unknown. If it is still in flight, the next check releases it. */
   lose(row: RowClaim): void {
     this.#remove(row, true)
     this.#isSure = false

@@ -12,7 +12,7 @@ const RARE_COLUMNS =
 
 /**
  * A claimed row `o` as one text, which `readRow` reads: a row of many columns costs the client several times as much. The
- * columns that most rows do not have are behind the others, and only where there is a value: each value costs the server.
+ * columns that most rows lack come last, and only if they have a value, because each value costs the server.
  */
 export const CLAIMED_ROW = `json_build_array(o.seq, date_part('epoch', o.next_attempt_at), o.attempts, o.attempts_ended,
   o.event_id, o.idempotency_key, o.type, o.payload, o.headers, date_part('epoch', o.occurred_at) * 1000,
@@ -26,7 +26,7 @@ export interface ClaimedRow {
   readonly seq: number
   /** The number of the claim that took it. */
   readonly claim: number
-  /** When it may be delivered, in seconds. */
+  /** The time from which it may be delivered, in seconds. */
   readonly due: number
   readonly attempts: number
   readonly attemptsEnded: number

@@ -23,7 +23,7 @@ export class ProcessLease {
   #written = new Set<number>()
   readonly #writes: WriteBatcher<undefined, number | undefined>
   #owner: Promise<number> | undefined
-  /** The same once it is known. */
+  /** The number of the owner, once it is known. */
   #current: number | undefined
   #isReleased = false
   #nextOrphan = 0
@@ -161,7 +161,7 @@ export class ProcessLease {
     }
   }
 
-  /** Answers the owner whose list was written, undefined when it does not exist any more. */
+  /** Returns the owner whose list was written; undefined if the owner no longer exists. */
   async #writeAttempts(): Promise<number | undefined> {
     const owner = await this.owner()
     const running = [...this.#running.keys()]

@@ -64,7 +64,7 @@ export class PostgresOutbox implements Broker {
     this.#subscriptions = new Subscriptions(settings, this.#notifier)
   }
 
-  /** Resolves when the schema is there and of this version; rejects with what is wrong with it. */
+  /** Resolves when the schema exists and has this version; otherwise rejects with the problem. */
   ready(): Promise<void> {
     this.#ready ??= requireSchema(this.#settings.pool).catch((error: unknown) => {
       this.#ready = undefined
@@ -134,7 +134,7 @@ export class PostgresOutbox implements Broker {
     await this.#notifier.notify(channel)
   }
 
-  /** How many events the handler has not finished: ready, open, waiting for a retry or behind their key. */
+  /** The number of events that the handler has not finished: ready, open, waiting for a retry or blocked by their key. */
   async depth(channel: string, handler: string): Promise<number> {
     this.#requireOpen()
     return countDepth(this.#settings.pool, channel, handler)

@@ -25,8 +25,8 @@ const EVENTS = `select * from rows from (json_to_recordset($1::json) as (id uuid
   replays, "occurredAt", "expiresAt", place)`
 
 /**
- * Every handler of the channel gets a row. A replay is for the handler that failed, and waits for it when it is not
- * there. Without a handler the row has no target yet.
+ * Every handler of the channel gets a row. A replay is for the handler that failed, and waits if that handler is absent.
+ * Without a handler the row has no target yet.
  */
 const FOR_HANDLERS = `from incoming e left join lazaret.outbox_handlers h
   on h.channel = e.channel and (e.handler is null or h.handler = e.handler)`
@@ -118,7 +118,7 @@ const LOCK_REPLAYS = `select pg_advisory_xact_lock(${REPLAY_LOCKS}, number)
 const LOCK_FAILED = `select from lazaret.outbox
   where event_id = any ($1::uuid[]) and failed_at is not null order by event_id, seq for update`
 
-/** If two processes replay one event at the same moment, the second waits and then finds the replay on its way. */
+/** If two processes replay one event at the same moment, the second waits and then finds the replay in progress. */
 export async function publishEvents(pool: PgPool, batch: RowBatch, codec: EventCodec): Promise<void> {
   const replays = batch.events.filter(event => replayOf(event)?.replayId !== undefined)
   if (replays.length === 0) return writeEvents(pool, 'publish', batch, codec)
@@ -249,7 +249,7 @@ function portionsOf(rows: readonly EventRecord[]): EventRecord[][] {
   return portions
 }
 
-/** How JSON writes NUL and halves of surrogate pairs. The backslash before it may itself be escaped. */
+/** The JSON form of NUL and of halves of surrogate pairs. The backslash before it may itself be escaped. */
 const SUSPICIOUS = /\\u(?:0000|d[89a-f])/
 const MAX_FAULTS = 20
 

@@ -4,7 +4,7 @@ import { asInterval } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
 
 const ROWS_PER_STEP = 10_000
-/** How long one call keeps removing rows. */
+/** The longest time for which one call removes rows. */
 const MAX_CLEAN_MS = 1_000
 const PARTITION_INTERVAL_MS = 3_600_000
 const DROP_INTERVAL_MS = 60_000
@@ -51,7 +51,7 @@ export class Retention {
     }
   }
 
-  /** Once per interval, and with the next heartbeat again while one step does not remove everything. */
+  /** Runs once per interval, and again with the next heartbeat while one step does not remove everything. */
   async #dropPartitions(olderThanMs: number): Promise<void> {
     const { pool, clock } = this.#settings
     if (clock.now() - this.#droppedAt < DROP_INTERVAL_MS) return
@@ -75,7 +75,7 @@ export async function removeDelivered(pool: PgQueryable, olderThanMs: number): P
 
 interface Step {
   readonly deleted: number
-  /** Where the next step starts. Null after the last row. */
+  /** The start of the next step; null after the last row. */
   readonly next: number | null
 }
 

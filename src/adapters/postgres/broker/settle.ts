@@ -24,7 +24,7 @@ const MAX_PER_STATEMENT = 1_000
 const MAX_DELAY_MS = 100 * 365 * 86_400_000
 
 /**
- * Records attempts and settlements. Each answers false when the delivery is not open any more. Settlements that arrive
+ * Records attempts and settlements. Each method returns false if the delivery is no longer open. Settlements that arrive
  * while a statement runs are written together by the next one.
  */
 export class Settler {
@@ -56,14 +56,14 @@ export class Settler {
     delivery.recordStart()
     const isOpen = ended.length === 0 || (await this.#ended.add(endedRow(delivery, before, ended)))
     const hasBegun = isOpen && (await this.#lease.beginAttempt(delivery))
-    // Another process has it, or will: this one does not touch it any more.
+    // Another process has the event, or will have it, so this one does not change it.
     if (!hasBegun) this.#forget(delivery)
     return hasBegun
   }
 
   async settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
     const isSettled = await this.#settle(delivery, settlement)
-    // Not before it is settled: if the process dies until then, the attempt must count.
+    // The attempt ends only when the event is settled: if the process crashes before, the attempt must count.
     this.#forget(delivery)
     this.#backoff.forget(delivery.seq)
     if ('notBefore' in settlement) this.#rounds.wakeIn(settlement.notBefore - this.#settings.clock.now())
@@ -130,7 +130,7 @@ export class Settler {
     this.#claimed.drop(delivery)
   }
 
-  /** One statement for each owner and number of attempts. If one fails, the others still count. */
+  /** Runs one statement for each owner and number of attempts. If one fails, the others still count. */
   async #markDone(deliveries: readonly OutboxDelivery[]): Promise<(boolean | Promise<boolean>)[]> {
     const { pool, delivered } = this.#settings
     const alike = Map.groupBy(deliveries, ({ owner, log }) => `${owner} ${log.started}`)
@@ -187,8 +187,8 @@ const MAX_BACKOFF_MS = 60_000
 const MAX_BACKOFF_ROWS = 10_000
 
 /**
- * How long rows wait whose settlements fail: longer every time, so that a settlement that cannot be recorded does not
- * cause a hot loop.
+ * The wait of rows whose settlements fail. It grows every time, so that a settlement that cannot be recorded does not
+ * cause a busy loop.
  */
 class SettleBackoff {
   readonly #failures = new Map<number, number>()
@@ -253,7 +253,7 @@ const DONE = {
   ),
 } as const
 
-/** Of deliveries that have the same owner and number of attempts. */
+/** Settles deliveries with the same owner and number of attempts. */
 function markDone(
   on: PgQueryable,
   deliveries: readonly OutboxDelivery[],

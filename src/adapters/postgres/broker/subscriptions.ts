@@ -25,11 +25,14 @@ import { ProcessLease } from './lease.ts'
 import { Retention } from './retention.ts'
 import { Settler } from './settle.ts'
 
-/** One claim takes at most this many rows: more would only wait in memory. */
+/** The most rows of one claim. More would only wait in memory. */
 const MAX_CLAIMED = 1_000
 const MIN_POLL_MS = 20
 
-/** The subscriptions of an outbox in this process, and what they share: the lease, the LISTEN connection and timers. */
+/**
+ * The subscriptions of an outbox in this process, and the parts that they share: the lease, the LISTEN connection and
+ * timers.
+ */
 export class Subscriptions {
   readonly claimer: Claimer
   readonly settler: Settler
@@ -115,7 +118,7 @@ export class Subscriptions {
     await this.#adopt(scope.channel)
   }
 
-  /** Gives back what a subscription had open when it closed, and forgets the subscription. It never rejects. */
+  /** Releases the open deliveries of a subscription that closes, and forgets the subscription. Never rejects. */
   async leave(subscription: OutboxSubscription, deliveries: readonly OutboxDelivery[]): Promise<void> {
     await Promise.all(deliveries.map(delivery => this.settler.giveBack(delivery)))
     if (deliveries.length > 0) {
@@ -136,7 +139,7 @@ export class Subscriptions {
     return new DeliveryLostError(this.#settings.name, channel)
   }
 
-  /** For a pool that does not tell its size. */
+  /** For a pool that does not report its size. */
   async #requireAnother(): Promise<void> {
     const { pool, name, clock } = this.#settings
     try {
@@ -168,7 +171,7 @@ export class Subscriptions {
     for (const task of tasks) await Promise.resolve(task()).catch(this.reportError)
   }
 
-  /** Also while there is always something to claim. */
+  /** Runs also while there are always rows to claim. */
   async #adoptAll(): Promise<void> {
     const channels = new Set(Array.from(this.#open, ({ scope }) => scope.channel))
     for (const channel of channels) await this.#adopt(channel)
@@ -193,7 +196,7 @@ class OutboxSubscription implements Subscription {
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   /** Whether a claim may find something. A claim that got less than it asked for has found everything. */
   #mayHaveMore = true
-  /** Claims whose deliveries are not handed over yet. */
+  /** Claims whose deliveries are not delivered yet. */
   readonly #pulling = new Set<Promise<void>>()
   #isAsking = false
   /** Rows that are claimed and not delivered yet. */
@@ -297,7 +300,7 @@ class OutboxSubscription implements Subscription {
     this.#pulling.add(pulling)
   }
 
-  /** It never rejects: the next poll tries again. */
+  /** Never rejects, because the next poll tries again. */
   async #claim(limit: number): Promise<void> {
     this.#mayHaveMore = false
     this.#isAsking = true

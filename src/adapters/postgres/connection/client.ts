@@ -15,7 +15,7 @@ export interface PgQueryable {
 
 /** A connection that was taken out of a pool. */
 export interface PgClient extends PgQueryable {
-  /** With an error the connection is closed instead of put back. */
+  /** With an error the connection is closed and not returned to the pool. */
   release(error?: Error | boolean): void
   on(event: 'notification', listener: (message: PgNotification) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown

@@ -50,7 +50,7 @@ export class ListenConnection implements PgQueryable {
     releaseClient(client, !isWell)
   }
 
-  /** A connection that has not answered the query before is taken for broken. */
+  /** A connection that has not answered the previous query counts as broken. */
   async query(text: string, values?: unknown[]): Promise<PgResult> {
     if (this.#isBusy) this.#drop()
     const client = this.#client

@@ -27,7 +27,7 @@ const MIN_CONNECTIONS = 2
 const PROBE_MS = 10_000
 const REMEDY = `give a pool of at least ${MIN_CONNECTIONS} connections, and more for handlers that use it: a consumer keeps one for its lease`
 
-/** Undefined for a pool that does not say, as node-postgres does, how large it may grow. */
+/** Undefined for a pool that does not report its maximum size, unlike node-postgres. */
 function sizeOf(pool: PgPool): number | undefined {
   const { options } = pool as { readonly options?: { readonly max?: unknown } | null }
   const max = Number(options?.max ?? Number.NaN)
@@ -40,7 +40,7 @@ export function requireSize(pool: PgPool, name: string): void {
   if (size !== undefined && size < MIN_CONNECTIONS) throw tooSmall(name, 'pool.options.max', show(size))
 }
 
-/** The same for a pool that does not tell its size. The LISTEN connection has to be taken already. */
+/** The same for a pool that does not report its size. The LISTEN connection must be taken before. */
 export async function requireAnother(pool: PgPool, name: string, clock: Clock): Promise<void> {
   if (sizeOf(pool) !== undefined) return
   const asked = runQuery(pool, 'asking for a second connection', 'select 1')

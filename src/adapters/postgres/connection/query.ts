@@ -2,7 +2,7 @@ import { LazaretError } from '../../../core/failure/errors.ts'
 import { PostgresError } from '../errors.ts'
 import type { PgClient, PgPool, PgQueryable, PgResult } from './client.ts'
 
-/** Runs one statement. The error of a statement that fails says what it was for. */
+/** Runs one statement. The error of a failed statement names its purpose. */
 export async function runQuery(
   on: PgQueryable,
   doing: string,
@@ -17,8 +17,8 @@ export async function runQuery(
 }
 
 /**
- * Does the work in a transaction of its own. The level is READ COMMITTED whatever the server's default is: a stricter
- * level would fail where the statements here are meant to wait.
+ * Runs the work in its own transaction. The level is READ COMMITTED whatever the default of the server is: at a stricter
+ * level statements would fail that are meant to wait.
  */
 export async function inTransaction<T>(
   pool: PgPool,

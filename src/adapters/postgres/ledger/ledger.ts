@@ -7,7 +7,7 @@ import { runQuery } from '../connection/query.ts'
 import { asInterval, asMs, storableText } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
 
-/** Handled so long ago that it counts as never handled. */
+/** The event was handled so long ago that the record no longer counts. */
 const isForgotten = (parameter: number) => `h.handled_at < clock_timestamp() - ${asInterval(parameter)}`
 
 const CLAIM = `insert into lazaret.event_handled as h (handler, idempotency_key, token, lease_until)
@@ -43,7 +43,7 @@ const SWEEP = `delete from lazaret.event_handled where (handler, idempotency_key
     and handler = any ($2::text[])
   order by coalesce(handled_at, lease_until) limit ${2 * CALLS_PER_SWEEP} for update skip locked)`
 
-/** Which events were handled, in the same database as the changes that handling them made. */
+/** The handled events, in the same database as the changes of their handlers. */
 export class PostgresLedger implements Ledger {
   readonly #pool: PgPool
   readonly #clock: Clock
@@ -112,7 +112,7 @@ export class PostgresLedger implements Ledger {
     await this.#sweeping
   }
 
-  /** It does not run in the caller's transaction, and nobody waits for it. If it fails, the next one makes up for it. */
+  /** Runs outside the caller's transaction, and nobody awaits it. If it fails, the next one deletes more. */
   #sweepNowAndThen(handler: string): void {
     this.#handlers.add(storableText(handler))
     if (++this.#calls < CALLS_PER_SWEEP || this.#sweeping !== undefined) return

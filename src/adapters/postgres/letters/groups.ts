@@ -14,7 +14,7 @@ import { inTransaction, runQuery } from '../connection/query.ts'
 import { asMs, asTime, storableText, timeParameter } from '../connection/values.ts'
 import { searchable } from './letter-table.ts'
 
-/** Counts groups from the letters on demand. Triage and notes are in a table of their own. */
+/** Counts groups from the letters on demand. Triage and notes have their own table. */
 export class PostgresGroups implements Groups {
   readonly #pool: () => PgPool
   readonly #clock: Clock
@@ -96,7 +96,7 @@ interface GroupRow extends Omit<Group, 'channels' | 'triage' | 'state' | 'regres
   readonly notes: string
 }
 
-/** Every group that has letters, with what is counted of them. */
+/** Selects every group with letters, and their counts. */
 function groupsWhere(conditions: string, ofLetters = 'true'): string {
   return `select g.id, g.title, g.rule, g.basis, g.category, g.triage::text as triage, g.notes::text as notes,
     t.count, t.waiting, t.replayed, t.recovered, ${asMs('t.first_at')} as "firstSeenAt",

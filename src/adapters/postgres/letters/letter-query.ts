@@ -15,7 +15,7 @@ const FILTER_COLUMNS = {
   group: 'group_id',
 } as const
 
-/** Adds what a filter means (adapter-kit/query/letter-query) as SQL. */
+/** Adds a filter (adapter-kit/query/letter-query) as SQL conditions. */
 export function addFilter(conditions: Conditions, filter: LetterFilter): Conditions {
   for (const [field, column] of Object.entries(FILTER_COLUMNS)) {
     const wanted = filter[field as keyof typeof FILTER_COLUMNS]
@@ -31,7 +31,7 @@ export function addFilter(conditions: Conditions, filter: LetterFilter): Conditi
   return conditions
 }
 
-/** Which of state, reason and channel a row of the count is not by: one bit each. */
+/** The dimensions that a row of the count does not group by: one bit each for state, reason and channel. */
 const LEVEL = { all: 7, state: 3, reason: 5, channel: 6 } as const
 
 interface CountRow {
@@ -75,7 +75,7 @@ function countsBy(rows: readonly CountRow[], wanted: number): Record<string, num
   return Object.fromEntries(of.map(({ name, count }) => [name, count]))
 }
 
-/** How many letters failed last in each bucket. */
+/** Counts letters by the time bucket of their last failure. */
 export async function countByTime(
   on: PgQueryable,
   filter: LetterFilter,

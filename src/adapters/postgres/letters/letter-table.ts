@@ -58,7 +58,7 @@ const ADD_GROUP = `with known as (
   insert into lazaret.groups (id, title, rule, basis, category, search) values (${GROUP_PARAMETERS})
   on conflict (id) do nothing)`
 
-/** With a limit it counts the letters, which takes longer the more there are. */
+/** With a limit the statement counts the letters, which takes longer with more of them. */
 function insertStatement(isBounded: boolean): string {
   const room = `(select count(*) from lazaret.dead_letters) < $${NEXT}::bigint`
   return `${ADD_GROUP} insert into lazaret.dead_letters (${COLUMN_LIST}) select ${PARAMETERS}
@@ -71,7 +71,7 @@ const UPDATE = `${ADD_GROUP} update lazaret.dead_letters
   set (${COLUMN_LIST}, revision) = (${PARAMETERS}, revision + 1)
   where id = $1 and revision = $${NEXT}`
 
-/** What is selected of a letter. */
+/** The selected columns of a letter. */
 export const LETTER_SELECTED = `body, revision::float8 as revision, state, replays, replay_id as "replayId",
   ${asMs('updated_at')} as "updatedAt"`
 
@@ -84,7 +84,7 @@ export interface StoredLetter {
   readonly updatedAt: number
 }
 
-/** What came of a replay. */
+/** The outcome of a replay. */
 interface ReplayEnd {
   readonly to: 'resolved' | 'dead'
   readonly at: number
@@ -92,8 +92,8 @@ interface ReplayEnd {
 }
 
 /**
- * The table of letters. This process decides what a letter becomes, because it has the codec. The revision makes sure
- * that nobody else changed the letter in between: if somebody did, the letter is read and decided again.
+ * The table of letters. This process computes the next version of a letter, because it has the codec. The revision
+ * detects a change by another process: then the letter is read and computed again.
  */
 export class LetterTable {
   readonly #name: string

@@ -5,7 +5,7 @@ import { asMs } from '../connection/values.ts'
 import { migratePostgres, requireSchema } from '../schema/migrate.ts'
 import { type Migration, SCHEMA_VERSION } from '../schema/migrations.ts'
 
-/** What an operator does to the outbox itself, in contrast to its letters. */
+/** The operations on the outbox itself, in contrast to its letters. */
 interface OutboxAdmin {
   readonly version: number
   /** The steps that were taken. None when the schema was up to date. */
@@ -26,10 +26,10 @@ export async function withOutboxAdmin<T>(url: string, work: (admin: OutboxAdmin)
   }
 }
 
-/** How many events of one handler are in which state. */
+/** The number of events of one handler by state. */
 export interface HandlerStatus {
   readonly channel: string
-  /** Undefined: rows that no handler was there for yet. */
+  /** Undefined for rows without a handler. */
   readonly handler: string | undefined
   readonly isByKey: boolean
   /** Can be claimed now, or wait behind their key. */

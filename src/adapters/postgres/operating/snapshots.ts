@@ -13,7 +13,7 @@ import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
 import { asTime } from '../connection/values.ts'
 
-// Each column is a parameter of its own, because ->> fails on a text with NUL in it.
+// Each column is a separate parameter, because ->> fails on a text that contains NUL.
 const PUT = `insert into lazaret.snapshots (channel, at, body)
   select channel, to_timestamp(at::float8 / 1000), body from rows from
     (json_array_elements_text($1::json), json_array_elements_text($2::json), json_array_elements($3::json))

@@ -202,7 +202,7 @@ const FIRST: Tables = {
   migrations: MIGRATIONS,
 }
 
-/** For people with psql: `\\d+ lazaret.outbox` explains itself. */
+/** Comments for people with psql: `\\d+ lazaret.outbox` shows them. */
 export const COMMENTS: string = commentsOn(FIRST)
 export const SNAPSHOT_COMMENTS: string = commentsOn({ snapshots: SNAPSHOTS })
 

@@ -47,7 +47,7 @@ export const SCHEMA_VERSION: number = MIGRATIONS.at(-1)!.version
 /** 'LZRT': a migration holds this lock, so that one of several processes that start at once runs it. */
 const LOCK = 0x4c5a5254
 
-/** What every migration begins with: the schema itself and the list of steps. */
+/** The beginning of every migration: the schema itself and the list of steps. */
 export const PREPARE: string = `select pg_advisory_xact_lock(${LOCK});
 create schema if not exists lazaret;
 create table if not exists lazaret.migrations (

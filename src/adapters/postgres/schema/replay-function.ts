@@ -78,9 +78,9 @@ $$;
 }
 
 /**
- * Which of the failed rows of one event and handler is replayed. An event that was published twice may have failed twice,
- * but has one letter, so a replay keeps one row: the one that blocks the key, else the one that failed last. The others
- * are deleted, and its history takes over theirs.
+ * Decides which failed row of one event and handler is replayed. An event that was published twice may have failed twice,
+ * but has one letter. So a replay keeps one row: the one that blocks the key, or else the one that failed last. The
+ * others are deleted, and its history takes over theirs.
  */
 export const RANK_OF_FAILED = `dense_rank() over (partition by o.event_id, o.channel, o.target
     order by o.lane is null, o.failed_at desc, o.seq desc)`
@@ -120,7 +120,7 @@ end
 $$;
 `
 
-/** What version 1 creates. */
+/** The objects that version 1 creates. */
 export const REPLAY: string = `${ENDED_CYCLE}${replayFunction(1)}revoke all on function lazaret.outbox_replay(uuid, bigint, text) from public;
 `
 export const REPLAY_WITH_ID: string = replayFunction(3)

@@ -44,7 +44,7 @@ interface InnerChannel {
   pushConfirmCallback(confirmed: (error: unknown) => void): void
 }
 
-/** Every member may be missing. */
+/** A type with every member optional. */
 type PartiallyVisible<T> = { readonly [K in keyof T]?: Partial<T[K]> }
 
 function innerOf(owner: unknown): PartiallyVisible<InnerConnection> {
@@ -52,8 +52,8 @@ function innerOf(owner: unknown): PartiallyVisible<InnerConnection> {
 }
 
 /**
- * Sends what is written in one turn with one call to the system. The client writes every frame by itself, and a call for
- * each costs more than all the rest of sending a small message, here and at the server.
+ * Sends the bytes of one turn with one system call. The client writes each frame separately, and a call for each costs
+ * more than the rest of sending a small message, here and at the server.
  */
 export function gatherWrites(connection: unknown): void {
   const { stream } = innerOf(connection)
@@ -128,13 +128,16 @@ export function requireOpen(channel: unknown): void {
 export interface DirectChannel {
   readonly number: number
   readonly frameMax: number
-  /** False: the socket takes no more for the moment. A closed channel takes all, and its confirmations have failed. */
+  /**
+   * Returns false if the socket accepts no more for the moment. A closed channel accepts everything, and its confirms
+   * have failed.
+   */
   write(bytes: Buffer): boolean
-  /** For the next message that was written. */
+  /** Registers the callback for the next written message. */
   awaitConfirm(confirmed: (error: unknown) => void): void
 }
 
-/** Undefined when the client does not show what is needed, or its frames are smaller than `minFrame`. */
+/** Returns undefined if the client does not expose the needed members, or its frames are smaller than `minFrame`. */
 export function directChannel(channel: unknown, minFrame: number): DirectChannel | undefined {
   const { ch, pushConfirmCallback } = channel as Partial<InnerChannel>
   const inner = innerOf(channel) as Partial<InnerConnection>
@@ -187,7 +190,7 @@ function canBeRead(inner: Partial<InnerConnection>): inner is InnerConnection {
   )
 }
 
-/** Reads until there is a frame, so that it can be looked at before the client takes it apart. */
+/** Reads until a frame is complete, so that it can be inspected before the client parses it. */
 function hasWholeFrame(inner: InnerConnection): boolean {
   while (!isWhole(inner)) {
     const incoming = inner.stream.read()
@@ -201,7 +204,7 @@ function hasWholeFrame(inner: InnerConnection): boolean {
 function isWhole({ rest, maxFrameSize }: InnerConnection): boolean {
   if (rest.length < FRAME_HEAD_BYTES) return false
   const size = rest.readUInt32BE(3)
-  // One that is too large is the client's to refuse.
+  // The client itself refuses a frame that is too large.
   return (maxFrameSize > 0 && size > maxFrameSize) || rest.length >= FRAME_HEAD_BYTES + size + FRAME_END_BYTES
 }
 

@@ -20,7 +20,7 @@ export class Backpressure {
     return this.#reasons.size === 0
   }
 
-  /** Not by us: the server asked for it. */
+  /** Whether the server has asked the connection to stop publishing. */
   get isBlocked(): boolean {
     return this.#reasons.has('blocked')
   }
@@ -42,7 +42,8 @@ export class Backpressure {
 
   async opened(): Promise<void> {
     if (!this.isOpen) await new Promise<void>(resolve => this.#waiting.push(resolve))
-    // One who was let through before may have filled it again. Who has waited longer comes first the next time.
+    // A caller that was admitted before may have filled the buffer again. The next time, the caller that has waited
+    // longest comes first.
     while (!this.isOpen) await new Promise<void>(resolve => this.#waiting.unshift(resolve))
   }
 
@@ -53,16 +54,16 @@ export class Backpressure {
   }
 }
 
-/** Messages that are published together. Told once how it went; the first that went wrong decides. */
+/** Messages that are published together. They get one result, and the first error decides. */
 class PublishBatch {
   readonly messages: readonly Outgoing[]
   readonly unroutable: Outgoing[] = []
   readonly #done = Promise.withResolvers<readonly Outgoing[]>()
-  /** Of how many the server has not spoken yet. */
+  /** The number of messages that the server has not confirmed. */
   left: number
-  /** When it was written, or the server last spoke of it. */
+  /** The time of the write, or of the last confirm. */
   movedAt = 0
-  /** Some of it is not written yet: the server takes no more for the moment. */
+  /** A part is not written yet, because the server accepts no more for the moment. */
   isBlocked = false
 
   constructor(messages: readonly Outgoing[]) {
@@ -81,10 +82,10 @@ class PublishBatch {
   }
 }
 
-/** A channel that is refused lives at least so long, so that a full queue does not cost a channel per message. */
+/** The shortest life of a channel that a queue refuses, so that a full queue does not cost a channel for each message. */
 const RETIRE_AFTER_MS = 1_000
 
-/** The connection is there, and its queue says nothing. */
+/** The connection works, but the queue does not confirm. */
 export class ConfirmTimeoutError extends Error {
   override readonly name = 'ConfirmTimeoutError'
 }
@@ -101,13 +102,13 @@ export class Confirms {
   readonly #clock: Clock
   readonly #timeoutMs: number
   readonly #batches = new Set<PublishBatch>()
-  /** By place and id: the server sends a message back before it confirms it. */
+  /** The returned messages by route and id. The server returns a message before it confirms it. */
   readonly #returned = new Map<string, number>()
   #stopWatching: Cancel | undefined
-  /** When the server last spoke. */
+  /** The time of the last confirm of the server. */
   #movedAt = 0
   #isOpen = true
-  /** Its last batches are waited for, and others go another way. */
+  /** The channel only waits for its last batches. Other messages use another channel. */
   #isRetired = false
   readonly #openedAt: number
   /** Why the server closed it. */
@@ -122,7 +123,7 @@ export class Confirms {
     this.#openedAt = monotonicNow(clock)
     channel.on('drain', () => backpressure.open('full'))
     channel.on('return', (message: AmqpReturned) => this.#noteReturned(message))
-    // Told by the close that follows; without a listener it would end the process.
+    // The close event that follows reports the error. Without a listener the error would end the process.
     channel.on('error', (error: Error) => {
       this.#closedBy = error
     })
@@ -176,7 +177,7 @@ export class Confirms {
       this.#finish(batch, this.#closedBy ?? error)
       return
     }
-    // A queue that was full goes on refusing a channel that it has refused before, even when it has room again.
+    // A queue that was full continues to refuse a channel that it has refused before, even when it has room.
     if (monotonicNow(this.#clock) - this.#openedAt > RETIRE_AFTER_MS) this.#isRetired = true
     this.#finish(batch, new QueueFullError(route.exchange, route.routingKey, error))
   }
@@ -198,14 +199,14 @@ export class Confirms {
       const late = [...this.#batches].filter(batch => this.#lastMove(batch) <= latest)
       for (const batch of late)
         this.#finish(batch, new ConfirmTimeoutError(`no confirmation within ${this.#timeoutMs} ms`))
-      // A server that told us to wait is left in peace.
+      // While the server asks to wait, no batch counts as late.
       if (late.length > 0 && !this.#backpressure.isBlocked) this.#abandon()
       else if (this.#batches.size > 0)
         this.#watch(Math.min(...Array.from(this.#batches, batch => this.#lastMove(batch))) - latest)
     })
   }
 
-  /** What waits for others is not late for as long as the server speaks of these. */
+  /** A batch that waits for others is not late as long as the server confirms those. */
   #lastMove({ movedAt, isBlocked }: PublishBatch): number {
     return isBlocked ? Math.max(movedAt, this.#movedAt) : movedAt
   }

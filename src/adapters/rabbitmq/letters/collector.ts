@@ -85,7 +85,7 @@ class RabbitmqCollector implements Collector {
   /** A message that could not be sent back as it was is not sent back at all; to another channel it may go. */
   routeOf({ origin }: Pick<DeadLetter, 'origin'>, to: string | undefined): ReplayRoute {
     const fault = to === undefined ? unkeptHeaders(origin) : undefined
-    return fault === undefined ? { kind: 'durable', via: this.name } : { kind: 'none', why: fault }
+    return fault === undefined ? { kind: 'durable', via: this.name } : { kind: 'none', reason: fault }
   }
 
   async depths(): Promise<readonly QueueDepth[]> {

@@ -141,7 +141,7 @@ describe.runIf(found.found)(`headers of other programs on RabbitMQ${why}`, () =>
     expect(letter.origin['unkeptHeaders']).toContain('has a name that a letter cannot store')
     expect(collector.routeOf!(letter, undefined)).toMatchObject({
       kind: 'none',
-      why: expect.stringContaining('has a name that a letter cannot store'),
+      reason: expect.stringContaining('has a name that a letter cannot store'),
     })
     expect(collector.routeOf!(letter, 'elsewhere')).toMatchObject({ kind: 'durable' })
     await collector.close()

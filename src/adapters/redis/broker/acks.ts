@@ -6,12 +6,13 @@ import { FINISH } from './scripts/settling.ts'
 import { TRIM } from './scripts/stream.ts'
 
 const MAX_BATCH = 5_000
-/** After so many acknowledgements the stream is trimmed. */
+/** The number of acknowledgements after which the stream is trimmed. */
 const TRIM_EVERY = 2_000
 
 /**
- * Acknowledges finished events. One command takes all that gather while the last one is under way: a command for each
- * would cost two thirds of the throughput. Nobody waits for it: if it fails for good, the events come again.
+ * Acknowledges finished events. One command takes all acknowledgements that arrive during the previous one: a command for
+ * each would cost two thirds of the throughput. No caller waits for it. If it fails permanently, the events are delivered
+ * again.
  */
 export class Acks {
   readonly #context: HandlerContext
@@ -27,7 +28,7 @@ export class Acks {
     this.#onAcked = onAcked
   }
 
-  /** How many are finished and not acknowledged yet. */
+  /** The number of finished events that are not acknowledged yet. */
   get count(): number {
     return this.#finished.length + this.#sending.length
   }
@@ -46,7 +47,7 @@ export class Acks {
     while (this.#flushing !== undefined) await this.#flushing
   }
 
-  /** Removes from the stream what every handler has finished with, if at least so many were acknowledged since. */
+  /** Removes entries from the stream that every handler has finished, if at least this many were acknowledged since. */
   async trim(least = 1): Promise<void> {
     if (this.#sinceTrim < least || this.#isTrimming) return
     this.#isTrimming = true
@@ -60,7 +61,7 @@ export class Acks {
 
   async #flush(): Promise<void> {
     const { settings, hasGivenUp } = this.#context
-    // Behind everything that is finished in this turn.
+    // Waits for everything that is finished in this turn.
     await new Promise<void>(resolve => process.nextTick(resolve))
     while (this.#finished.length > 0) {
       const batch = this.#finished.splice(0, MAX_BATCH)

@@ -9,7 +9,7 @@ import { fieldOf, sentFields } from './entry.ts'
 const EVENT_FIELD = 'event'
 const UNNAMED = 'message'
 
-/** Where an entry comes from, and how its event is written. */
+/** The origin of an entry, and the codec of its event. */
 interface EntrySource {
   readonly channel: string
   /** The id that the entry had at first. */
@@ -29,7 +29,7 @@ export function decode(fields: readonly string[], source: EntrySource): LazaretE
   }
 }
 
-/** Decodes an entry that is not UTF-8. Its raw bytes are those of the event, or all names and values where it has none. */
+/** Decodes an entry that is not UTF-8. Its raw bytes are those of the event, or all names and values if it has no event. */
 export function decodeBytes(fields: readonly Buffer[], source: EntrySource): LazaretEvent | Undecodable {
   const texts = fields.map(String)
   if (fields.every((field, at) => field.equals(Buffer.from(texts[at]!)))) return decode(texts, source)
@@ -70,7 +70,7 @@ function foreignEvent(
     payload: { ...payload },
   }
   try {
-    // What could not be written again could not be kept in a letter either.
+    // A value that cannot be written again could not be kept in a letter either.
     return codec.decode(codec.encode(event))
   } catch (error) {
     return undecodable(Buffer.from(JSON.stringify(payload)), error)

@@ -8,7 +8,7 @@ import { READ_BYTES } from './scripts/stream.ts'
 /** Makes deliveries of entries, and holds them back while the subscriber is paused or busy. */
 export class DeliveryBuffer {
   readonly #context: HandlerContext
-  /** How many more deliveries the subscriber takes. */
+  /** The number of deliveries that the subscriber can still take. */
   readonly #room: () => number
   readonly #deliver: (delivery: StreamDelivery) => void
   #held: StreamDelivery[] = []

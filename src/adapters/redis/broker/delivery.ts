@@ -8,9 +8,9 @@ import type { HandlerKeys, Side } from './keys.ts'
 export class StreamDelivery extends TrackedDelivery {
   readonly side: Side
   readonly id: string
-  /** How scripts name the entry. */
+  /** The name of the entry in scripts. */
   readonly mark: string
-  /** Whether the server has notes of its attempts, beside what the entry itself says. */
+  /** Whether the server has a record of its attempts, in addition to the log in the entry. */
   hasNotes = false
   readonly #from: string
 
@@ -33,7 +33,7 @@ export class StreamDelivery extends TrackedDelivery {
     return { ...this.log, from: this.#from }
   }
 
-  /** The log without the attempt that started last: the list of running attempts tells of that one. */
+  /** The log without the latest attempt. The list of running attempts contains that one. */
   get logBeforeThisAttempt(): EntryLog {
     const log = this.entryLog
     return { ...log, started: Math.max(this.started, log.started - 1) }

@@ -24,7 +24,7 @@ export class EntryReturns {
     this.#context = context
   }
 
-  /** Resolves with false when the entry was not this consumer's any more. */
+  /** Resolves to false if this consumer no longer held the entry. */
   add(delivery: StreamDelivery, notBefore: number): Promise<boolean> {
     return this.#batcher.add({ delivery, notBefore })
   }
@@ -32,7 +32,7 @@ export class EntryReturns {
   async #flush(items: readonly ReturnRequest[]): Promise<boolean[]> {
     const { settings, hasGivenUp } = this.#context
     const outcomes = new Map<ReturnRequest, boolean>()
-    // Entries that somebody deleted while they were open. Only this process still has their events.
+    // Entries that were deleted while they were open. Only this process still has their events.
     const absent = new Set<ReturnRequest>()
     for (let left = items; left.length > 0; left = [...absent].filter(item => !outcomes.has(item))) {
       const answer = await retryUntilDone(settings, hasGivenUp, async isRepeated => ({

@@ -24,11 +24,11 @@ export interface EntryLog extends AttemptLog {
 
 /** The field of an entry that has its log. Scripts read and write its numbers, and pass the history on as it is. */
 export const LOG_FIELD = 'lazaret-log'
-/** The field that has all others, as a list in JSON, where there are too many of them to be put back one by one. */
+/** The field that contains all others as a JSON list, if there are too many to put them back one by one. */
 export const FIELDS_FIELD = 'lazaret-fields'
 
 const LOG_FORM = /^(\d+-\d+) (\d+) (\d+) ?(.*)$/s
-/** What stands in a reply where the server's bytes were not UTF-8. */
+/** The character that replaces bytes of the server that are not UTF-8. */
 const DAMAGED = '\uFFFD'
 
 /** The entries of both streams, the handler's own stream first: its entries are redeliveries and have waited longer. */
@@ -54,7 +54,7 @@ export function fieldOf(fields: readonly string[], name: string): string | undef
   return undefined
 }
 
-/** The fields as they were published, without what was added when the entry was put back. */
+/** The fields as they were published, without those that were added when the entry was put back. */
 export function sentFields(fields: readonly string[]): readonly string[] {
   const packed = fieldOf(fields, FIELDS_FIELD)
   const unpacked = packed === undefined ? undefined : unpack(packed)
@@ -63,7 +63,7 @@ export function sentFields(fields: readonly string[]): readonly string[] {
   return at === -1 ? fields : fields.toSpliced(at, 2)
 }
 
-/** Undefined for what somebody else has written under that name: it is a field like any other. */
+/** Returns undefined if another program wrote a field with this name. Then it is an ordinary field. */
 function unpack(packed: string): readonly string[] | undefined {
   try {
     const words: unknown = JSON.parse(packed)
@@ -73,7 +73,7 @@ function unpack(packed: string): readonly string[] | undefined {
   }
 }
 
-/** Whether some of the entry may not be what the server has. */
+/** Whether the entry may differ from what the server has. */
 export function mayBeDamaged({ fields }: Entry): boolean {
   return fields.some(word => word.includes(DAMAGED))
 }
@@ -95,7 +95,7 @@ function readHistory(text: string, texts: TextCodec | undefined): readonly Attem
   try {
     return decodeAttempts(JSON.parse(text) as AttemptRecord[], texts)
   } catch {
-    // Somebody else wrote it. Decisions rest on the counts.
+    // Another program wrote it. The counts are enough for decisions.
     return EMPTY_LOG.history
   }
 }

@@ -9,7 +9,7 @@ import { RunningLists } from './running-lists.ts'
 import { BEGIN, ENTER, HEARTBEAT, RECLAIM, RESIGN } from './scripts/membership.ts'
 
 const MAX_STARTS = 5_000
-/** How many entries one step brings back: the server does nothing else meanwhile. */
+/** The number of entries that one step takes over. The server does nothing else during the step. */
 const MAX_RECLAIMED = 100
 
 /**
@@ -40,12 +40,12 @@ export class GroupConsumer {
     this.#name = newName()
   }
 
-  /** It changes when the lease was lost. */
+  /** The name of the consumer. It changes when the lease was lost. */
   get name(): string {
     return this.#name
   }
 
-  /** Joins the group. It is also called when somebody has removed the group. */
+  /** Joins the group. It is also called when the group was deleted. */
   async enter(): Promise<void> {
     const { connection, keys, settings } = this.#context
     const { events, own, handlers, leases, running, handler } = keys
@@ -75,7 +75,7 @@ export class GroupConsumer {
     }
   }
 
-  /** Resolves when the start of an attempt is written; with false when somebody else has the event by now. */
+  /** Resolves when the start of an attempt is recorded; to false if another consumer has the event. */
   begin(delivery: StreamDelivery): Promise<boolean> {
     return this.#starts.add(delivery)
   }
@@ -85,7 +85,7 @@ export class GroupConsumer {
     this.#running.end(delivery.mark)
   }
 
-  /** Gives what it still has to others. If the server cannot be told, the lease expires. */
+  /** Gives its entries to other consumers. If the server is unreachable, the lease expires. */
   async resign(): Promise<void> {
     this.#hasResigned = true
     const { connection, keys } = this.#context
@@ -112,7 +112,7 @@ export class GroupConsumer {
     return isAlive === true
   }
 
-  /** Goes on under another name, unless it did so before the answer came. */
+  /** Continues with another name, unless it did so before the answer came. */
   async #startOver(name: string): Promise<void> {
     if (name !== this.#name || this.#hasResigned) return
     this.#name = this.#newName()

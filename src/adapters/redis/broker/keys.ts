@@ -1,6 +1,6 @@
 import { keysOf } from '../keys.ts'
 
-/** Which of the two streams an entry lies in: the channel's stream, or the handler's own one. */
+/** The stream of an entry: that of the channel, or that of the handler. */
 export type Side = 'events' | 'own'
 
 /** The keys of one handler of a channel. All of them lie in one slot of a cluster. */
@@ -11,11 +11,11 @@ export interface HandlerKeys {
   readonly events: string
   /** The names of the handlers that have ever subscribed. */
   readonly handlers: string
-  /** The stream of what is for this handler alone: retries, replays, and what was given back. */
+  /** The stream for this handler alone: retries, replays and released events. */
   readonly own: string
   /** Retries that wait, by the time they are due. */
   readonly waiting: string
-  /** Until when each consumer counts as alive. */
+  /** The end of each consumer's lease. */
   readonly leases: string
   /** Lists of the attempts that each consumer has begun: when it dies, those count. */
   readonly running: string

@@ -7,7 +7,7 @@ import type { RedisStreamsSettings } from '../options.ts'
 import { eventsKey, ownKey } from './keys.ts'
 import { PUBLISH, PUBLISH_WITHIN } from './scripts/stream.ts'
 
-/** How much one step adds: the server does nothing else meanwhile. */
+/** The number of events that one step adds. The server does nothing else during the step. */
 const MAX_BATCH_EVENTS = 250
 const MAX_BATCH_TEXT = 1_048_576
 /** Steps on their way at once. More would only wait, and their time would run out. */

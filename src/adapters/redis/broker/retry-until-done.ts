@@ -16,9 +16,9 @@ export function nextBackoff(backoffMs: number): number {
 }
 
 /**
- * Tries a task until it succeeds, however long the server is away, full or a replica: an event that could not be settled
- * would only run again. Callers that wait for the task are slowed down, as intended. Resolves with undefined when
- * there is no point in trying any more.
+ * Repeats a task until it succeeds, however long the server is unreachable, full or a replica: an event that is not
+ * settled would run again. Callers that await the task are slowed down, as intended. Resolves to undefined when further
+ * tries make no sense.
  */
 export async function retryUntilDone<T>(
   { clock, onError }: RetrySettings,

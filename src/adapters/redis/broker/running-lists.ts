@@ -1,6 +1,6 @@
 /**
- * Which attempts run, in lists as they were written down: those that began together are one. A list is removed when none of it
- * runs any more, so that beginning costs as much as there is to begin, however many others run meanwhile.
+ * The running attempts, in lists as they were recorded: attempts that began together share a list. A list is removed when
+ * none of its attempts runs, so that the cost of a start does not depend on the number of other running attempts.
  */
 export class RunningLists {
   readonly #lists = new Map<number, Set<string>>()
@@ -12,7 +12,7 @@ export class RunningLists {
   begin(marks: readonly string[]): { readonly number: number; readonly over: readonly number[] } {
     const number = ++this.#numbers
     for (const mark of marks) {
-      // One that is tried again in process is in an older list.
+      // An attempt that is retried in process is in an older list.
       this.end(mark)
       this.#listOf.set(mark, number)
     }

@@ -11,24 +11,24 @@ import type { Side } from './keys.ts'
 import { nextBackoff } from './retry-until-done.ts'
 import { FINISH } from './scripts/settling.ts'
 
-/** How many entries of each stream one read takes: more would only wait in memory. */
+/** The number of entries of each stream in one read. More would only wait in memory. */
 const MAX_READ = 1_000
 
 interface StreamReaderHooks {
   readonly consumer: GroupConsumer
   readonly stalls: StallReporter
-  /** How many more entries the subscription takes. */
+  /** The number of entries that the subscription can still take. */
   room(): number
   /** The marks of the entries in this consumer's name that the subscription knows: `events 1-1`. */
   known(): ReadonlySet<string>
   receive(entries: readonly Entry[]): Promise<void>
-  /** Puts back entries that were read under a name that was lost meanwhile. */
+  /** Puts back entries that were read with a name that was lost meanwhile. */
   giveBack(entries: readonly Entry[]): Promise<void>
 }
 
 /**
- * Reads on a connection of its own, where it can wait for entries. A read whose answer is lost may have put entries in
- * this consumer's name that it does not know; so after any failure it reads all entries in its name. A server
+ * Reads on its own connection, where it can wait for entries. If the answer of a read is lost, the server may have
+ * assigned entries that this consumer does not know. So after any failure it reads all entries with its name. A server
  * that has not noticed the lost connection may add more later; `findForgotten` finds those.
  */
 export class StreamReader {
@@ -73,14 +73,14 @@ export class StreamReader {
     await this.#running
   }
 
-  /** Looks for entries that have been in this consumer's name for a while and came with an answer that was lost. */
+  /** Finds entries that have been assigned to this consumer for a while, and whose answer was lost. */
   async findForgotten(): Promise<void> {
     const { connection, keys, settings } = this.#context
     for (const side of ['own', 'events'] as const) {
       const known = this.#hooks.known()
       const key = keys[side]
       const idle = ['IDLE', String(Math.ceil(settings.leaseMs / 3))]
-      // One more than are known: if there are so many, one of them is not known.
+      // The limit is one more than the known entries. If the server returns that many, one of them is unknown.
       const range = ['-', '+', String(known.size + 1), this.#hooks.consumer.name]
       const words = ['XPENDING', key, keys.handler, ...idle, ...range]
       const found = listOf(await connection.send('looking for events', words, { key, idempotent: true }))
@@ -123,7 +123,7 @@ export class StreamReader {
   async #recover(): Promise<void> {
     const { consumer, known: readKnown, receive } = this.#hooks
     for (let after: readonly [own: string, events: string] = ['0', '0']; ; ) {
-      // Before the call: entries that are settled by the time of the answer were also known.
+      // The known entries are read before the call, because some may be settled when the answer comes.
       const known = readKnown()
       const { entries, deleted } = await this.#ask(consumer.name, ['COUNT', String(MAX_READ)], after)
       const isUnknown = ({ side, id }: DeletedEntry) => !known.has(`${side} ${id}`)

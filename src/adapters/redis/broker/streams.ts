@@ -30,7 +30,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
 })
 
 const resolveSubscribe = subscribeRules({ maxChannelLength: 120, maxHandlerLength: 200, keyOrder: false })
-/** How long closing waits for what is being published. */
+/** The time that closing waits for publishes in progress. */
 const CLOSE_MS = 5_000
 
 /** A broker on Redis Streams. Nothing is connected until it is used. */
@@ -39,8 +39,9 @@ export function redisStreams(options: RedisStreamsOptions): RedisStreams {
 }
 
 /**
- * A channel is a stream, a handler is a group of it, and every subscription is a consumer with a name of its own. What
- * comes again (retries, replays, what was given back) lies in a stream of the handler's, so that the others do not get it.
+ * The broker on Redis Streams. A channel is a stream, a handler is a consumer group, and every subscription is a consumer
+ * with its own name. Repeated events (retries, replays, released ones) are in a stream of the handler, so that other
+ * handlers do not get them.
  */
 export class RedisStreams implements Broker {
   readonly name: string
@@ -99,7 +100,7 @@ export class RedisStreams implements Broker {
       await subscription.close()
       throw error
     }
-    // By the next turn the caller has what this returns; a delivery before that could not be settled.
+    // Deliveries start in the next turn. By then the caller has the subscription that it needs for settling.
     void yieldToEventLoop().then(() => subscription.start())
     return subscription
   }
@@ -109,7 +110,7 @@ export class RedisStreams implements Broker {
     this.#requireOpen()
   }
 
-  /** How many events the handler has not finished with: unread, open, waiting for a retry. */
+  /** The number of events that the handler has not finished: unread, open, waiting for a retry. */
   async depth(channel: string, handler: string): Promise<number> {
     this.#requireOpen()
     const { events, own, waiting } = handlerKeys(this.#settings.prefix, channel, handler)

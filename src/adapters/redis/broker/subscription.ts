@@ -21,12 +21,15 @@ import { BRING_DUE } from './scripts/settling.ts'
 import { StreamReader } from './stream-reader.ts'
 
 const MAX_DUE_AT_ONCE = 100
-/** How long closing waits, in all, for a server that does not answer. Events it was not told of come again when the lease expires. */
+/**
+ * The total time that closing waits for a server that does not answer. Events that it could not settle are delivered
+ * again when the lease expires.
+ */
 const CLOSE_MS = 5_000
 
 interface SubscriptionOptions extends Omit<HandlerContext, 'hasGivenUp'> {
   readonly prefetch: number
-  /** Where letters are kept that nobody else has saved. */
+  /** Keeps the letters that no other store has saved. */
   readonly letters: RedisDeadLetters
   readonly stalls: StallReporter
   newName(): string
@@ -112,7 +115,7 @@ export class StreamSubscription implements Subscription {
       case 'done': {
         const { replay } = delivery
         if (replay?.letterId === undefined) return this.#acks.add(delivery)
-        // A replay succeeded. Its letter is resolved if it is kept here and nobody has resolved it yet.
+        // A replay succeeded. Its letter is resolved if it is kept here and is not resolved yet.
         const { letterId, claim } = replay
         const resolved = { to: 'resolved', at: settings.clock.now(), onlyIfSentBy: claim } as const
         return this.#ackAfter(delivery, () => letters.change(letterId, resolved))
@@ -150,7 +153,7 @@ export class StreamSubscription implements Subscription {
     this.#madeRoom()
   }
 
-  /** All records about an event are durable before the event is acknowledged. */
+  /** Acknowledges an event after all records about it are durable. */
   #ackAfter(delivery: StreamDelivery, write: () => Promise<unknown>): Promise<void> {
     return this.#track(delivery, async () => {
       await retryUntilDone(this.#options.settings, () => this.#hasGivenUp, write)
@@ -164,7 +167,7 @@ export class StreamSubscription implements Subscription {
       const { clock } = this.#options.settings
       const mayWait = notBefore > clock.now()
       const isBack = await this.#returns.add(delivery, notBefore)
-      // Not before it is settled: if the process dies until then, its attempt must count.
+      // The attempt ends only when the event is settled: if the process crashes before, the attempt must count.
       this.#consumer.end(delivery)
       if (!isBack) throw this.#lost()
       if (mayWait) this.#rounds.wakeIn(Math.max(0, notBefore - clock.now()))
@@ -182,7 +185,7 @@ export class StreamSubscription implements Subscription {
     }
   }
 
-  /** Puts deliveries back as if they had not been delivered, but for the attempts that started meanwhile. */
+  /** Puts deliveries back as if they had not been delivered, except for the attempts that started. */
   async #giveBack(deliveries: readonly StreamDelivery[]): Promise<void> {
     await Promise.all(deliveries.map(delivery => this.#returns.add(delivery, 0)))
   }
@@ -206,7 +209,7 @@ export class StreamSubscription implements Subscription {
     await this.#consumer.resign().catch(this.#options.settings.onError)
   }
 
-  /** This consumer was taken for dead: others have all that it had. */
+  /** Others declared this consumer dead, and have all its entries. */
   #loseAll(): void {
     this.#open.clear()
     this.#buffer.takeAll()

@@ -20,7 +20,7 @@ export interface RedisClient {
   on(event: string, listener: (...args: any[]) => void): unknown
 }
 
-/** A client of a cluster as node-redis has it (`createCluster()`): it is told by which key it finds the node. */
+/** A cluster client of node-redis (`createCluster()`). It needs a key to find the node. */
 export interface RedisClusterClient {
   readonly isOpen: boolean
   readonly slots: readonly unknown[]
@@ -55,7 +55,7 @@ export function isCluster(client: AnyRedisClient): client is RedisClusterClient 
   return 'slots' in client
 }
 
-/** Whether what it is given goes out at once. Of a cluster's nodes it is not known. */
+/** Whether the client sends commands at once. For a cluster this is unknown. */
 export function isReady(client: AnyRedisClient): boolean {
   return isCluster(client) ? client.isOpen : client.isReady
 }

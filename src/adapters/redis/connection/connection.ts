@@ -24,10 +24,10 @@ interface Call extends Pending {
   readonly doing: string
   readonly args: readonly RedisArgument[]
   readonly options: SendOptions
-  /** How many answers had come before it. */
+  /** The number of answers before this call. */
   readonly heardBefore: number
   client: AnyRedisClient | undefined
-  /** What a server that has just started has answered so far. */
+  /** The answer of a server that is still loading its data. */
   refusal: RedisError | undefined
   isOver: boolean
   stopWaiting: Cancel
@@ -38,14 +38,14 @@ interface Call extends Pending {
 
 /** Texts come as texts, whatever the caller's own client maps them to. */
 const AS_TEXT = { typeMapping: {} }
-/** Between two looks at whether a server has read its data. */
+/** The interval at which a loading server is asked again. */
 const LOADING_POLL_MS = 50
 const NOTHING_TO_CANCEL: Cancel = () => {}
 const NO_OPTIONS: SendOptions = {}
 
 /**
- * One connection, and the promise that a call on it ends in time: with its answer, or with a RedisError that says whether it
- * can have been done. While there is no connection a call waits for the next, within the same time.
+ * One connection. It guarantees that a call ends in time: with its answer, or with a RedisError that says whether the
+ * server can have executed it. Without a connection a call waits for the next one, within the same time.
  */
 export class RedisConnection {
   readonly #settings: RedisConnectionSettings
@@ -185,7 +185,7 @@ export class RedisConnection {
     const problem = new Error(`no answer within ${this.#settings.timeoutMs} ms`)
     if (client === undefined) this.#fail(call, refusal ?? this.#noConnection(call))
     else this.#fail(call, new RedisError(doing, 'silent', problem))
-    // Nothing at all came on it since: it may be one that leads nowhere any more.
+    // Nothing has arrived on the connection since, so it may be dead.
     if (client !== undefined && this.#heard === heardBefore) this.#link?.drop(client as RedisClient, problem)
   }
 

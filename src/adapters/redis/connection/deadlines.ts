@@ -1,9 +1,9 @@
 import type { Cancel, Clock } from '../../../ports/clock.ts'
 
-/** How many looks a call has time for. It ends when it is due or a quarter of its time later. */
+/** The number of checks in the time of a call. A call ends when it is due, or a quarter of its time later. */
 const TICKS = 4
 
-/** Something that must end in time. */
+/** A call that must end in time. */
 export interface Pending {
   expire(): void
   /** Set when it is added. */
@@ -11,8 +11,8 @@ export interface Pending {
 }
 
 /**
- * One timer for all calls of a connection. Looks are counted and not the clock: a process that was stopped or blocked has
- * missed them, and charges nobody for a time in which no answer could have been read.
+ * One timer for all calls of a connection. It counts checks and not the clock: a process that was stopped or blocked has
+ * missed the checks, and no call pays for a time in which no answer could be read.
  */
 export class Deadlines {
   readonly #clock: Clock
@@ -45,7 +45,7 @@ export class Deadlines {
     if (this.#pending.size > 0) this.#cancel ??= this.#clock.schedule(this.#everyMs, () => this.#tick())
   }
 
-  /** All have the same time, so they fall due in the order they came. */
+  /** All calls have the same time, so they become due in the order of their start. */
   #tick(): void {
     this.#cancel = undefined
     this.#ticks += 1

@@ -1,4 +1,4 @@
-// Replies as they come by RESP2 and RESP3 alike: the user's client decides which, and maps look different in the two.
+// Reads replies of RESP2 and RESP3. The user's client decides between them, and maps differ.
 
 export function textOf(reply: unknown): string {
   return typeof reply === 'string'
@@ -34,7 +34,7 @@ export function pairsOf(reply: unknown): readonly (readonly [key: string, value:
   return pairs
 }
 
-/** One line of the answer to INFO. Undefined when the server does not tell it. */
+/** One field of the answer to INFO; undefined if the server does not report it. */
 export function infoField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1]
 }

@@ -19,7 +19,7 @@ local function server_time()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end`
 
-/** Joins the parts of a script: shared functions first, then what is done with them. */
+/** Joins the parts of a script: shared functions first, then the code that uses them. */
 export function script<T>(
   name: string,
   parse: (reply: unknown) => T,

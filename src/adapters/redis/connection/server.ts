@@ -5,14 +5,14 @@ import { infoField, pairsOf, textOf } from './replies.ts'
 /** The lowest version of Redis that Lazaret works with. */
 export const MIN_VERSION = '6.2'
 
-/** How a server is set up, as far as it decides what becomes of letters. Undefined: it does not tell. */
+/** The configuration of a server that decides whether letters are safe. Undefined if the server does not report it. */
 export interface ServerFindings {
   readonly version: string
   /** `primary` takes writes, a `replica` does not. */
   readonly role: 'primary' | 'replica'
   readonly evictionPolicy: string | undefined
   readonly usedBytes: number
-  /** Undefined: as much as the machine has. */
+  /** Undefined if the memory of the machine is the limit. */
   readonly maxBytes: number | undefined
   readonly appendOnly: boolean
   readonly appendFsync: string | undefined
@@ -41,7 +41,7 @@ export async function inspectServer(on: RedisConnection): Promise<ServerFindings
   }
 }
 
-/** Providers of servers like to forbid it; then what it would tell is not known. */
+/** Providers often forbid this command. Then the values are unknown. */
 async function configOf(on: RedisConnection, doing: string): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for (const name of ['appendfsync', 'save']) {

@@ -9,8 +9,8 @@ import { keysOf } from '../keys.ts'
 import type { RedisSettings } from '../options.ts'
 
 /**
- * A pair is one key: `L`, when its lease ends, and whose it is; or `D`, when it was done, and by which call. Being alone, it may
- * expire by itself: so long after the end of its lease, or after it was done, as the ledger remembers.
+ * A pair is one key: `L` with the end of its lease and its token, or `D` with the time when it was done and the call that
+ * did it. Each key expires by itself, after the retention of the ledger.
  */
 const PAIR = `
 ${SERVER_TIME}
@@ -23,7 +23,7 @@ local function keep(letter, when, who, ms)
 end
 `
 
-/** The same token claims again what it has: its first answer may have been lost. */
+/** The same token may claim a pair again, because its first answer may have been lost. */
 const claim: Script<readonly [kind: string, at: number]> = script(
   'claiming an event',
   reply => {
@@ -69,8 +69,8 @@ function ofHolder(name: string, then: string): Script<boolean> {
 const SHARD_DIGITS = 2
 
 /**
- * Which events were handled. Leases run by the server's time, so that no two machines have to agree. A lease that has run out
- * belongs to its token until someone else claims the pair: a handler that was slow, but alone, may still complete.
+ * The handled events. Leases use the time of the server, so that machines need not agree. An expired lease belongs to its
+ * token until another process claims the pair, so that a slow handler without a competitor can still complete.
  */
 export class RedisLedger implements Ledger {
   readonly #connection: RedisConnection

@@ -79,14 +79,15 @@ export class RedisDeadLetters implements DeadLetterStore {
     return this.#track(() => countOverTime(this.#records, resolveTimeline(filter, span)))
   }
 
-  /** As `expire`, and answers how many went in all. */
+  /** Deletes letters like `expire`, and returns their number. */
   async cleanup(): Promise<number> {
     return sumOf(await this.expire())
   }
 
   /**
-   * Takes out what is past its retention by the server's time, and tells the audit what went since it was last told. Every
-   * other call takes out a little, and none shows or counts what is due; this gives its memory back when nobody calls.
+   * Deletes letters past their retention, by the time of the server, and records in the audit log what was deleted since
+   * the last entry. Every other call deletes a few, and no call shows or counts due letters. This call frees the memory
+   * when there are no others.
    */
   expire(): Promise<LetterCounts> {
     return this.#track(async () => {
@@ -95,7 +96,7 @@ export class RedisDeadLetters implements DeadLetterStore {
     })
   }
 
-  /** What the letters take, and what the server has. */
+  /** The memory of the letters, and of the server. */
   memory(): Promise<RedisUsage> {
     return this.#track(() => this.#records.runIdempotent(measure, []))
   }
@@ -140,7 +141,7 @@ export class RedisDeadLetters implements DeadLetterStore {
     }
   }
 
-  /** Closing waits for what is under way. */
+  /** Closing waits for calls in progress. */
   async #track<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing !== undefined) throw new DeadLettersClosedError(this.#name)
     const working = work()

@@ -3,10 +3,13 @@ import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { TextCodec } from '../../../ports/codec.ts'
 
-/** What separates the texts that can be searched; nobody looks for it. */
+/** Separates the searchable texts. No search contains it. */
 const SEPARATOR = '\u0000\u0001'
 
-/** What a script has to know of a letter, because it cannot look into it: it may be sealed. In the order `save` reads it. */
+/**
+ * The facts of a letter that scripts need, because a sealed letter cannot be read there. They are in the order in which
+ * `save` reads them.
+ */
 export function factsOf(letter: DeadLetter, texts: TextCodec | undefined): string[] {
   const { channel, handler, event, state, cycle, endedCycles, replays } = letter
   const { id, title, rule, basis } = groupTextsAtRest(letter, texts)
@@ -56,7 +59,10 @@ const FIELDS = [
   ['reason', 'r'],
   ['category', 'y'],
 ] as const
-/** What letters are indexed by. A filter by one of these costs what it finds, any other what it looks at. */
+/**
+ * The indexes of letters. The cost of a filter by one of these depends on its matches; that of any other depends on all
+ * letters that it checks.
+ */
 const FACETS: readonly string[] = ['g', 't', 'c', 's']
 
 export function scanFilterOf(filter: ResolvedLetterFilter): ScanFilter {

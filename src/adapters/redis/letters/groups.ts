@@ -25,7 +25,7 @@ interface GroupRow {
   readonly firstSeenAt: number
   readonly lastSeenAt: number
   readonly fields: ReadonlyMap<string, string>
-  /** What people said of it, as it is kept; '' while nobody has. */
+  /** The stored triage; empty if there is none. */
   readonly said: string
 }
 
@@ -49,7 +49,7 @@ function rowOf(reply: unknown): GroupRow {
   }
 }
 
-/** So many behind a place, last seen first. Undefined: there is more to sweep first. */
+/** Reads a number of groups after a position, last seen first. Undefined if due letters must be deleted first. */
 const readGroups: Script<readonly GroupRow[] | undefined> = script(
   'listing groups',
   reply => (Array.isArray(reply) ? reply.map(rowOf) : undefined),
@@ -77,7 +77,7 @@ return rowOf(ARGV[1])
 `,
 )
 
-/** Writes what people say of a group if it is still what was read, and if the group has letters. */
+/** Writes the triage of a group if it is unchanged since it was read, and if the group has letters. */
 const writeTriage: Script<boolean> = script(
   'changing a group',
   isOne,

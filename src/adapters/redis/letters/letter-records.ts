@@ -29,7 +29,7 @@ export class LetterRecords extends ScriptRunner {
     this.maxLetters = maxLetters
   }
 
-  /** Repeats a script until everything that is due has been swept: expired letters are neither shown nor counted. */
+  /** Repeats a script until all due letters are deleted, so that expired letters are neither shown nor counted. */
   async runAfterExpiry<T>(script: Script<T | undefined>, args: readonly RedisArgument[]): Promise<T> {
     for (;;) {
       const answer = await this.runIdempotent(script, args)
@@ -46,14 +46,14 @@ export class LetterRecords extends ScriptRunner {
     return this.#codec.decode(body)
   }
 
-  /** Opens a text that stands beside letters, where it was sealed. */
+  /** Decrypts a text that is stored beside letters, if it is sealed. */
   openText(text: string): string {
     return this.#codec.texts?.decode(text) ?? text
   }
 
   /**
-   * Writes a letter where `from` was read, or where there was none. It is kept for so long from its last write on, or
-   * ('keep') for as long as it was given when it came.
+   * Writes a letter if the stored one is still `from`, or if there is none. Its retention starts with this write and has
+   * the given length, or, with 'keep', the length that it had before.
    */
   save(
     letter: DeadLetter,
@@ -74,7 +74,7 @@ export class LetterRecords extends ScriptRunner {
   }
 }
 
-/** How long decided and undecided letters are kept, as `save` reads it. */
+/** The retention of decided and undecided letters, in the form that `save` reads. */
 function retentionWords(retention: Retention | 'keep'): readonly [decided: string, undecided: string] {
   if (retention === 'keep') return ['keep', '']
   const word = (ms: number | 'never') => (ms === 'never' ? '' : String(ms))

@@ -14,7 +14,7 @@ import { type ScanFilter, scanFilterOf } from './facts.ts'
 import type { LetterRecords } from './letter-records.ts'
 import { countIntervals, type Slice, scan, totals } from './scripts.ts'
 
-/** Letters that one script looks at: about a millisecond in which the server does nothing else. */
+/** The letters that one script checks. They take about a millisecond, in which the server does nothing else. */
 const SCANNED_AT_ONCE = 1_000
 /** Texts of letters come in smaller portions: they may be large. */
 const READ_AT_ONCE = 200
@@ -57,7 +57,7 @@ export async function countOverTime(
   return timeline.counts
 }
 
-/** One index answers it without looking at any letter. The first and the last bucket may be narrowed by the filter. */
+/** One index answers this without reading a letter. The filter may narrow the first and the last bucket. */
 async function countBuckets(
   records: LetterRecords,
   { facet, value, after, before }: ScanFilter,
@@ -75,7 +75,7 @@ async function countBuckets(
 
 type ScanPosition = NonNullable<Slice['next']>
 
-/** What matches, slice by slice, so that the server does something else in between. */
+/** Yields the matches in slices, so that the server can do other work in between. */
 async function* slices(
   records: LetterRecords,
   take: 'bodies' | 'counts' | 'times',

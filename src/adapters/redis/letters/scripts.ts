@@ -12,9 +12,8 @@ interface StoredLetter {
 export type Saved = { readonly is: 'saved' | 'full' | 'gone' } | ({ readonly is: 'known' } & StoredLetter)
 
 /**
- * Writes a letter if it is still of the version it was made from ('' where there must be none), with everything that
- * points to it. A letter keeps the retention it was saved with unless another is given; its time starts again with
- * every write.
+ * Writes a letter with all its index entries, if the stored version is the one that it was made from ('' if there must be
+ * none). A letter keeps its retention unless another is given. The time starts again with every write.
  */
 export const save: Script<Saved> = script(
   'saving a dead letter',
@@ -106,7 +105,7 @@ export const removeDue: Script<boolean> = script(
   'return sweep() and 1 or 0',
 )
 
-/** Tells the audit how many letters of each state went since it was last told, and answers the same. */
+/** Writes to the audit log how many letters of each state were deleted since the last entry, and returns the same. */
 export const recordExpired: Script<LetterCounts> = script(
   'recording expired dead letters in the audit log',
   reply => Object.fromEntries(pairsOf(reply).map(([state, count]) => [state, numberOf(count)])),
@@ -114,7 +113,10 @@ export const recordExpired: Script<LetterCounts> = script(
   'return recordExpired()',
 )
 
-/** The oldest time, the newest, then fields and their counts; nothing where there is no letter. Undefined: sweep more first. */
+/**
+ * Returns the oldest time, the newest, then fields and their counts; empty without letters. Undefined if due letters must
+ * be deleted first.
+ */
 export const totals: Script<readonly unknown[] | undefined> = script(
   'counting dead letters',
   reply => (Array.isArray(reply) ? reply : undefined),
@@ -130,7 +132,7 @@ return found
 `,
 )
 
-/** How many letters of one index failed in each of the stretches. Undefined: there is more to sweep first. */
+/** Counts the letters of one index by the time of their failure. Undefined if due letters must be deleted first. */
 export const countIntervals: Script<readonly number[] | undefined> = script(
   'counting dead letters by time',
   reply => (Array.isArray(reply) ? reply.map(numberOf) : undefined),
@@ -147,7 +149,7 @@ return counts
 )
 
 export interface Slice {
-  /** Undefined: to the end. */
+  /** Undefined if the end was reached. */
   readonly next: { readonly score: string; readonly id: string } | undefined
   readonly found: readonly unknown[]
 }
@@ -220,17 +222,17 @@ return { more and 1 or 0, score, behind, found }
 
 /** The memory that letters use on the server. */
 export interface RedisUsage {
-  /** What letters and all that points to them take: measured on some of them, and reckoned for the rest. */
+  /** The memory of letters and their indexes, measured on a sample and extrapolated. */
   readonly letterBytes: number
-  /** What the server uses, for whatever. */
+  /** The memory that the server uses in all. */
   readonly usedBytes: number
-  /** What it may use; undefined: as much as the machine has. */
+  /** The memory limit of the server; undefined if the memory of the machine is the limit. */
   readonly maxBytes: number | undefined
-  /** What it does when that is used up. Anything but `noeviction` loses letters. */
+  /** The policy of the server when its memory is full. Every policy except `noeviction` loses letters. */
   readonly evictionPolicy: string
 }
 
-/** Some of the newest and some of the oldest; of the large keys beside them Redis itself takes samples. */
+/** Samples some of the newest and some of the oldest letters. Redis itself samples the large keys. */
 export const measure: Script<RedisUsage> = script(
   'measuring dead letters',
   reply => {

@@ -17,9 +17,9 @@ import { SERVER_TIME } from '../connection/script.ts'
 // and leave what points to it. A letter that is due is taken out by the next script that runs, before it looks at anything,
 // and is counted there; one entry of the audit tells of all that went in an hour, or until someone looks.
 
-/** So many letters that are due are taken out at most by one script. */
+/** The most due letters that one script deletes. */
 const SWEPT_AT_ONCE = 100
-/** The longest time for which one entry of the audit tells what went. */
+/** The longest time that one entry of the audit log covers. */
 const RUN_MS = 3_600_000
 
 export const LETTERS = `
@@ -124,7 +124,7 @@ local function removeIfDue(id)
 end
 `
 
-/** Where a page begins, read from the end of an index as Redis has it (`rankBehind`), or from its beginning (`rankAfter`). */
+/** The start of a page, counted from the end of an index (`rankBehind`), or from its beginning (`rankAfter`). */
 export const RANKS = `
 local function isLess(a, b)
   for at = 1, math.min(#a, #b) do

@@ -12,7 +12,7 @@ import { connectionRules, type RedisConnectionOptions, resolveConnected } from '
 export interface RedisLimitOptions extends RedisConnectionOptions {
   /** Names the limit: all that name the same one, under one prefix, share it. */
   readonly name: string
-  /** How many processes to reckon with as long as the server has never answered [10]. */
+  /** The number of processes to assume until the server has answered for the first time [10]. */
   readonly assumedMembers?: number | undefined
 }
 
@@ -60,7 +60,7 @@ export function redisLimit(options: RedisLimitOptions): SharedLimit {
   }
 }
 
-/** A bucket that nobody asks for is full again after what it is ahead, and forgotten after this. */
+/** An unused bucket is deleted after the time that it is ahead plus this time. */
 const FORGET_AFTER_MS = 60_000
 
 /**

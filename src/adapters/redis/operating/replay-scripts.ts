@@ -66,7 +66,7 @@ export const read: Script<string | undefined> = script(
   `return redis.call('HGET', replayKey(ARGV[1]), 'body')`,
 )
 
-/** Texts of so many behind a rank, newest first. */
+/** The texts of a number of replays after a rank, newest first. */
 export const list: Script<readonly string[]> = script(
   'listing replays',
   reply => listOf(reply).map(textOf),
@@ -92,7 +92,7 @@ return 1
 `,
 )
 
-/** Texts of so many behind a position, of a status or ('') of any. */
+/** The texts of a number of items after a position, with a status or ('') with any. */
 export const items: Script<readonly string[]> = script(
   'reading the letters of a replay',
   reply => listOf(reply).map(textOf),
@@ -115,7 +115,7 @@ return texts
 `,
 )
 
-/** Position, status, text of each; what is not there is not made. */
+/** Takes position, status and text of each item. A missing item is not created. */
 export const record: Script<void> = script(
   'recording outcomes of a replay',
   () => {},
@@ -134,7 +134,7 @@ end
 `,
 )
 
-/** In the order of the statuses given. */
+/** Returns the counts in the order of the given statuses. */
 export const counts: Script<readonly number[]> = script(
   'counting outcomes of a replay',
   reply => listOf(reply).map(numberOf),

@@ -40,7 +40,7 @@ export class RedisReplays implements Replays {
     this.#newId = newId
   }
 
-  /** Its items may be many: they are written aside, a few at a time, and become the replay's together with itself. */
+  /** A replay may have many items. They are written separately, in portions, and join the replay when it is written. */
   async create(replay: Replay, all: readonly ReplayItem[]): Promise<void> {
     const { id, createdAt, revision } = replay
     const staged = `staged-${this.#newId(createdAt)}`
@@ -77,7 +77,7 @@ export class RedisReplays implements Replays {
     return found.slice(0, limit)
   }
 
-  /** Not repeated when its answer is lost: asked again, it could not tell its own change from another's. */
+  /** The call is not repeated if its answer is lost, because it could not distinguish its own change from another. */
   async update(replay: Replay): Promise<Replay | undefined> {
     const updated = { ...replay, revision: replay.revision + 1 }
     const words = [replay.id, String(replay.revision), String(updated.revision), JSON.stringify(updated)]

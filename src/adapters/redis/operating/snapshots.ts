@@ -56,7 +56,7 @@ return bodies
 `,
 )
 
-/** Of all channels together at most so many of those before a time; answers how many. */
+/** Deletes at most this many snapshots of all channels from before a time. Returns their number. */
 const purge: Script<number> = script(
   'deleting snapshots',
   numberOf,
@@ -104,7 +104,7 @@ export class RedisSnapshots implements Snapshots {
     )
   }
 
-  /** Not repeated when its answer is lost: asked again, it would not count what it has deleted. */
+  /** The call is not repeated if its answer is lost, because it would not count what it has deleted. */
   async purge(before: number): Promise<number> {
     const bound = String(resolvePurge(before))
     return await purgeRows(most => this.#scripts.run(purge, [bound, String(most)]))

@@ -5,14 +5,14 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isPlainObject } from '../../../core/event/plain.ts'
 import { type Severity, severityOf } from '../severity.ts'
 
-/** What people read of an event, before it is written the way a target wants it. */
+/** The texts of an event for people, before a sink writes them in the format of its receiver. */
 export interface Rendered {
-  /** Undefined for an event that is not an alert: it has neither beginning nor end. */
+  /** Undefined for an event that is not an alert. It has neither begin nor end. */
   readonly alert: AlertDocument | undefined
   readonly severity: AlertSeverity
   readonly title: string
   readonly summary: string
-  /** Few and short, the most telling first. */
+  /** A few short facts, the most useful first. */
   readonly facts: readonly (readonly [name: string, value: string])[]
   readonly lastError: string | undefined
   readonly links: readonly AlertLink[]
@@ -83,13 +83,13 @@ const STATUS_WORDS: Readonly<Record<AlertStatus, string>> = {
   resolved: 'Resolved',
 }
 
-/** In one line, for those who see nothing else of it. */
+/** One line, for people who see nothing else of the event. */
 export function headline({ alert, title }: Rendered): string {
   const line = alert === undefined ? title : `${STATUS_WORDS[alert.status]}: ${title}`
   return line.replace(/\s+/g, ' ')
 }
 
-/** How often and since when; empty for an event that is not an alert. */
+/** The number of occurrences and the first time; empty for an event that is not an alert. */
 export function countLine({ alert }: Rendered): string | undefined {
   if (alert === undefined) return undefined
   const { count, since, kind, alerts } = alert
@@ -103,7 +103,7 @@ function known(
   return facts.filter((fact): fact is [string, string] => fact[1] !== undefined && fact[1] !== '')
 }
 
-/** So that it fits, with a sign that something is missing. */
+/** Cuts the text to the length, with a mark at the end. */
 export function cut(text: string, longest: number): string {
   return text.length <= longest ? text : `${text.slice(0, longest - 1).toWellFormed()}…`
 }

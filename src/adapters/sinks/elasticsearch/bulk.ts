@@ -34,7 +34,7 @@ export function bulkBody(pieces: readonly BulkPiece[]): Buffer {
   return Buffer.from(pieces.map(({ text }) => text).join(''))
 }
 
-/** Documents are the event with its time where both servers look for it. */
+/** Documents are the whole event, with its time in the field that both servers use. */
 export function eventDocuments(): ElasticsearchDocument {
   const timeOf = isoTimes()
   return ({ id, type, channel, key, idempotencyKey, occurredAt, source, headers, payload }) => {
@@ -70,7 +70,7 @@ function isoTimes(): (ms: number) => string {
   }
 }
 
-/** Asked for in the answer: enough to tell item by item, and a tenth of what there would be. */
+/** The requested fields of the answer: enough for the result of each item, and a tenth of the full answer. */
 export const ANSWER_FIELDS = 'errors,items.*.status,items.*.error.type,items.*.error.reason'
 
 interface BulkItem {

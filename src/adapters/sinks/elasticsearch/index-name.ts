@@ -39,7 +39,7 @@ export const dataStreamRule: Rule<IndexName | undefined> = {
   },
 }
 
-/** What both servers take as the name of an index. */
+/** Whether both servers accept the name for an index. */
 export function isName(name: string): boolean {
   if (name === '' || name === '.' || name === '..' || Buffer.byteLength(name) > MAX_NAME_BYTES) return false
   return !FORBIDDEN.test(name) && !BAD_START.test(name)

@@ -4,7 +4,7 @@ import { quoted, SinkUnreachableError } from '../errors.ts'
 
 const PERMANENT = 500
 
-/** A mail server answered that it does not take a mail. Its 4xx is for now, its 5xx for good (RFC 5321, 4.2.1). */
+/** A mail server refused a mail. A 4xx reply is temporary, a 5xx reply is permanent (RFC 5321, 4.2.1). */
 export class MailRefusedError extends LazaretError {
   override readonly name = 'MailRefusedError'
   /** The reply code of the mail server; undefined when the mail was not even offered to it. */
@@ -23,7 +23,7 @@ export class MailRefusedError extends LazaretError {
   }
 }
 
-/** Replies about who is let in; 530, 534, 535 and 538 are those of RFC 4954. */
+/** Replies about authentication. 530, 534, 535 and 538 come from RFC 4954. */
 const ACCESS: ReadonlySet<number> = new Set([454, 530, 534, 535, 538])
 /** Replies about a mailbox. */
 const MAILBOX: ReadonlySet<number> = new Set([550, 551, 553])
@@ -42,7 +42,7 @@ function remedyFor(replyCode: number | undefined): string {
   return replyCode < PERMANENT ? 'try again later' : 'check the log of the mail server'
 }
 
-/** What nodemailer throws: with the reply of the server if there was one, else with a code of its own. */
+/** The error of nodemailer: with the reply of the server, or with its own code. */
 interface MailFailure {
   readonly responseCode?: unknown
   readonly response?: unknown
@@ -50,10 +50,10 @@ interface MailFailure {
   readonly message?: unknown
 }
 
-/** Of nodemailer: the mail itself cannot be sent, to this server or any other. */
+/** Codes of nodemailer for a mail that no server would accept. */
 const UNSENDABLE: ReadonlySet<unknown> = new Set(['EENVELOPE', 'EMESSAGE', 'EMAXRECIPIENTS', 'ECONFIG'])
 
-/** The original is not kept as the cause: what a server says may quote what it was told. */
+/** The original error is not kept as the cause, because the reply of a server may quote the mail. */
 export function mailError(subject: string, thrown: unknown, mask: (text: string) => string): LazaretError {
   const { responseCode, response, code, message } = (thrown ?? {}) as MailFailure
   if (typeof responseCode === 'number') {

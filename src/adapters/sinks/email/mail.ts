@@ -30,7 +30,7 @@ export function mailOf(event: LazaretEvent, { from, to, subjectPrefix }: MailSet
     ...(root !== undefined && !isRoot && { inReplyTo: root, references: root }),
     date: new Date(event.occurredAt),
     priority: severity === 'critical' && alert?.status !== 'resolved' ? 'high' : 'normal',
-    // So that no automatic absence note answers.
+    // Prevents automatic replies.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
   }
 }

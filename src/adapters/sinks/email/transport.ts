@@ -15,7 +15,7 @@ export interface Mail {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** What is used of a transporter of nodemailer. */
+/** The methods of a nodemailer transporter that the sink uses. */
 export interface MailTransport {
   // biome-ignore lint/suspicious/noExplicitAny: the types of mails and answers vary with nodemailer's version and transport
   sendMail(mail: any): Promise<any>
@@ -28,7 +28,7 @@ interface NodemailerModule {
   readonly default?: { readonly createTransport: (options: object) => MailTransport }
 }
 
-/** Storms of alerts come in one go; between them nobody keeps a connection open. */
+/** The time after which an idle connection closes. Alerts come in bursts, and between them no connection is needed. */
 const IDLE_MS = 5_000
 
 /** Loaded when the first mail is sent: importing only types or options needs no client. */
@@ -45,7 +45,7 @@ export async function openTransport(url: URL, timeoutMs: number): Promise<MailTr
     connectionTimeout: timeoutMs,
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
-    // Nothing of an event may ever become a file or a page that is attached.
+    // The content of an event must never attach a file or a page.
     disableFileAccess: true,
     disableUrlAccess: true,
   })

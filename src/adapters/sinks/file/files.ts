@@ -1,7 +1,10 @@
 import * as fs from 'node:fs'
 import { promisify } from 'node:util'
 
-/** What the sink asks of the file system. One object, so that a test can let any single call fail. */
+/**
+ * The operations that the sink needs from the file system. They form one object, so that a test can make any single call
+ * fail.
+ */
 export interface Files {
   open(path: string): Promise<number>
   close(fd: number): Promise<void>
@@ -43,7 +46,7 @@ export const realFiles: Files = {
   truncate: promisify(fs.ftruncate),
   stat: promisify(fs.fstat) as (fd: number) => Promise<fs.Stats>,
   async syncFolder(path) {
-    // Windows keeps names safe by itself and lets nobody open a folder.
+    // Windows makes names durable by itself, and does not allow opening a folder.
     if (process.platform === 'win32') return
     const fd = await open(path, 'r')
     try {

@@ -7,7 +7,7 @@ const LOOK_BACK_BYTES = 65_536
 export class OpenFile {
   readonly #files: Files
   readonly #fd: number
-  /** When it was last written, before now or by us. */
+  /** The time of the last write, by this or an earlier process. */
   writtenAt: number
   size: number
 
@@ -18,7 +18,7 @@ export class OpenFile {
     this.writtenAt = writtenAt
   }
 
-  /** A crash may have torn the last line. It was never acknowledged, so what there is of it goes. */
+  /** Opens the file. A crash may have torn the last line. It was never acknowledged, so its rest is removed. */
   static async open(files: Files, path: string): Promise<OpenFile> {
     const fd = await files.open(path)
     try {
@@ -32,7 +32,7 @@ export class OpenFile {
     }
   }
 
-  /** All of the lines, or none of them: what a full disk took of them is cut off again. */
+  /** Appends all lines, or none: the part that a full disk accepted is removed again. */
   async append(lines: Uint8Array, isDurable: boolean, now: number): Promise<void> {
     try {
       await this.#files.append(this.#fd, lines)
@@ -51,7 +51,7 @@ export class OpenFile {
   }
 }
 
-/** How many bytes at the beginning of the file are whole lines. */
+/** The number of bytes at the beginning of the file that form complete lines. */
 async function wholeLines(files: Files, fd: number, size: number): Promise<number> {
   const block = Buffer.alloc(Math.min(size, LOOK_BACK_BYTES))
   for (let end = size; end > 0; ) {

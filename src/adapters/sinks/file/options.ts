@@ -31,7 +31,7 @@ export interface FileRotationOptions {
 }
 
 const rules = {
-  // As seen from where the process is now: it may go elsewhere later.
+  // The path is resolved now, because the process may change its working directory later.
   path: derived(text(), path => resolve(path)),
   rotate: group({
     bytes: withDefault(integer({ min: 1 }), DEFAULT_ROTATE_BYTES),

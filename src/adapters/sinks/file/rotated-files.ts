@@ -36,7 +36,7 @@ export class RotatedFiles {
     names.push(name)
     names.sort()
     for (const old of names.slice(0, Math.max(0, names.length - keep))) {
-      // One that cannot be removed now is tried again at the next rotation; the event does not have to pay for it.
+      // A file that cannot be removed is tried again at the next rotation. The write of the event must not fail for it.
       await files.remove(join(this.folder, old)).catch(() => {})
     }
   }

@@ -8,7 +8,7 @@ import { OpenFile } from './open-file.ts'
 import { type FileSinkOptions, type FileSinkSettings, resolveFileSinkOptions } from './options.ts'
 import { dayOf, RotatedFiles } from './rotated-files.ts'
 
-/** Events as JSON lines in a file that rotates. */
+/** Writes events as JSON lines to a file that rotates. */
 export function file(options: FileSinkOptions): FileSink {
   const sink = new FileSink(resolveFileSinkOptions(options), realFiles)
   sink.listen()
@@ -16,7 +16,7 @@ export function file(options: FileSinkOptions): FileSink {
 }
 
 /**
- * One batch is one append. The file is opened by the first batch and kept open; after any failure it is closed, and the
+ * Each batch is one append. The first batch opens the file, and it stays open. After any failure it is closed, and the
  * next batch opens it again, which also repairs a torn last line.
  */
 export class FileSink implements Sink {

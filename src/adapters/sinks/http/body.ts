@@ -15,7 +15,7 @@ import { webhookId } from './signature.ts'
  */
 export type HttpFormat = 'event' | 'cloudevents' | 'webhook'
 
-/** What JSON can write. */
+/** Returns a value that JSON can write. */
 export type HttpFormatter = (event: LazaretEvent) => unknown
 
 const FORMATTERS: Readonly<Record<HttpFormat, HttpFormatter>> = {
@@ -53,7 +53,7 @@ export function bodyOf(pieces: readonly TextPiece[], request: 'batch' | 'each'):
   return Buffer.from(request === 'batch' ? `[${texts}]` : texts)
 }
 
-/** Of one event its id; of several what only the same ones in the same order have. */
+/** The id of one event, or a hash that only the same events in the same order have. */
 export function requestId(pieces: readonly TextPiece[]): string {
   const [first, second] = pieces
   if (first !== undefined && second === undefined) return webhookId(first.id)

@@ -21,7 +21,7 @@ export function http(options: HttpSinkOptions): Sink {
   return httpSink('http', resolveHttp(options))
 }
 
-/** Posts each event in a request of its own, signed as Standard Webhooks has it. */
+/** Posts each event in its own request, signed as in Standard Webhooks. */
 export function webhook(options: WebhookOptions): Sink {
   return httpSink('webhook', resolveWebhook(options))
 }

@@ -19,7 +19,7 @@ export const signingKeyRule: Rule<Buffer> = {
   },
 }
 
-/** One signature for each key, so that the receiver can change over from one to the next. */
+/** One signature for each key, so that the receiver can change from one key to the next. */
 export function signatureHeaders(
   keys: readonly Buffer[],
   id: string,
@@ -34,7 +34,10 @@ export function signatureHeaders(
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') }
 }
 
-/** The same for every sending of an event. A dot would blur where it ends in what is signed, and a header is ASCII. */
+/**
+ * The same id for every send of an event. It contains no dot, because the dot separates the signed parts, and only ASCII,
+ * because it is a header.
+ */
 export function webhookId(eventId: string): string {
   return encodeURIComponent(eventId).replaceAll('.', '%2E')
 }

@@ -17,7 +17,7 @@ export interface Entry extends Piece {
   readonly labels: string
   readonly ms: number
   readonly nanos: number
-  /** What follows its time: the line and the structured metadata. */
+  /** The part after the time: the line and the structured metadata. */
   readonly rest: string
 }
 
@@ -59,7 +59,7 @@ function hasAny(headers: LazaretEvent['headers']): boolean {
   return false
 }
 
-/** What a search goes by, and what leads from a line to its trace. */
+/** Metadata for searches, and for the link from a line to its trace. */
 export function eventMetadata(event: LazaretEvent): Readonly<Record<string, string>> {
   const { id, type, key } = event
   const metadata: Record<string, string> = { event_id: id, event_type: type }

@@ -15,9 +15,9 @@ export type LabelField = 'channel' | 'type' | 'severity' | 'source'
 export const LABEL_FIELDS = ['channel', 'type', 'severity', 'source'] as const
 
 interface LabelOptions {
-  /** The same for all events. */
+  /** The labels that all events share. */
   readonly labels: Readonly<Record<string, string>>
-  /** What of an event is a label. */
+  /** The fields of an event that become labels. */
   readonly labelFields: readonly LabelField[]
   /** More labels of an event. */
   readonly labelsOf: ((event: LazaretEvent) => Readonly<Record<string, string>>) | undefined
@@ -25,15 +25,18 @@ interface LabelOptions {
   readonly maxLabelValues: number
 }
 
-/** What Loki takes as a label's name: letters, digits and underscores, none of its own double ones in front. */
+/**
+ * A valid name of a Loki label: letters, digits and underscores, without the leading double underscore that Loki
+ * reserves.
+ */
 export function labelName(name: string): string {
   const clean = name.replace(/[^a-zA-Z0-9_]/g, '_').replace(/^_+/, '_')
   return (/^\d/.test(clean) || clean === '' ? `_${clean}` : clean).slice(0, MAX_NAME_LENGTH)
 }
 
 /**
- * The labels of events, as the JSON text that stands in a push. Every different set of them is a stream for Loki to
- * keep open, so each label has so many values and no more: those that come later share one.
+ * The labels of events, as the JSON text of a push. Loki keeps a stream open for each different set of labels, so the
+ * number of values of each label is limited: later values share one.
  */
 export class Labels {
   readonly #options: LabelOptions

@@ -54,7 +54,7 @@ export interface LokiOptions extends HttpServerOptions {
   readonly probe?: string | false | undefined
 }
 
-/** What Loki allows as a tenant; several are joined by `|` for reading only. */
+/** The characters that Loki allows for a tenant. Several tenants are joined by `|`, for reading only. */
 const TENANT = /^[\w!.*'()-]{1,150}$/
 
 const tenantRule = custom(

@@ -1,7 +1,7 @@
 /** Nanoseconds in a millisecond. */
 const MS_NS = 1_000_000
 const COUNTERS = 4_096
-/** Of each value of an id's counter. */
+/** The nanoseconds of each value of an id's counter. */
 const COUNTER_NS = Math.floor(MS_NS / COUNTERS)
 
 /**
@@ -16,7 +16,7 @@ export function nanosOf(id: string): number {
 }
 
 const SEVEN = '7'.charCodeAt(0)
-/** Where the random digits are that tell the ids of several processes apart. */
+/** The position of the random digits that distinguish ids of several processes. */
 const LAST_DIGITS = 28
 
 /** The value of a hex digit; of another character anything from 0 to 15. */

@@ -4,7 +4,7 @@ import { loadClient } from '../../../adapter-kit/load-client.ts'
 /** The format of OTLP requests. */
 export type OtlpFormat = 'protobuf' | 'json'
 
-/** What the exporters of OpenTelemetry read of a log record. */
+/** The fields of a log record that the exporters of OpenTelemetry read. */
 export interface OtlpLogRecord {
   readonly hrTime: [seconds: number, nanoseconds: number]
   readonly hrTimeObserved: [seconds: number, nanoseconds: number]

@@ -1,6 +1,6 @@
 import type { OtlpFormat } from './exporter.ts'
 
-/** What a collector says beside "taken": how many records it refused, though not which. */
+/** The part of a success that reports refused records. It has their number, but does not name them. */
 export interface PartialSuccess {
   readonly rejected: number
   readonly message: string
@@ -8,7 +8,7 @@ export interface PartialSuccess {
 
 const NONE: PartialSuccess = Object.freeze({ rejected: 0, message: '' })
 
-/** Reads the body of a success. One that cannot be read says nothing, and the status has said that it is a success. */
+/** Reads the body of a success. An unreadable body reports nothing, because the status already reports the success. */
 export function readPartialSuccess(format: OtlpFormat, body: Buffer): PartialSuccess {
   if (body.length === 0) return NONE
   try {
@@ -47,7 +47,7 @@ function fromProtobuf(body: Buffer): PartialSuccess {
 interface Field {
   readonly field: number
   readonly number: number
-  /** Of fields with a length. */
+  /** The content of a field with a length. */
   readonly bytes?: Buffer
 }
 

@@ -47,7 +47,7 @@ export function recordOf(event: LazaretEvent, settings: RecordSettings, now: num
   }
 }
 
-/** Names of OpenTelemetry's conventions where there is one. Records with one uid count as one and the same. */
+/** Uses the names of OpenTelemetry's conventions if there is one. Records with the same uid count as one. */
 function envelopeAttributes(event: LazaretEvent): Record<string, string> {
   const { id, channel, key, idempotencyKey, source } = event
   const attributes: Record<string, string> = { 'log.record.uid': id, 'lazaret.channel': channel }

@@ -22,7 +22,7 @@ const MAX_EXPORTS = 100_000
 const SUCCESS = 0
 const USUAL_PATH = /\/v1\/logs\/?$/
 
-/** Events as log records to an OpenTelemetry collector, through the exporters of OpenTelemetry. */
+/** Sends events as log records to an OpenTelemetry collector, with the exporters of OpenTelemetry. */
 export function otlp(options: OtlpOptions): Sink {
   return new OtlpSink(resolveOtlpOptions(options))
 }
@@ -32,7 +32,7 @@ class OtlpSink implements Sink {
   readonly #settings: OtlpSettings
   readonly #records: RecordSettings
   readonly #exports = createExportContext()
-  /** Without the path: that of some collectors has the key in it. */
+  /** The address without the path, because the path of some collectors contains a key. */
   readonly #subject: string
   readonly #masked: (said: string) => string
   #exporter: Promise<OtlpLogExporter> | undefined
@@ -44,7 +44,7 @@ class OtlpSink implements Sink {
     this.#records = { resource: { attributes: resource }, scope: { name: 'lazaret' }, attributes }
     const target = targetOf(url)
     this.#subject = `OTLP ${addressOf(target)}`
-    // What stands before the usual path is a key, where there is anything.
+    // A part before the usual path is a key.
     const key = target.url.pathname.replace(USUAL_PATH, '')
     this.#masked = masking([...target.secrets, key, ...secretsIn(headers)])
   }
@@ -74,7 +74,7 @@ class OtlpSink implements Sink {
     const exporter = await this.#exporter?.catch(() => undefined)
     this.#exporter = undefined
     this.#agent?.destroy()
-    // Not awaited: it would wait for the retries of exports that were settled here long ago.
+    // This is not awaited, because it would wait for retries of exports that were settled long ago.
     exporter?.shutdown().catch(() => {})
   }
 

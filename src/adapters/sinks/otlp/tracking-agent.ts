@@ -8,7 +8,7 @@ export interface Answer {
   readonly body: Buffer
 }
 
-/** What one export comes to. */
+/** The result of one export. */
 interface Outcome {
   answered(answer: Answer): void
   /** There was no answer, or not the whole of it. */
@@ -19,8 +19,9 @@ interface Outcome {
 const MAX_BODY_BYTES = 65_536
 
 /**
- * One export as the connection sees it. The exporter tells neither status nor Retry-After nor what was refused, takes
- * no signal, and tries again by itself; all of that is here: the first request is watched, and there is no second.
+ * One export as its connection sees it. The exporter reports neither the status nor Retry-After nor refused records,
+ * takes no signal, and retries by itself. This class adds all of that: it watches the first request, and prevents a
+ * second one.
  */
 export class ExportRequest {
   readonly #outcome: Outcome
@@ -30,7 +31,7 @@ export class ExportRequest {
     this.#outcome = outcome
   }
 
-  /** False for a request that the exporter makes to try again: that is decided elsewhere. */
+  /** Returns false for a retry of the exporter, because Lazaret decides about retries. */
   admits(request: ClientRequest): boolean {
     if (this.#request !== undefined) return false
     this.#request = request
@@ -66,8 +67,8 @@ export function createExportContext(): ExportContext {
 }
 
 /**
- * Where an agent takes requests. Not in the documentation of Node, but what every agent for proxies builds upon: it is there
- * in all versions that we run on, from 22.13.
+ * The method of an agent that takes requests. Node does not document it, but every proxy agent uses it, and all supported
+ * versions have it, from 22.13 on.
  */
 interface TakesRequests {
   addRequest(request: ClientRequest, ...rest: readonly unknown[]): void

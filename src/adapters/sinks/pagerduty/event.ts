@@ -28,7 +28,10 @@ interface PagerdutyPayload {
   readonly custom_details: Readonly<Record<string, unknown>>
 }
 
-/** An alert is triggered, and resolved by its key; any other event triggers one of its own that a person resolves. */
+/**
+ * An alert triggers an incident, and its end resolves it by its key. Any other event triggers its own incident, which a
+ * person resolves.
+ */
 export function pagerdutyEvent(event: LazaretEvent, routingKey: string, source: string): PagerdutyEvent {
   const rendered = render(event)
   const { alert, links } = rendered

@@ -13,9 +13,12 @@ export interface DeliveryOptions<P extends Piece> {
   /** The name of the receiver in messages. */
   readonly subject: string
   readonly shape: Required<BatchLimits>
-  /** What is sent of an event. Throws for one that cannot be sent: it is given up on, and the others go without it. */
+  /**
+   * The piece of a request for an event. Throws for an event that cannot be sent: it is given up on, and the others are
+   * sent without it.
+   */
   readonly pieceOf: (event: LazaretEvent, index: number) => P
-  /** Sends a portion in one request. Resolves with what was refused of it, if anything; throws when none of it was taken. */
+  /** Sends a portion in one request. Resolves to the refused events, if there are any; throws if none was accepted. */
   readonly send: (
     portion: readonly P[],
     signal: AbortSignal,
@@ -73,7 +76,7 @@ export class Delivery<P extends Piece> {
       try {
         pieces.push(this.#options.pieceOf(event, index))
       } catch (error) {
-        // An error of another kind comes from a function of the options: it says nothing about the receiver.
+        // Any other error comes from a function of the options. It says nothing about the receiver.
         const isOurs = error instanceof LazaretError
         rejected.push({ index, error: isOurs ? error : optionFunctionError(this.#options.subject, error) })
       }
@@ -133,7 +136,7 @@ function isPauseRequest(error: unknown): boolean {
   return error instanceof SinkUnreachableError
 }
 
-/** When nothing was taken, and all failed as one or each may be tried again, the batch failed as a whole. */
+/** The batch failed as a whole if nothing was accepted, and all events failed with one error or each may be retried. */
 function conclude(rejected: readonly RejectedItem[], count: number): WriteResult {
   const first = rejected[0]
   if (first === undefined) return undefined
@@ -149,7 +152,7 @@ function isRetryable(error: unknown): boolean {
 
 /** One event of a batch, ready to be sent. */
 export interface Piece {
-  /** Its place in the batch. */
+  /** The position in the batch. */
   readonly index: number
   /** About: the length of its text. */
   readonly size: number

@@ -15,7 +15,7 @@ interface SenderOptions {
   readonly authorization?: string | undefined
   /** Beside those of the target. */
   readonly secrets?: readonly string[] | undefined
-  /** What of an answer is read; the rest is cut off. */
+  /** The most bytes of an answer that are read. The rest is cut off. */
   readonly maxAnswerBytes?: number | undefined
   readonly agent?: http.Agent | undefined
   readonly clock: Clock
@@ -32,7 +32,7 @@ export interface Outgoing {
 export interface Answer {
   readonly status: number
   readonly headers: http.IncomingHttpHeaders
-  /** As much of it as is read. */
+  /** The text of the answer, as far as it is read. */
   readonly text: string
 }
 
@@ -77,7 +77,7 @@ export class Sender {
     }
   }
 
-  /** The same, but an unsuccessful answer is thrown. */
+  /** Sends a request, and throws for an unsuccessful answer. */
   async deliver(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
     const answer = await this.send(outgoing, signal)
     if (answer.status < 200 || answer.status > 299) throw this.refusal(answer)
@@ -142,7 +142,7 @@ export class Sender {
           chunks.push(chunk)
           return
         }
-        // It may never end; what is known of it is enough.
+        // The answer may never end, and the part that was read is enough.
         response.destroy()
         answer()
       })
@@ -153,7 +153,7 @@ export class Sender {
   }
 }
 
-/** The server closed an idle connection while the request was on its way: that says nothing of the server. */
+/** The server closed an idle connection while the request was being sent. That says nothing about the server. */
 class StaleConnectionError extends Error {}
 
 function wasStale(request: http.ClientRequest, error: Error): boolean {

@@ -3,12 +3,12 @@ import { hiddenText, httpAddress } from '../../../core/options/addresses.ts'
 import { custom, derived, optional, type Rule } from '../../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../../ports/clock.ts'
 
-/** Where requests go, with the credentials taken out of the URL. */
+/** The destination of requests, with the credentials removed from the URL. */
 export interface Target {
   readonly url: URL
-  /** Of the URL's user and password. */
+  /** The header for the user and password of the URL. */
   readonly authorization: string | undefined
-  /** What must never be seen in an error. */
+  /** Values that must never appear in an error. */
   readonly secrets: readonly string[]
 }
 
@@ -20,7 +20,7 @@ export function targetOf(address: string): Target {
   url.username = ''
   url.password = ''
   url.hash = ''
-  // As they are, and as they stand in the URL: an answer may quote either.
+  // The values as they are, and as they are escaped in the URL, because an answer may quote either.
   const rawValues = url.search.split('&').map(part => part.slice(part.indexOf('=') + 1))
   const secrets = [...url.searchParams.values(), ...rawValues]
   if (user === '' && password === '') return { url, authorization: undefined, secrets }
@@ -31,7 +31,7 @@ function basic(user: string, password: string): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
 }
 
-/** A part of a URL as it was meant, or as it is where it cannot be decoded. */
+/** A decoded part of a URL, or the part itself if it cannot be decoded. */
 export function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -40,7 +40,10 @@ export function decoded(part: string): string {
   }
 }
 
-/** For people. Neither credentials nor path and query: the path of many a webhook is its password. */
+/**
+ * The address for people. It contains neither credentials nor path and query, because the path of many webhooks is a
+ * secret.
+ */
 export function addressOf({ url }: Target): string {
   return url.origin
 }

@@ -7,7 +7,7 @@ const MAX_DATA_CHARACTERS = 2_000
 /** The latest events that are not errors, to be shown with the next error. A repeated event is there once. */
 export class Breadcrumbs {
   readonly #max: number
-  /** By the id of the event, the oldest first. */
+  /** The breadcrumbs by event id, the oldest first. */
   readonly #crumbs = new Map<string, object>()
 
   constructor(max: number) {

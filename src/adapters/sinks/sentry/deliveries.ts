@@ -18,7 +18,7 @@ interface Pending {
   readonly settle: (delivery: Delivery) => void
   /** The client has begun to work on it. */
   isBegun: boolean
-  /** The client has handed it to its transport. */
+  /** The client has passed the event to its transport. */
   isSent: boolean
 }
 
@@ -49,7 +49,7 @@ export class Deliveries {
     ]
   }
 
-  /** Never rejects, and may never end: nobody puts an end to a connection that hangs. */
+  /** Never rejects, and may never resolve, because nothing ends a hanging connection. */
   capture(event: SentryEvent): Promise<Delivery> {
     const id = event.event_id
     const underWay = this.#pending.get(id)
@@ -57,7 +57,7 @@ export class Deliveries {
     const pending = this.#await(id)
     this.#client.captureEvent(event, { event_id: id })
     if (!pending.isBegun) pending.settle(this.#notBegun())
-    // With processors that take their time it is not known yet whether they want it.
+    // With asynchronous processors it is not known yet whether they accept the event.
     else if (!pending.isSent) void this.#settleIfFiltered(pending)
     return pending.delivered
   }
@@ -92,7 +92,7 @@ export class Deliveries {
     return { kind: sampleRate < 1 ? 'filtered' : 'overflow' }
   }
 
-  /** All that was captured is through when a flush is. One that fails has not said so, and the wait goes on. */
+  /** A completed flush means that all captured events are processed. If a flush fails, the wait continues. */
   async #settleIfFiltered(pending: Pending): Promise<void> {
     try {
       await this.#client.flush()

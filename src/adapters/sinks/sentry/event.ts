@@ -23,7 +23,7 @@ interface EventSettings {
   readonly payload: boolean
 }
 
-/** What the SDK captures. */
+/** The event that the SDK captures. */
 export interface SentryEvent {
   readonly event_id: string
   readonly [name: string]: unknown
@@ -48,7 +48,7 @@ export function sentryEvent(
 ): SentryEvent {
   const error = settings.error(event)
   const alert = alertOf(event)
-  // All that is said about one alert is one issue.
+  // All messages about one alert form one issue.
   const own = alert === undefined ? [event.type] : [alert.key]
   const fingerprint = settings.fingerprint(event) ?? (error === undefined ? own : undefined)
   const trace = traceContextOf(event)
@@ -74,8 +74,8 @@ export function sentryEvent(
 }
 
 /**
- * Scopes of its own. Without them the SDK would take those of whatever runs at the moment: an event would carry the
- * user and tags of some request, and `lastEventId()` of the service would be this event's.
+ * Separate scopes. Without them the SDK would use the scope of the current request: an event would carry the user and
+ * tags of that request, and `lastEventId()` of the service would be this event's.
  */
 function ownScopes(sdk: Pick<SentrySdk, 'Scope'>, traceId: string | undefined): Record<string, SentryScope> {
   const scope = new sdk.Scope()
@@ -96,7 +96,7 @@ function exceptionOf(
   }
 }
 
-/** What the payload calls `error`, `err` or `exception`, if it looks like one. */
+/** The value of `error`, `err` or `exception` in the payload, if it looks like an error. */
 export function errorInPayload({ payload }: LazaretEvent): SentryErrorLike | undefined {
   if (!isPlainObject(payload)) return undefined
   const { error, err, exception } = payload
@@ -133,20 +133,20 @@ function contextOf({ id, channel, key, idempotencyKey, source }: LazaretEvent): 
 const UUID = /^[\da-f]{8}-(?:[\da-f]{4}-){3}[\da-f]{12}$/i
 
 /**
- * Sentry's ids have 32 hex digits. That of an event is made of its own, so an event that is sent twice has the same
- * id both times, and Sentry keeps one.
+ * The Sentry id of an event, with 32 hex digits. It is made from the event id, so that an event that is sent twice has
+ * one id, and Sentry keeps one.
  */
 export function sentryId(eventId: string): string {
   return UUID.test(eventId) ? eventId.replaceAll('-', '').toLowerCase() : hash128(eventId)
 }
 
-/** Limits of Sentry; what is beyond them it drops by itself, or with it the tag. */
+/** Limits of Sentry. It drops what exceeds them, sometimes with the whole tag. */
 const MAX_TAGS = 50
 const MAX_NAME_LENGTH = 200
 const MAX_VALUE_LENGTH = 200
 const INVALID_IN_NAME = /[^a-zA-Z0-9_.:-]/g
 
-/** Type and channel, and what the service adds, cut to what Sentry takes. */
+/** Type, channel and the tags of the service, cut to the limits of Sentry. */
 function tagsOf(event: LazaretEvent, own: Readonly<Record<string, string>> = {}): Record<string, string> {
   const tags = { ...own, 'event.type': event.type, 'event.channel': event.channel }
   const entries = Object.entries(tags).filter(([, value]) => typeof value === 'string' && value !== '')

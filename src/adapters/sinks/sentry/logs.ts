@@ -8,7 +8,7 @@ import type { SentryEnvelope } from './sdk.ts'
 /** Sentry takes a hundred in one envelope. */
 export const LOGS_PER_ENVELOPE = 100
 
-/** Events as one envelope of Sentry's structured logs. */
+/** Creates one envelope of Sentry's structured logs from events. */
 export function logEnvelope(events: readonly LazaretEvent[], showsPayload: boolean): SentryEnvelope {
   const headers = {
     type: 'log',
@@ -29,7 +29,7 @@ function logOf(event: LazaretEvent, showsPayload: boolean): object {
   }
   return {
     timestamp: occurredAt / 1_000,
-    // A log has to have one, so an event outside of any trace is a trace of its own.
+    // A log must have a trace id, so an event without a trace gets its own.
     trace_id: traceContextOf(event)?.traceId ?? sentryId(id),
     level: severityOf(event),
     body: messageOf(event).toWellFormed(),

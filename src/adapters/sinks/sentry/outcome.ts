@@ -4,7 +4,7 @@ import type { Delivery } from './deliveries.ts'
 
 const TOO_MANY_REQUESTS = 429
 
-/** What stood in the way of a delivery; undefined when it arrived, or when the client did not want it sent. */
+/** The error of a delivery; undefined if the event arrived, or the client chose not to send it. */
 export function deliveryError(
   subject: string,
   delivery: Delivery,

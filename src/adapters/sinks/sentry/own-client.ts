@@ -1,13 +1,13 @@
 import type { ClientRequest } from 'node:http'
 import type { SendRequest, SentryClient, SentryEnvelope, SentrySdk, SentryTransport } from './sdk.ts'
 
-/** What a request was made for: the id of the event in it, or the envelope itself where there is none. */
+/** The key of a request: the id of its event, or the envelope itself if there is none. */
 type RequestKey = string | SentryEnvelope
 
 /** A client whose requests can be ended. */
 export interface CancellableClient {
   readonly client: SentryClient
-  /** Ends a request that nobody waits for any more. */
+  /** Ends a request that nobody awaits any more. */
   stop(key: RequestKey): void
 }
 
@@ -17,12 +17,12 @@ interface OwnClientSettings {
   readonly environment: string | undefined
 }
 
-/** Room for more requests than a lane has under way: what finds none is dropped by the SDK. */
+/** More than the requests that a lane has in progress. The SDK drops requests without room. */
 const BUFFER_SIZE = 1_000
 
 /**
- * A client of its own: no integrations, nothing global, no hooks on the process but for its own `beforeExit`. So it
- * neither changes nor reads what the service has set up with `Sentry.init`.
+ * Opens a separate client: no integrations, no globals, no hooks on the process except its own `beforeExit`. So it
+ * neither changes nor reads the setup of `Sentry.init`.
  */
 export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings): Promise<CancellableClient> {
   const { dsn, release, environment } = settings

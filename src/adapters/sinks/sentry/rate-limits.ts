@@ -1,14 +1,14 @@
 import { parseRetryAfter } from '../../../core/failure/delay.ts'
 import type { SentryResponse } from './sdk.ts'
 
-/** What Sentry counts apart: events and logs have limits of their own. */
+/** Sentry has separate limits for events and logs. */
 export type SentryQuota = 'error' | 'log_item'
 
 const DEFAULT_LIMIT_MS = 60_000
 
 /**
- * How long Sentry wants to be left alone, by `X-Sentry-Rate-Limits`, which comes with successes too, by Retry-After, or
- * by a bare 429. The SDK keeps the same account and drops in silence what comes meanwhile, so nothing is handed to it.
+ * How long Sentry asks to wait, by `X-Sentry-Rate-Limits` (which successes have too), Retry-After, or a bare 429. The SDK
+ * keeps the same limits and drops events silently meanwhile, so it gets none.
  */
 export class RateLimits {
   readonly #until: Record<SentryQuota, number> = { error: 0, log_item: 0 }
@@ -26,7 +26,7 @@ export class RateLimits {
     }
   }
 
-  /** Undefined when there is no limit. */
+  /** Undefined if there is no limit. */
   waitMs(quota: SentryQuota, now: number): number | undefined {
     const until = this.#until[quota]
     return until > now ? until - now : undefined

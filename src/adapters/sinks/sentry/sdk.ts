@@ -1,15 +1,15 @@
 import type { ClientRequest } from 'node:http'
 import { loadClient } from '../../../adapter-kit/load-client.ts'
 
-/** What a transport of the SDK answers. Without a status, nothing was sent or nobody answered. */
+/** The answer of a transport of the SDK. Without a status, nothing was sent or nobody answered. */
 export interface SentryResponse {
   readonly statusCode?: number | undefined
   readonly headers?: { readonly [name: string]: string | null | undefined } | undefined
-  /** What the connection broke with; told by transports of our own alone. */
+  /** The error of the connection. Only the sink's own transports report it. */
   readonly loss?: unknown
 }
 
-/** Headers and payload of each item, behind headers of their own. */
+/** The headers of the envelope, then the headers and payload of each item. */
 export type SentryEnvelope = readonly [
   headers: { readonly event_id?: string; readonly [name: string]: unknown },
   items: readonly (readonly [headers: object, payload: unknown])[],
@@ -44,7 +44,7 @@ export interface SentryScope {
   setPropagationContext(context: { traceId: string; sampleRand: number; parentSpanId?: string }): unknown
 }
 
-/** What is used of `@sentry/node`. */
+/** The parts of `@sentry/node` that the sink uses. */
 export interface SentrySdk {
   readonly NodeClient: new (options: object) => SentryClient
   readonly Scope: new () => SentryScope

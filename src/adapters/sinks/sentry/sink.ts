@@ -83,7 +83,7 @@ class SentrySink implements Sink {
     if (this.#settings.client === undefined) await opened.client.close(CLOSE_WITHIN_MS)
   }
 
-  /** In the order of the batch: an event shows what came before it. */
+  /** Keeps the order of the batch, because an event shows the breadcrumbs before it. */
   #sorted(batch: readonly LazaretEvent[]): { readonly captures: Capture[]; readonly logs: Capture[] } {
     const { capture, others, payload } = this.#settings
     const captures: Capture[] = []
@@ -97,7 +97,7 @@ class SentrySink implements Sink {
     return { captures, logs }
   }
 
-  /** Sentry takes one event with each request, so there are several under way. */
+  /** Sentry accepts one event for each request, so several requests run at once. */
   async #captureAll(
     opened: Opened,
     captures: readonly Capture[],
@@ -105,7 +105,7 @@ class SentrySink implements Sink {
   ): Promise<RejectedItem[]> {
     const rejected: RejectedItem[] = []
     let next = 0
-    // What meets one event before it is even looked at meets the others too.
+    // An error that occurs before the event is read concerns the other events too.
     let all: Error | undefined
     const work = async () => {
       while (next < captures.length) {
@@ -210,7 +210,7 @@ function isRetryable(error: unknown): boolean {
   return (error as { readonly retryable?: unknown }).retryable === true
 }
 
-/** Whose project it is; the key is left out. */
+/** The project, without the key. */
 function subjectOf(dsn: string | undefined): string {
   if (dsn === undefined) return 'Sentry'
   const { host, pathname } = new URL(dsn)

@@ -20,7 +20,7 @@ type SlackBlock =
   | { readonly type: 'context'; readonly elements: readonly SlackText[] }
 
 interface SlackMessage {
-  /** For notifications, and for clients that cannot show blocks. */
+  /** The text for notifications, and for clients that cannot show blocks. */
   readonly text: string
   readonly blocks: readonly SlackBlock[]
 }
@@ -52,7 +52,7 @@ function sign({ alert, severity }: Rendered): string {
   return severity === 'warning' ? ':warning:' : ':information_source:'
 }
 
-/** As many as fit; a link that is cut leads nowhere. */
+/** As many links as fit. A cut link would lead nowhere. */
 function linkLine(links: readonly { readonly text: string; readonly href: string }[]): string {
   let line = ''
   for (const { text, href } of links) {
@@ -72,7 +72,7 @@ function mrkdwn(text: string): SlackText {
 
 const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' }
 
-/** The three characters that mean something to Slack: a text can call nobody and link nowhere. */
+/** Escapes the three special characters of Slack, so that a text can mention nobody and contain no link. */
 function escaped(text: string): string {
   return text.replace(/[&<>]/g, character => ENTITIES[character]!)
 }

@@ -16,7 +16,7 @@ const COLOURS: Readonly<Record<Severity, string>> = {
 
 const SEVERITY_WIDTH = 5
 
-/** One event on one line for a person: time, severity, type, where it belongs, payload. */
+/** One event on one line for a person: time, severity, type, channel and key, payload. */
 export function prettyLine(event: LazaretEvent, isColoured: boolean): string {
   const severity = severityOf(event)
   const paint = (colour: string, text: string) => (isColoured ? `${colour}${text}${RESET}` : text)
@@ -40,8 +40,8 @@ function payloadText(payload: unknown): string {
 }
 
 /**
- * What a terminal or a reader would obey or hide instead of showing: controls (U+009B alone starts an escape sequence),
- * directions of writing that turn a line around, spaces without width, separators of lines and paragraphs.
+ * Characters that a terminal or a reader would obey or hide: controls (U+009B alone starts an escape sequence),
+ * directions of writing that reverse a line, zero-width spaces, separators of lines and paragraphs.
  */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 

@@ -22,7 +22,7 @@ const rules = {
   stream: optional(custom(isStream, 'give a writable stream such as process.stderr')),
 }
 
-/** Events on standard output, a line each. */
+/** Writes events to standard output, one line for each. */
 export function stdout(options?: StdoutOptions): Sink {
   const { format, colour, stream = process.stdout } = resolveOptions('stdout', rules, options)
   const isTerminal = stream.isTTY === true

@@ -24,7 +24,7 @@ const BROKEN_PIPE_CODES = new Set([
 export class Output {
   readonly #stream: OutputStream
   #isGuarded = false
-  /** A pipe that broke tells so in an event as well, and one that nobody listens to would end the process. */
+  /** A broken pipe also emits an error event. Without a listener that would end the process. */
   readonly #onError = () => {}
 
   constructor(stream: OutputStream) {

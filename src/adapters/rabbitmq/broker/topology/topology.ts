@@ -22,7 +22,7 @@ export class Topology {
   readonly #declared = new Map<string, Promise<void>>()
   /** Exchanges that are declared. */
   readonly #ready = new Set<string>()
-  /** Queues that are in use here, to be declared again should somebody delete them. */
+  /** The queues in use, which are declared again if they are deleted. */
   readonly #used = new Map<string, { readonly channel: string; readonly handler: string }>()
   #restoring: Promise<void> | undefined
 
@@ -37,7 +37,7 @@ export class Topology {
     this.#used.set(queue, { channel, handler })
     const auxiliary = auxiliarySpecs(queue, this.#settings)
     if (this.#settings.declare === 'auxiliary') return this.#once(queue, auxiliary)
-    // What dead-letters to an exchange is declared after it.
+    // A queue is declared after the exchange to which it dead-letters.
     return this.#once(queue, [
       ...auxiliary,
       mainQueue(queue, this.#settings),
@@ -45,7 +45,10 @@ export class Topology {
     ])
   }
 
-  /** The queue of a handler that has never subscribed. It holds what is sent to that handler alone, and no event of the channel. */
+  /**
+   * The queue of a handler that has never subscribed. It holds messages for that handler alone, and no events of the
+   * channel.
+   */
   unboundQueue(channel: string, handler: string): Promise<void> {
     const queue = queueName(channel, handler)
     const auxiliary = auxiliarySpecs(queue, this.#settings)
@@ -77,13 +80,13 @@ export class Topology {
     return this.#once(`${queue} ${category}`, quarantineSpecs(queue, category, this.#settings))
   }
 
-  /** Binds the queue to its channel again, should somebody have deleted the exchange. Nothing changes where it is bound. */
+  /** Binds the queue to its channel again, in case the exchange was deleted. An existing binding does not change. */
   async bind(channel: string, handler: string): Promise<void> {
     if (this.#settings.declare === 'all')
       await this.#declare(channelSpecs(channel, queueName(channel, handler)))
   }
 
-  /** Someone deleted something: all that is in use here is declared again. Many may ask for it at once. */
+  /** A queue or exchange was deleted, so everything in use is declared again. Concurrent calls share one run. */
   restore(): Promise<void> {
     this.#restoring ??= this.#declareUsed().finally(() => {
       this.#restoring = undefined

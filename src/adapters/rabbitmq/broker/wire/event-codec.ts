@@ -148,8 +148,8 @@ function unpacked(text: string): Record<string, string> {
 const UNNAMED = 'message'
 
 /**
- * What another program sent, as well as it can be told. Without a message id its identity is made of all it says, so
- * that it is the same each time it is handed over; two that say exactly the same are one then.
+ * Reads a message of another program as well as possible. Without a message id its identity is made of its whole content,
+ * so that each delivery has the same id. Two equal messages are then one event.
  */
 function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent {
   const { properties } = message
@@ -198,7 +198,7 @@ function orBytes(content: Buffer, read: (content: Buffer) => unknown): unknown {
   }
 }
 
-/** Those of the event itself, as texts; neither ours nor the server's. */
+/** The headers of the event itself as texts, without those of Lazaret and of the server. */
 export function headersOf(headers: AmqpHeaders): Record<string, string> {
   const texts: Record<string, string> = {}
   for (const [name, value] of Object.entries(headers)) {

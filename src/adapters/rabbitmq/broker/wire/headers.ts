@@ -5,7 +5,7 @@ import { WireValue } from './table.ts'
 /** The property `appId` of our messages: an event in version 1. */
 export const APP_ID = 'lazaret/1'
 
-/** Every header of ours. Those of the event itself travel under their own names. */
+/** Every header of Lazaret. The headers of the event itself keep their own names. */
 export const OWN = {
   channel: 'lazaret-channel',
   key: 'lazaret-key',
@@ -21,9 +21,9 @@ export const OWN = {
   place: 'lazaret-place',
   /** The id of a dead-lettered event that blocks its key. */
   deadEvent: 'lazaret-dead-event',
-  /** Tells the consumer that keeps a key's order that the key is unblocked: the id of the dead-lettered event. */
+  /** Tells the consumer that keeps the order of a key that the key is unblocked. It is the id of the dead-lettered event. */
   unblockKey: 'lazaret-unblock',
-  /** For which queue alone. */
+  /** The only queue that the message is for. */
   unblockQueue: 'lazaret-unblock-queue',
   letter: 'lazaret-letter',
   reason: 'lazaret-reason',
@@ -35,7 +35,7 @@ export const OWN = {
   fingerprint: 'lazaret-fingerprint',
 } as const
 
-/** What the server adds or acts upon: CC and BCC route, the others tell of its own dead-lettering. */
+/** Headers that the server adds or reads: CC and BCC route, the others describe its own dead-lettering. */
 const SERVERS =
   /^(?:CC|BCC|x-death|x-delivery-count|x-acquired-count|x-(?:first|last)-death-(?:exchange|queue|reason))$/
 
@@ -46,10 +46,10 @@ export function isReserved(name: string): boolean {
 /** The client writes headers into 64 KiB and fails beyond that. */
 export const MAX_HEADER_BYTES = 64_000
 
-/** Roughly what they take on the wire, never less. */
+/** An upper bound of the size of the headers on the wire. */
 export function headerBytes(headers: AmqpHeaders): number {
   let bytes = 0
-  // Without a list of entries, which would be made for every message.
+  // Avoids a list of entries, which would be created for every message.
   for (const name in headers) bytes += name.length + valueBytes(headers[name]) + 8
   return bytes
 }
@@ -62,7 +62,7 @@ function valueBytes(value: unknown): number {
   return Object.entries(value).reduce((sum, [name, inner]) => sum + name.length + valueBytes(inner) + 8, 8)
 }
 
-/** An event leaves room for what is written about it later: its attempts, and its letter. */
+/** The limit on the headers of an event. It leaves room for the attempts and the letter, which are added later. */
 const MAX_EVENT_HEADER_BYTES = 40_000
 
 export function checkHeaderBytes(headers: AmqpHeaders): number {
@@ -73,7 +73,10 @@ export function checkHeaderBytes(headers: AmqpHeaders): number {
 
 const ALL_OWN: ReadonlySet<string> = new Set(Object.values(OWN))
 
-/** Other programs may have used up the frame. Then the largest of their headers go, or the message could go nowhere. */
+/**
+ * Other programs may have filled the frame. Then their largest headers are dropped, because otherwise the message could
+ * not be sent.
+ */
 export function dropLargestHeaders(headers: Record<string, unknown>): Record<string, unknown> {
   const kept = { ...headers }
   while (headerBytes(kept) > MAX_EVENT_HEADER_BYTES) {
@@ -103,10 +106,10 @@ export function timeOf(value: unknown): number | undefined {
   return Number.isNaN(ms) ? undefined : ms
 }
 
-/** Most events of one moment have the same time, and writing it takes longer than all other headers together. */
+/** Most events of one moment have the same time, and formatting it takes longer than all other headers together. */
 export const timeText = memoizeLast((ms: number) => new Date(ms).toISOString())
 
-/** For what is asked with the same value many times in a row. */
+/** Remembers the last result, for functions that get the same value many times in a row. */
 export function memoizeLast<V extends string | number, R>(work: (value: V) => R): (value: V) => R {
   let last: { readonly value: V; readonly result: R } | undefined
   return value => {

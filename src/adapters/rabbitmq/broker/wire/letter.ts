@@ -11,7 +11,7 @@ import { headerBytes, MAX_HEADER_BYTES, OWN, textOf, timeText } from './headers.
 
 const SHORT_ERROR = 1_000
 
-/** The letter on its way to the dead-letter queue: the message as it was, and in its headers why it is there. */
+/** The message of a letter for the dead-letter queue: the original message, with the reason in its headers. */
 export function letterProperties(
   properties: AmqpProperties,
   content: LazaretEvent | Undecodable,
@@ -34,7 +34,10 @@ export function letterProperties(
   return { ...properties, headers }
 }
 
-/** All but the event, which is the message; only what cannot be read needs a name. */
+/**
+ * The letter without its event, which is the message itself. For an undecodable message it contains the event's
+ * placeholder.
+ */
 function fitted(letter: DeadLetter, isUndecodable: boolean, taken: number): string {
   for (let kept = letter.cycle.attempts.length; ; kept >>= 1) {
     const attempts = kept === 0 ? [] : keepFirstAndLatest(letter.cycle.attempts, kept)
@@ -46,7 +49,7 @@ function fitted(letter: DeadLetter, isUndecodable: boolean, taken: number): stri
   }
 }
 
-/** A letter of ours from a dead-letter queue, or undefined for a message that somebody else put there. */
+/** Reads a letter of Lazaret from a dead-letter queue; undefined for a message of another program. */
 export function readLetter(message: AmqpMessage): DeadLetter | undefined {
   const text = textOf(message.properties.headers?.[OWN.letter])
   if (text === undefined) return undefined

@@ -26,14 +26,14 @@ export interface MessageLog extends AttemptLog {
 const EMPTY: MessageLog = Object.freeze({ ...EMPTY_LOG, isSuspected: false })
 const SUSPECTED: MessageLog = Object.freeze({ ...EMPTY_LOG, isSuspected: true })
 
-/** As it is written. */
+/** The stored form of a log. */
 type StoredLog = Partial<
   Readonly<Record<keyof MessageLog | 'exchange' | 'routingKey' | 'notBefore' | 'waitMs', unknown>>
 >
 
 const NOTHING: StoredLog = Object.freeze({})
 
-/** It is asked for several times in a row for every message. */
+/** Each message asks for its log several times in a row. */
 const parseStoredLog = memoizeLast((text: string): StoredLog => {
   try {
     const carried: unknown = JSON.parse(text)
@@ -64,7 +64,10 @@ export function addCrash(log: MessageLog): MessageLog {
   return { ...log, started: log.started + crashes }
 }
 
-/** Where it was published to at first. Sent on by ourselves it would seem to come from the default exchange. */
+/**
+ * The original destination of the message. A message that Lazaret published again would seem to come from the default
+ * exchange.
+ */
 export function readOrigin(broker: string, queue: string, { fields, properties }: AmqpMessage): Origin {
   const { exchange, routingKey } = storedLogOf(properties.headers ?? {})
   const isCarried = typeof exchange === 'string' && typeof routingKey === 'string'
@@ -83,15 +86,15 @@ export function readExchange(headers: AmqpHeaders): string | undefined {
 }
 
 /**
- * How long a message is still to wait after it was handed over. The wait is told as a length, so that hosts whose clocks
- * disagree agree on it, and a clock that is set back holds nothing up. Messages of older versions tell the time alone.
+ * The remaining wait of a message at its delivery. The wait is stored as a length, so that hosts with different clocks
+ * agree, and a clock that is set back delays nothing. Messages of older versions only have the time.
  */
 export function readWaitMs(headers: AmqpHeaders, now: number): number {
   const { waitMs } = storedLogOf(headers)
   return typeof waitMs === 'number' ? Math.max(0, waitMs) : untilNotBefore(headers, now)
 }
 
-/** The same for what waits in a process instead of a queue that expires: what has passed since it was written counts. */
+/** The same for messages that wait in a process and not in a queue that expires: the time since the writing counts. */
 export function readHeldWaitMs(headers: AmqpHeaders, now: number): number {
   return Math.min(readWaitMs(headers, now), untilNotBefore(headers, now))
 }
@@ -100,13 +103,13 @@ function untilNotBefore(headers: AmqpHeaders, now: number): number {
   return Math.max(0, (timeOf(storedLogOf(headers).notBefore) ?? 0) - now)
 }
 
-/** What a message is to wait for: `waitMs` counts from its next handing-over, `notBefore` is the time as our clock has it. */
+/** The wait of a message: `waitMs` counts from its next delivery, `notBefore` is the time by the clock of this process. */
 export interface Wait {
   readonly waitMs: number
   readonly notBefore: number
 }
 
-/** The same message, to be published again: untouched but for the log that it carries. */
+/** The same message for publishing again. Only its log differs. */
 export function withLog(
   message: AmqpMessage,
   origin: Origin,
@@ -144,8 +147,8 @@ function fittingText(carried: StoredLog, history: readonly AttemptRecord[], room
 const ROUTED = ['x-death', 'x-delivery-count', 'CC', 'BCC']
 
 /**
- * Without what the server wrote about our own retry steps: it would grow with every one of them. And without the other places
- * the message was sent to: they have it already.
+ * Removes the entries of the server about Lazaret's own retry steps, because they would grow with every step. Also
+ * removes the other destinations of the message, because they have it already.
  */
 function withoutRoutingHeaders(properties: AmqpProperties): Record<string, unknown> {
   const { headers = {} } = properties

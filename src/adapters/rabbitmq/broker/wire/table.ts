@@ -2,7 +2,7 @@ import type { AmqpHeaders, AmqpProperties } from '../../connection/amqp.ts'
 
 // A field table of AMQP 0-9-1 as RabbitMQ writes it: names, and values that begin with a letter for their type.
 
-/** Values that tell their length. */
+/** The types whose values have a length. */
 const LONG = 'SxFA'
 const LONG_LENGTH_BYTES = 4
 /** Bytes of values that have always the same, by their letter. */
@@ -22,7 +22,10 @@ const FIXED: Readonly<Record<string, number>> = {
   V: 0,
 }
 
-/** A value as it was on the wire, its letter first. It is written again as it is; `decoded` is what the client made of it. */
+/**
+ * A value as it was on the wire, with the letter of its type first. It is written unchanged; `decoded` is the value that
+ * the client read.
+ */
 export class WireValue {
   readonly bytes: Buffer
   readonly decoded: unknown
@@ -35,7 +38,7 @@ export class WireValue {
 
 export interface TableEntry {
   readonly name: string
-  /** Its letter first. */
+  /** The bytes, with the letter of the type first. */
   readonly value: Buffer
 }
 
@@ -63,7 +66,7 @@ export function readArray(bytes: Buffer): Buffer[] {
   return values
 }
 
-/** What follows the letter and, where there is one, the length. */
+/** The bytes after the letter and, if there is one, the length. */
 export function bodyOf(value: Buffer): Buffer {
   return value.subarray(isLong(value[0]) ? 1 + LONG_LENGTH_BYTES : 1)
 }
@@ -119,7 +122,7 @@ export function keepTable(properties: AmqpProperties, payload: Buffer): void {
   RAW_TABLES.set(properties, payload.subarray(at + 4, at + 4 + length))
 }
 
-/** The headers of another program's message as they were on the wire; undefined where nobody kept them. */
+/** The headers of another program's message as they were on the wire; undefined if they were not kept. */
 export function rawHeaders(properties: AmqpProperties): readonly TableEntry[] | undefined {
   const table = RAW_TABLES.get(properties)
   if (table === undefined) return undefined
@@ -130,7 +133,7 @@ export function rawHeaders(properties: AmqpProperties): readonly TableEntry[] | 
   }
 }
 
-/** The headers with every value as it was on the wire, where that is known. */
+/** The headers with each value as it was on the wire, if that is known. */
 export function wireHeaders(properties: AmqpProperties): AmqpHeaders {
   const { headers = {} } = properties
   const raw = rawHeaders(properties)

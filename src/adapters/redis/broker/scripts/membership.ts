@@ -23,9 +23,9 @@ local function forget_lists(running, consumer)
 end`
 
 /**
- * Makes a handler known, and a consumer of it. The first handler of a channel gets what was published before it; those
- * that come later get what comes later. A group that was destroyed begins again with all remaining entries: twice is
- * better than never.
+ * Registers a handler and one of its consumers. The first handler of a channel gets the earlier events; later handlers
+ * get only later ones. A group that was deleted begins again with all remaining entries: a duplicate is better than a
+ * loss.
  */
 export const ENTER = script(
   'subscribing',
@@ -53,7 +53,7 @@ redis.call('SADD', handlers, handler)
 redis.call('ZADD', leases, server_time() + lease, consumer)`,
 )
 
-/** Renews a lease. 0 when the consumer was taken for dead meanwhile. The first write is one that a full server takes. */
+/** Renews a lease. Returns 0 if others declared the consumer dead. The first write is one that a full server accepts. */
 export const HEARTBEAT = script(
   'renewing a lease',
   isOne,
@@ -93,8 +93,8 @@ end`,
 )
 
 /**
- * Writes down which attempts a consumer begins, as one list, removes lists of which none runs any more, and keeps notes of
- * entries that have a past. 0 when the consumer was taken for dead meanwhile: then others have its events.
+ * Records the attempts that a consumer begins as one list, removes lists without a running attempt, and keeps a record of
+ * entries with earlier attempts. Returns 0 if others declared the consumer dead: then they have its events.
  */
 export const BEGIN = script(
   'recording attempts',
@@ -111,8 +111,9 @@ return 1`,
 )
 
 /**
- * Brings back what dead consumers had: those whose lease is over, if this one can tell, and those that have none, once what
- * they have has lain there for as long as a lease. An attempt that had begun counts. Answers how many entries those were.
+ * Takes over the entries of dead consumers: those whose lease is over, if this consumer can tell, and those without a
+ * lease, after their entries were idle for the time of a lease. An attempt that had begun counts. Returns the number of
+ * entries.
  */
 export const RECLAIM = script(
   'looking for dead consumers',

@@ -70,14 +70,14 @@ local function put(words, own, waiting, now, due)
   else redis.call('ZADD', waiting, due, cmsgpack.pack(words)) end
 end`
 
-/** What became of an entry that was to be put back: `absent` is one that somebody has deleted while it was open. */
+/** The result for an entry that was put back: `absent` means that the entry was deleted while it was open. */
 type PutBack = 'lost' | 'done' | 'absent'
 
 const OUTCOMES: readonly PutBack[] = ['lost', 'done', 'absent']
 
 /**
- * Puts entries back, each after its delay. One that is not pending any more was settled before, or is somebody else's.
- * One that was deleted while it was open can be given whole.
+ * Puts entries back, each after its delay. An entry that is no longer pending was settled before, or belongs to another
+ * consumer. An entry that was deleted while it was open can be passed whole.
  */
 export const RETURN = script(
   'settling events',
@@ -111,7 +111,7 @@ end
 return outcomes`,
 )
 
-/** Brings to the handler's stream what is due. Answers how many those were, and after how long the next one is (or -1). */
+/** Moves due entries to the handler's stream. Returns their number, and the time until the next one (or -1). */
 export const BRING_DUE = script(
   'moving due retries',
   reply => {

@@ -1,7 +1,7 @@
 import { listOf, numberOf, textOf } from '../../connection/replies.ts'
 import { script } from '../../connection/script.ts'
 
-/** The groups of a stream with what the server tells of each; none where there is no stream. */
+/** The groups of a stream with the server's information about each; empty if the stream does not exist. */
 export const GROUPS = `
 local function groups_of(stream)
   local groups = {}
@@ -58,7 +58,7 @@ for at = 1, #ARGV do redis.call('XADD', KEYS[1], '*', 'event', ARGV[at]) end
 return #ARGV`,
 )
 
-/** The same for a stream that may have only so many. Answers how many there was room for. */
+/** The same for a stream with a limit. Returns the number of events that had room. */
 export const PUBLISH_WITHIN = script(
   'publishing events',
   numberOf,
@@ -89,7 +89,7 @@ if floor then redis.call('XTRIM', KEYS[1], 'MINID', '~', floor) end
 return redis.call('XLEN', KEYS[1])`,
 )
 
-/** How many events a handler has not finished with: not read yet, open, put back, or waiting for their time. */
+/** The number of events that a handler has not finished: unread, open, put back, or waiting for their time. */
 export const DEPTH = script(
   'counting events',
   numberOf,
