@@ -19,13 +19,25 @@ import type { Observer } from '../ports/observer.ts'
 import { observe } from './observe.ts'
 import { safeObserver } from './user-functions/observer-faults.ts'
 
-/** What a look at a breaker shows: its state, and what it has done since the process started. */
+/** The state of a breaker, and its statistics since it was made. Times are in milliseconds since 1970. */
 export interface BreakerSnapshot {
   readonly name: string
   readonly state: BreakerState
+  /** How often the breaker opened, by itself or by a person. */
   readonly opened: number
+  /** How often the breaker closed, by itself or by a person. */
   readonly closed: number
+  /** The calls that the breaker refused. */
   readonly rejected: number
+  /** The calls that the breaker admitted, those that still run included. */
+  readonly calls: number
+  readonly successes: number
+  /** The calls that failed because of the dependency. Schema errors, business errors and cancellations do not count. */
+  readonly failures: number
+  /** The time of the last such failure. Undefined before the first. */
+  readonly lastFailureAt: number | undefined
+  /** The time of the last change of mode. Undefined before the first. */
+  readonly lastChangeAt: number | undefined
 }
 
 interface BreakerSetup {
@@ -45,6 +57,11 @@ export class Breaker {
   #opened = 0
   #closed = 0
   #rejected = 0
+  #calls = 0
+  #successes = 0
+  #failures = 0
+  #lastFailureAt: number | undefined
+  #lastChangeAt: number | undefined
 
   constructor(policy: BreakerPolicy, setup: BreakerSetup) {
     this.name = setup.name
@@ -60,10 +77,16 @@ export class Breaker {
 
   /** Asks for one attempt: the epoch to settle it with, or the error that says why not and until when. */
   admit(now: number): number | BreakerOpenError {
-    if (this.#state.mode === 'closed') return this.#state.epoch
+    if (this.#state.mode === 'closed') {
+      this.#calls++
+      return this.#state.epoch
+    }
     const admission = admit(this.#policy, this.#state, now)
     this.#become(admission.state, now)
-    if (admission.admitted) return admission.state.epoch
+    if (admission.admitted) {
+      this.#calls++
+      return admission.state.epoch
+    }
     this.#rejected++
     const { name } = this
     if (this.#observer.breakerRejected) observe(this.#observer, 'breakerRejected', { name })
@@ -78,11 +101,16 @@ export class Breaker {
   /** The usual result. A healthy breaker that keeps no window has nothing to note, so it does not look at the clock. */
   succeeded(epoch: number): void {
     const state = this.#state
-    if (state.mode === 'closed' && state.failures === 0 && state.calls === undefined) return
-    this.settle(epoch, 'success', this.#clock.now())
+    if (state.mode === 'closed' && state.failures === 0 && state.calls === undefined) this.#successes++
+    else this.settle(epoch, 'success', this.#clock.now())
   }
 
   settle(epoch: number, outcome: BreakerOutcome, now: number): void {
+    if (outcome === 'success') this.#successes++
+    if (outcome === 'failure') {
+      this.#failures++
+      this.#lastFailureAt = now
+    }
     this.#become(settle(this.#policy, this.#state, epoch, outcome, now), now)
   }
 
@@ -110,6 +138,11 @@ export class Breaker {
       opened: this.#opened,
       closed: this.#closed,
       rejected: this.#rejected,
+      calls: this.#calls,
+      successes: this.#successes,
+      failures: this.#failures,
+      lastFailureAt: this.#lastFailureAt,
+      lastChangeAt: this.#lastChangeAt,
     }
   }
 
@@ -117,6 +150,7 @@ export class Breaker {
     const from = this.#state.mode
     this.#state = state
     if (from === state.mode) return
+    this.#lastChangeAt = now
     if (state.mode === 'open' || state.mode === 'forced-open') this.#opened++
     if (state.mode === 'closed' || state.mode === 'forced-closed') this.#closed++
     if (this.#observer.breakerChanged)

@@ -3,6 +3,7 @@ import { changed } from '../../test/support/conformance.ts'
 import { dumpStore, serverWorld } from '../../test/support/server-world.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
+import { iso } from './schema/common.ts'
 
 describe('decisions about letters', () => {
   it('F8: discard and reopen say who and why in the audit', async () => {
@@ -204,7 +205,7 @@ describe('decisions about groups', () => {
 })
 
 describe('controlling consumers', () => {
-  it('F6: a breaker is forced and a consumer paused by name, and health follows', async () => {
+  it('F6, R12: a breaker is forced and a consumer paused by name, and health and statistics follow', async () => {
     const world = serverWorld()
     const consumer = createConsumer({
       broker: world.store.broker!,
@@ -230,7 +231,13 @@ describe('controlling consumers', () => {
       to: 'open',
       reason: 'maintenance',
     })
-    expect(open.body.channels[0].consumers).toMatchObject([{ handler: 'bill', breaker: 'forced-open' }])
+    expect(open.body.channels[0].consumers).toMatchObject([
+      {
+        handler: 'bill',
+        breaker: 'forced-open',
+        breakerStats: { calls: 0, failures: 0, opened: 1, lastChangeAt: iso(world.clock.now()) },
+      },
+    ])
     const down = await ask('/healthz/consumer')
     expect([down.status, down.body.status]).toEqual([503, 'DOWN'])
     await tell('/api/v1/channels/orders/breaker', { handler: 'bill', to: 'closed', reason: 'over' })

@@ -1,6 +1,8 @@
+import type { BreakerSnapshot } from '../../runtime/breaker.ts'
 import type { ServerContext } from '../context.ts'
 import { API, type HandlerInput, routeFor } from '../http/route.ts'
 import {
+  type BreakerStats,
   breakerBody,
   type Channel,
   type ChannelConsumer,
@@ -184,9 +186,18 @@ async function consumerView(
     ...pick(health, 'handler', 'failureRate', 'active', 'waiting'),
     breaker: health.breakerState,
     retryAt: state?.mode === 'open' ? isoOr(state.until) : undefined,
+    breakerStats: consumer.breaker && statsOf(consumer.breaker.snapshot()),
     paused: [...health.paused],
     lastProcessedAt: isoOr(health.lastProcessedAt),
     depth: await depthOf(stores, health),
+  }
+}
+
+function statsOf({ lastFailureAt, lastChangeAt, ...snapshot }: BreakerSnapshot): BreakerStats {
+  return {
+    ...pick(snapshot, 'calls', 'successes', 'failures', 'rejected', 'opened'),
+    lastFailureAt: isoOr(lastFailureAt),
+    lastChangeAt: isoOr(lastChangeAt),
   }
 }
 

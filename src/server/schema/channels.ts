@@ -7,6 +7,18 @@ export const breakerState = z
   .describe('The state of the breaker; `off` without a breaker.')
 export type BreakerState = z.infer<typeof breakerState>
 
+/** The statistics of a breaker since its process started. */
+const breakerStats = z.object({
+  calls: count.describe('The number of attempts that the breaker admitted.'),
+  successes: count.describe('The number of attempts that succeeded.'),
+  failures: count.describe('The number of attempts that failed because of the dependency.'),
+  rejected: count.describe('The number of attempts that the breaker refused.'),
+  opened: count.describe('The number of times that the breaker opened.'),
+  lastFailureAt: optional(time, 'The time of the last such failure. Absent before the first.'),
+  lastChangeAt: optional(time, 'The time of the last change of state. Absent before the first.'),
+})
+export type BreakerStats = z.infer<typeof breakerStats>
+
 /**
  * `breaker`: the dependency fails. `store`: the consumer cannot save letters. `ledger`: the ledger does not answer.
  * `manual`: a person paused the consumer.
@@ -19,6 +31,10 @@ export const channelConsumer = z.object({
   handler: text('The name of the handler.'),
   breaker: breakerState,
   retryAt: optional(time, 'The time at which the open breaker admits a probe. Absent in other states.'),
+  breakerStats: optional(
+    breakerStats,
+    'The statistics of the breaker since the process started. Absent without a breaker.',
+  ),
   paused: z
     .array(pauseReason)
     .describe('The reasons why the consumer takes no events. Empty while the consumer takes events.'),

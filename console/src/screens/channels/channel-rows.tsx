@@ -1,5 +1,5 @@
 import { Link } from 'wouter'
-import type { Channel, ChannelConsumer } from '../../api/types.ts'
+import type { BreakerStats, Channel, ChannelConsumer } from '../../api/types.ts'
 import { percent, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Sparkline } from '../../ui/charts.tsx'
@@ -73,8 +73,28 @@ function Inflow({ channel: { channel, inflow, letters } }: { channel: Channel })
   )
 }
 
+function BreakerNumbers({ stats }: { stats: BreakerStats }) {
+  const { calls, failures, rejected, lastFailureAt, lastChangeAt } = stats
+  return (
+    <div className="small quiet">
+      {whole(failures)} of {whole(calls)} calls failed{rejected > 0 && `, ${whole(rejected)} refused`}
+      {lastFailureAt && (
+        <div>
+          <RelativeTime at={lastFailureAt} prefix="last failure " />
+        </div>
+      )}
+      {lastChangeAt && (
+        <div>
+          <RelativeTime at={lastChangeAt} prefix="last change " />
+        </div>
+      )}
+    </div>
+  )
+}
+
 function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsumer }) {
-  const { breaker, retryAt, paused, failureRate, active, waiting, depth, lastProcessedAt } = consumer
+  const { breaker, breakerStats, retryAt, paused, failureRate, active, waiting, depth, lastProcessedAt } =
+    consumer
   return (
     <>
       <td>
@@ -84,6 +104,7 @@ function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsum
             <RelativeTime at={retryAt} prefix="next probe " />
           </div>
         )}
+        {breakerStats && <BreakerNumbers stats={breakerStats} />}
         {paused.includes('manual') && (
           <div className="paused-tag">
             <Tag tone="signal" glyph="pause">
