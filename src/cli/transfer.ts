@@ -1,9 +1,9 @@
+import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import { LetterError } from '../core/dead-letter/errors.ts'
 import { letterId } from '../core/dead-letter/identity.ts'
 import { decodeLetter, encodeLetter } from '../core/dead-letter/json.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { EventError } from '../core/event/errors.ts'
-import { walk } from '../operations/walk.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 
 /** The fault of a line that is not JSON. */
@@ -17,7 +17,7 @@ export async function* exportLines(
   letters: DeadLetterStore,
   filter: LetterFilter,
 ): AsyncGenerator<readonly string[]> {
-  for await (const page of walk(letters, filter)) yield page.map(letter => `${encodeLetter(letter)}\n`)
+  for await (const page of letterPages(letters, filter)) yield page.map(letter => `${encodeLetter(letter)}\n`)
 }
 
 interface ImportReport {

@@ -1,16 +1,9 @@
 import { group } from '../core/options/resolve.ts'
-import { custom, integer, list, oneOf, optional, text } from '../core/options/rules.ts'
-import { duration, entries, numeric } from './rules.ts'
+import { integer, list, oneOf, optional, text } from '../core/options/rules.ts'
+import { duration, entries, HTTP, numeric, url } from './rules.ts'
 
-const amqpUrl = custom(
-  (value): value is string => typeof value === 'string' && /^amqps?:\/\/./.test(value) && URL.canParse(value),
-  "give a URL such as 'amqp://user:password@host:5672/vhost'",
-)
-
-const httpUrl = custom(
-  (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value) && URL.canParse(value),
-  "give the URL of the management API, such as 'http://host:15672'",
-)
+const amqpUrl = url(/^amqps?:\/\/./, "give a URL such as 'amqp://user:password@host:5672/vhost'")
+const httpUrl = url(HTTP, "give the URL of the management API, such as 'http://host:15672'")
 
 const collector = group(
   {

@@ -9,8 +9,8 @@ import {
   subjectPrefix,
 } from '../core/options/addresses.ts'
 import { group } from '../core/options/resolve.ts'
-import { custom, integer, list, oneOf, optional, type Rule, text } from '../core/options/rules.ts'
-import { duration, entries, numeric } from './rules.ts'
+import { integer, list, oneOf, optional, type Rule, text } from '../core/options/rules.ts'
+import { duration, entries, HTTP, numeric, url } from './rules.ts'
 
 /** Which alerts a target gets. */
 const route = {
@@ -18,10 +18,7 @@ const route = {
   kinds: optional(list(oneOf(...ALERT_KINDS), { minItems: 1 })),
 }
 
-const pageUrl = custom(
-  (value): value is string => typeof value === 'string' && /^https?:\/\/./.test(value) && URL.canParse(value),
-  "give a URL such as 'https://lazaret.example'",
-)
+const pageUrl = url(HTTP, "give a URL such as 'https://lazaret.example'")
 const anyHttp = httpAddress('https://events.example/…')
 
 const TARGETS = {

@@ -40,6 +40,16 @@ export function boolean(rule: Rule<boolean>): Rule<boolean> {
   }
 }
 
+export const HTTP = /^https?:\/\/./
+
+/** A URL that begins as the pattern says. */
+export function url(pattern: RegExp, remedy: string): Rule<string> {
+  return custom(
+    (value): value is string => typeof value === 'string' && pattern.test(value) && URL.canParse(value),
+    remedy,
+  )
+}
+
 /** `90s`, `24h`, `30d`, in milliseconds. */
 export const duration: Rule<number> = derived(
   custom(

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
+import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { isHeld, type LetterState } from '../core/dead-letter/state.ts'
 import type { LetterFilter, LetterVersion } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
-import { walk } from './walk.ts'
 
 /** Deletions under way at once: enough to fill a store's transaction, few enough to stop soon. */
 const BATCH = 100
@@ -28,7 +28,7 @@ export async function freeze(
   signal?: AbortSignal,
 ): Promise<FrozenLetters> {
   const letters = new Map<string, LetterVersion>()
-  for await (const page of walk(store.deadLetters, filter)) {
+  for await (const page of letterPages(store.deadLetters, filter)) {
     if (signal?.aborted) break
     for (const letter of page) {
       if (!isMeant(letter)) continue
@@ -69,7 +69,7 @@ export async function deleteFrozen(
   { filter, letters }: FrozenLetters,
   { signal, onDeleted, onBatch }: DeleteOptions,
 ): Promise<void> {
-  for await (const page of walk(store.deadLetters, filter, BATCH)) {
+  for await (const page of letterPages(store.deadLetters, filter, BATCH)) {
     if (signal?.aborted) break
     const meant = page.filter(letter => letters.has(letter.id))
     if (meant.length === 0) continue

@@ -1,4 +1,5 @@
 import { Cron } from 'croner'
+import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
@@ -92,15 +93,11 @@ async function lettersToSend(
   const asked = resolvePlan(request)
   const now = environment.clock.now()
   const ids: string[] = []
-  let cursor: string | undefined
-  do {
-    const page = await store.deadLetters.list({ state: 'dead', after: now - maxAgeMs, limit: PAGE, cursor })
-    for (const letter of page.letters) {
+  for await (const page of letterPages(store.deadLetters, { state: 'dead', after: now - maxAgeMs }, PAGE))
+    for (const letter of page) {
       if (ids.length >= batchSize || signal.aborted) return ids
       if ((await judge(letter, asked, environment, now)).decision === 'replay') ids.push(letter.id)
     }
-    cursor = page.cursor
-  } while (cursor !== undefined)
   return ids
 }
 

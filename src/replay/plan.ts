@@ -1,3 +1,4 @@
+import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import { withAudit } from '../adapter-kit/with-audit.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
@@ -126,12 +127,8 @@ async function* select(
     }
     return
   }
-  let cursor: string | undefined
-  do {
-    const page = await letters.list({ ...filter, limit: PAGE, cursor })
-    for (const letter of page.letters) if (filter?.state !== undefined || isUnfinished(letter)) yield letter
-    cursor = page.cursor
-  } while (cursor !== undefined)
+  for await (const page of letterPages(letters, filter ?? {}, PAGE))
+    for (const letter of page) if (filter?.state !== undefined || isUnfinished(letter)) yield letter
 }
 
 /** Resolved and discarded letters are selected only when the filter asks for them. */

@@ -8,7 +8,7 @@ import {
   MAX_TYPE_BYTES,
   WIDEST_EVENT_LIMITS,
 } from '../event/limits.ts'
-import { bounded, property } from '../failure/thrown.ts'
+import { bounded, namesOf, property } from '../failure/thrown.ts'
 import { hash128 } from '../hash.ts'
 import { displayForm } from './display-form.ts'
 import type { DeadLetter } from './letter.ts'
@@ -129,14 +129,6 @@ function cleanHeaders(headers: unknown): Readonly<Record<string, string>> {
     if (probe.length === 0) kept.push([name, header[name]!])
   }
   return Object.fromEntries(kept)
-}
-
-function namesOf(headers: unknown): readonly string[] {
-  try {
-    return Object.keys(headers as object)
-  } catch {
-    return []
-  }
 }
 
 /** Adds to a letter's detail which part of its event was not kept. */

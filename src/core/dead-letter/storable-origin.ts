@@ -1,4 +1,4 @@
-import { bounded, property } from '../failure/thrown.ts'
+import { bounded, namesOf, property } from '../failure/thrown.ts'
 import type { Origin } from './letter.ts'
 
 const TEXT_MAX = 1_000
@@ -23,13 +23,7 @@ function isPlace(value: unknown): boolean {
 
 function cleaned(origin: object): Origin {
   const kept: Record<string, string | number> = {}
-  let names: readonly string[] = []
-  try {
-    names = Object.keys(origin)
-  } catch {
-    // A revoked proxy throws here. The letter then has no origin.
-  }
-  for (const name of names) {
+  for (const name of namesOf(origin)) {
     const value = property(origin, name)
     if (typeof value === 'string') kept[name] = bounded(value, TEXT_MAX)
     else if (typeof value === 'number' && Number.isFinite(value)) kept[name] = value

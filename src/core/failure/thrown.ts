@@ -30,6 +30,15 @@ export function property(value: unknown, key: PropertyKey): unknown {
   }
 }
 
+/** The names of a foreign object's own properties. An object that cannot be read, such as a revoked proxy, has none. */
+export function namesOf(value: unknown): readonly string[] {
+  try {
+    return Object.keys(value as object)
+  } catch {
+    return []
+  }
+}
+
 export function textProperty(value: unknown, key: PropertyKey): string | undefined {
   const text = property(value, key)
   return typeof text === 'string' ? text : undefined

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
+import { syncFolder, writeAll } from '../../../adapter-kit/file-system.ts'
 
 /**
  * The operations that the journal needs from the file system. All of them run off the event loop. They form one object,
@@ -36,17 +37,13 @@ export interface Files {
 const FILE_MODE = 0o600
 const FOLDER_MODE = 0o700
 
-const openFile = promisify(fs.open)
-const open = (path: string, flags: number | string) => openFile(path, flags, FILE_MODE)
+const open = promisify(fs.open)
 const read = promisify(fs.read)
-const write = promisify(fs.write)
 const fstat = promisify(fs.fstat)
-const fsync = promisify(fs.fsync)
-const close = promisify(fs.close)
 
 export const realFiles: Files = {
-  open,
-  close,
+  open: (path, flags) => open(path, flags, FILE_MODE),
+  close: promisify(fs.close),
   async read(fd, into, position) {
     let count = 0
     while (count < into.length) {
@@ -56,24 +53,9 @@ export const realFiles: Files = {
     }
     return count
   },
-  async write(fd, bytes, position) {
-    let count = 0
-    while (count < bytes.length) {
-      const { bytesWritten } = await write(fd, bytes, count, bytes.length - count, position + count)
-      count += bytesWritten
-    }
-  },
+  write: writeAll,
   datasync: promisify(fs.fdatasync),
-  async syncFolder(path) {
-    // Windows makes names durable by itself, and does not allow opening a folder.
-    if (process.platform === 'win32') return
-    const fd = await open(path, 'r')
-    try {
-      await fsync(fd)
-    } finally {
-      await close(fd)
-    }
-  },
+  syncFolder,
   truncate: promisify(fs.ftruncate),
   size: async fd => (await fstat(fd)).size,
   sizeOf: async path => (await fs.promises.stat(path)).size,

@@ -1,4 +1,5 @@
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
+import { letterPages } from '../../../adapter-kit/query/letter-pages.ts'
 import { lastSendingOf } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
@@ -202,7 +203,6 @@ async function peekQueue(
   }
 }
 
-const PAGE = 200
 const BY = 'collector'
 
 /**
@@ -214,10 +214,8 @@ async function resolveNotReturned(
   { connection, handledAfterMs }: CollectorSettings,
   seenUpTo: number,
 ): Promise<void> {
-  let cursor: string | undefined
-  do {
-    const page = await store.list({ state: 'replaying', limit: PAGE, cursor })
-    for (const letter of page.letters) {
+  for await (const page of letterPages(store, { state: 'replaying' }))
+    for (const letter of page) {
       const isOver = letter.updatedAt + handledAfterMs <= seenUpTo
       if (isOver && isOurs(letter, connection.name))
         await store.change(letter.id, {
@@ -228,8 +226,6 @@ async function resolveNotReturned(
           by: BY,
         })
     }
-    cursor = page.cursor
-  } while (cursor !== undefined)
 }
 
 function isOurs({ origin }: DeadLetter, broker: string): boolean {

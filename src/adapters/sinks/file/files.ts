@@ -1,5 +1,6 @@
 import * as fs from 'node:fs'
 import { promisify } from 'node:util'
+import { syncFolder, writeAll } from '../../../adapter-kit/file-system.ts'
 
 /**
  * The operations that the sink needs from the file system. They form one object, so that a test can make any single call
@@ -24,20 +25,12 @@ export interface Files {
 }
 
 const open = promisify(fs.open)
-const close = promisify(fs.close)
-const write = promisify(fs.write)
-const fsync = promisify(fs.fsync)
 
 export const realFiles: Files = {
   // Readable too, to find the end of the last whole line.
   open: path => open(path, 'a+', 0o640),
-  close,
-  async append(fd, bytes) {
-    for (let count = 0; count < bytes.length; ) {
-      const { bytesWritten } = await write(fd, bytes, count, bytes.length - count, null)
-      count += bytesWritten
-    }
-  },
+  close: promisify(fs.close),
+  append: (fd, bytes) => writeAll(fd, bytes, 'end'),
   async read(fd, into, position) {
     const { bytesRead } = await promisify(fs.read)(fd, into, 0, into.length, position)
     return bytesRead
@@ -45,16 +38,7 @@ export const realFiles: Files = {
   datasync: promisify(fs.fdatasync),
   truncate: promisify(fs.ftruncate),
   stat: promisify(fs.fstat) as (fd: number) => Promise<fs.Stats>,
-  async syncFolder(path) {
-    // Windows makes names durable by itself, and does not allow opening a folder.
-    if (process.platform === 'win32') return
-    const fd = await open(path, 'r')
-    try {
-      await fsync(fd)
-    } finally {
-      await close(fd)
-    }
-  },
+  syncFolder,
   makeFolder: path => fs.promises.mkdir(path, { recursive: true }),
   list: path => fs.promises.readdir(path),
   rename: fs.promises.rename,

@@ -1,11 +1,11 @@
-import type { DeadLetter } from '../core/dead-letter/letter.ts'
-import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { DeadLetterStore, LetterFilter } from '../../ports/dead-letters.ts'
 
 /** Payloads may be of a megabyte each. */
 const PAGE = 200
 
 /** Every letter that matches, page by page, so that a million of them take the memory of one page. */
-export async function* walk(
+export async function* letterPages(
   letters: DeadLetterStore,
   filter: LetterFilter,
   pageSize = PAGE,
