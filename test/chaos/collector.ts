@@ -20,7 +20,7 @@ try {
     const queue = `chaos-${queueType}-${kills}-${systemClock.now()}`
     const report = await runCampaign({ url: server.url, queue, queueType, letters, path: file.path, kills })
     reports.push([queueType, report])
-    process.stdout.write(`${queueType}: ${JSON.stringify(report)}\n`)
+    process.stdout.write(`${describe(queueType, report)}\n`)
     file.remove()
   }
 } finally {
@@ -28,3 +28,9 @@ try {
 }
 const isWrong = ({ missing, doubled, leftInQueue }: CampaignReport) => missing + doubled + leftInQueue > 0
 if (reports.some(([, report]) => isWrong(report))) process.exitCode = 1
+
+function describe(queueType: string, report: CampaignReport): string {
+  const { letters: expected, kills, missing, doubled, leftInQueue, savedTwice, perSecond } = report
+  const speed = perSecond === undefined ? '' : `, ${perSecond} letters a second`
+  return `${queueType} queue, ${kills} kills: ${expected} letters, ${missing} lost, ${doubled} doubled, ${leftInQueue} left in the queue, ${savedTwice} saved again after a kill${speed}`
+}

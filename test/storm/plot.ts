@@ -32,7 +32,7 @@ export function stormSvg(limited: StormFigures, unlimited: StormFigures): string
     panel(unlimited, untilMs, PANEL_HEIGHT + MARGIN.top, "retryLimit: 'off'"),
   ]
   const height = 2 * (PANEL_HEIGHT + MARGIN.top) + MARGIN.bottom
-  const title = `${limited.plan.waiting} events waited ${limited.plan.downMs / SECOND_MS} s for a sink: what it met when it came back`
+  const title = `${limited.plan.waiting} events waited ${limited.plan.downMs / SECOND_MS} s for a sink: requests after its return`
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${title}">`,
     `<rect width="${WIDTH}" height="${height}" fill="#ffffff"/>`,

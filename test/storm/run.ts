@@ -1,5 +1,5 @@
-// npm run storm: a sink that is down for 10 s while 1 000 events wait for it, with the retry limit and without it. Shows
-// both live, prints the figures, and draws docs/pictures/storm.svg from them. `-- --waiting 200 --down 2` for a short one.
+// npm run storm: a sink is down for 10 s while 1 000 events wait for it, once with the retry limit and once without it.
+// Shows both live, prints the figures and draws docs/pictures/storm.svg. `-- --waiting 200 --down 2` is a short form.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import type { DispatcherHealth } from '../../src/index.ts'
@@ -61,7 +61,7 @@ async function run(of: number | 'off'): Promise<StormFigures> {
   )
   const rates = perSecond(arrivals, backAtMs, Math.ceil(drainedAfterMs / SECOND_MS + 1) * SECOND_MS)
   write(
-    `received in the second before each full second after its return: ${rates
+    `received in each second after the return of the sink: ${rates
       .filter(({ afterMs }) => afterMs % SECOND_MS === 0)
       .map(({ perSecond: rate }) => rate)
       .join(' ')}`,
@@ -74,12 +74,12 @@ const unlimited = await run('off')
 if (!values['no-picture']) {
   mkdirSync(new URL('.', picture), { recursive: true })
   writeFileSync(picture, stormSvg(limited, unlimited))
-  write(`\nwritten: docs/pictures/storm.svg`)
+  write('\nwrote docs/pictures/storm.svg')
 }
 const holds = limited.mostInASecond <= limit && limited.lost === 0 && unlimited.lost === 0
 write(
   holds
-    ? `\nnever more than ${limit} in any second, none lost`
-    : '\nBROKEN: more than the limit in a second, or events lost',
+    ? `\nOK: at most ${limit} retries in any second, no event lost`
+    : `\nFAILED: more than ${limit} retries in a second, or lost events`,
 )
 process.exitCode = holds ? 0 : 1

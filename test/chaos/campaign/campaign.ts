@@ -27,7 +27,7 @@ export interface CampaignResult {
   readonly tookMs: number
 }
 
-/** Messages flow while everything goes wrong; then it is counted what became of each. */
+/** Publishes messages, injects faults meanwhile, and counts where each message ended. */
 export async function runCampaign(
   options: CampaignOptions,
   node: RabbitmqNode,
@@ -80,11 +80,11 @@ class Campaign {
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
     for (const moment of drawFaultTimes(this.#options, this.#options.faults)) {
       await this.#reach(moment)
-      tell(`${this.#effects.count} handled: ${moment.fault}`)
+      tell(`${this.#effects.count} handled; fault: ${moment.fault}`)
       await this.#inject(moment.fault)
     }
     await publishing
-    tell('no more fault; waiting for the rest')
+    tell('no more faults; waiting until every message is handled or dead')
     const findings = await this.#settle()
     await this.#lives.end()
     return { ...findings, publishedAgain: this.#publisher.again }
@@ -101,7 +101,7 @@ class Campaign {
     const wanted = Math.min(at, this.#effects.count + this.#options.messages)
     await until(
       () => this.#effects.count >= wanted,
-      () => `${wanted} messages handled`,
+      () => `${wanted} messages are handled`,
       STALL_MS,
     )
   }
@@ -123,7 +123,7 @@ class Campaign {
     }
   }
 
-  /** Until every message is somewhere, and nothing but letters is left on the server. */
+  /** Waits until every message is handled or dead, and only letters are left on the server. */
   async #settle(): Promise<Findings> {
     let findings: Findings | undefined
     const isOver = async () => {
@@ -131,7 +131,7 @@ class Campaign {
       return findings.lost === 0 && findings.left === 0
     }
     // Events that are missing by then are lost for good: the report counts them.
-    await until(isOver, () => 'every message at its end', STALL_MS).catch(() => {})
+    await until(isOver, () => 'every message is handled or dead', STALL_MS).catch(() => {})
     return findings!
   }
 }

@@ -1,7 +1,7 @@
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { whole } from './arguments.ts'
 
-/** What a campaign has to say: lines of its report, and what should never be. */
+/** The output of a campaign: the lines of its report, and the promises that it found broken. */
 export interface CampaignOutput {
   readonly report: readonly string[]
   readonly violations: readonly string[]
@@ -19,12 +19,12 @@ export interface CampaignCommand<N extends string> {
   readonly run: (flags: Flags<N>) => Promise<CampaignOutput>
 }
 
-/** Where a campaign says how far it is: beside its report. */
+/** Progress goes to stderr, so that stdout has only the report. */
 export function progress(line: string): void {
   process.stderr.write(`${line}\n`)
 }
 
-/** A campaign on the command line. Ends with 1 when something was violated, and with 2 when it could not be tried. */
+/** A campaign on the command line. Exit code 1: a promise is broken. Exit code 2: the campaign could not run. */
 export async function runAsCommand<N extends string>(command: CampaignCommand<N>): Promise<void> {
   try {
     const { report, violations } = await command.run(readFlags(command))
@@ -45,7 +45,10 @@ export async function withPrivateServer<S extends { close(): Promise<unknown> },
     | { readonly found: true; readonly isPrivate: boolean; start(): Promise<S> },
   work: (server: S) => Promise<T>,
 ): Promise<T> {
-  if (!found.found || !found.isPrivate) throw new Error(`it needs a ${kind} of its own, to kill it`)
+  if (!found.found || !found.isPrivate)
+    throw new Error(
+      `the campaign kills its ${kind} server, so it needs a private one; install it and unset LAZARET_TEST_${kind === 'RabbitMQ' ? 'AMQP' : kind.toUpperCase()}_URL`,
+    )
   const server = await found.start()
   try {
     return await work(server)

@@ -32,9 +32,9 @@ const consumer = createConsumer<{ kind: Kind }>({
     await new Promise<void>(resolve => systemClock.schedule(HANDLER_MS, resolve))
     if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
       throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
-    if (kind === 'permanent') throw new PermanentError('it will never be taken')
+    if (kind === 'permanent') throw new PermanentError('the event can never succeed')
     if (kind === 'poison')
-      throw new TransientError('it fails in the same way each time', { category: 'business' })
+      throw new TransientError('the event fails in the same way at each attempt', { category: 'business' })
     effects.happen(id, Number(life))
   },
 })

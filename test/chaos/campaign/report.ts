@@ -4,11 +4,11 @@ import { SHARES } from './plan.ts'
 import { countKinds, type Rules, row, ruleRows, violated } from './rules.ts'
 
 const RULES: Rules<Findings> = [
-  ['lost', 'messages lost'],
-  ['both', 'messages handled and in the dead-letter queue'],
-  ['impossible', 'messages handled that fail always'],
-  ['wronged', 'messages in the dead-letter queue that could have been handled'],
-  ['ranAgain', 'handlers that ran twice though the ledger knew'],
+  ['lost', 'lost messages'],
+  ['both', 'messages that were handled and are in the dead-letter queue'],
+  ['impossible', 'handled messages that can never succeed'],
+  ['wronged', 'messages in the dead-letter queue that can succeed'],
+  ['ranAgain', 'handler runs of events that the ledger had as done'],
 ]
 
 export function violationsOf({ findings }: CampaignResult): string[] {
@@ -23,9 +23,9 @@ export function reportOf(result: CampaignResult): string[] {
   return [
     `| ${messages} messages, ${queueType} queues, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
-    row('that fail twice and then succeed', count('transient')),
-    row('that fail for good', count('permanent')),
-    row('poison', count('poison')),
+    row('messages that fail twice and then succeed', count('transient')),
+    row('messages that fail with a permanent error', count('permanent')),
+    row('poison messages', count('poison')),
     row('consumer killed (SIGKILL)', faults.kill),
     row('all connections cut', faults.cut),
     row('server killed (SIGKILL) and restarted', faults.restart),
@@ -36,10 +36,10 @@ export function reportOf(result: CampaignResult): string[] {
     ...ruleRows(RULES, findings),
     row('deliveries of handled messages, refused by the ledger', findings.skipped),
     row(
-      'handlers killed between effect and ledger, refused by the effect’s own transaction',
+      'second runs after a kill between effect and ledger, refused by the transaction of the effect',
       findings.ranAfterKill,
     ),
-    row('second letters of one message', findings.doubleLetters),
+    row('duplicate letters', findings.doubleLetters),
     row('batches of 100 published again', findings.publishedAgain),
   ]
 }

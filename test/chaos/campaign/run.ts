@@ -8,7 +8,8 @@ await runAsCommand({
   numbers: { messages: 50_000, seed: 1, kills: 10, cuts: 20, restarts: 3, hangs: 2, freezes: 2 },
   others: { queues: { type: 'string', default: 'quorum' } },
   async run({ seed, messages, kills, cuts, restarts, hangs, freezes, queues }) {
-    if (queues !== 'quorum' && queues !== 'classic') throw new Error(`'${queues}' is no type of queue`)
+    if (queues !== 'quorum' && queues !== 'classic')
+      throw new Error(`'${queues}' is not a queue type: use quorum or classic`)
     const faults = { kill: kills, cut: cuts, restart: restarts, hang: hangs, freeze: freezes }
     const options = { seed, messages, queueType: queues, faults } as const
     const result = await withPrivateServer('RabbitMQ', await findRabbitmq(), ({ node }) =>

@@ -4,7 +4,7 @@ export function pause(ms: number): Promise<void> {
   return new Promise(resolve => systemClock.schedule(ms, resolve))
 }
 
-/** Looks again and again; rejects when it takes longer than that. */
+/** Polls the condition. Rejects when it does not hold within the limit. */
 export async function until(
   isSo: () => boolean | Promise<boolean>,
   what: () => string,
@@ -12,7 +12,8 @@ export async function until(
 ): Promise<void> {
   const giveUpAt = systemClock.now() + limitMs
   while (!(await isSo())) {
-    if (systemClock.now() > giveUpAt) throw new Error(`${what()}: not within ${limitMs} ms`)
+    if (systemClock.now() > giveUpAt)
+      throw new Error(`gave up after ${limitMs} ms: still waiting until ${what()}`)
     await pause(100)
   }
 }

@@ -105,10 +105,10 @@ class Campaign {
       await this.#inject(fault)
     }
     while (!(await this.#isOver(enqueuing))) await this.#look()
-    tell('no more fault; waiting for the rest')
+    tell('no more faults; waiting until every event is handled or dead')
     await until(
       async () => (await countLeft(this.#pool)) === 0,
-      () => 'every event at its end',
+      () => 'every event is handled or dead',
       STALL_MS,
     ).catch(() => {})
     const tookMs = systemClock.now() - startedAt
@@ -152,7 +152,7 @@ class Campaign {
         await this.#look()
         return this.#handled >= at
       },
-      () => `${at} events handled`,
+      () => `${at} events are handled`,
       STALL_MS,
     )
   }

@@ -36,7 +36,7 @@ interface Effect {
 /** Rows that are still on their way. */
 export async function countLeft(pool: Pool): Promise<number> {
   const left = `select count(*)::int as count from lazaret.outbox
-    where status in ('pending', 'in_flight') or (status = 'failed' and payload ->> 'kind' = 'mended')`
+    where status in ('pending', 'in_flight') or (status = 'failed' and payload ->> 'kind' = 'recoverable')`
   return (await pool.query(left)).rows[0].count
 }
 

@@ -38,7 +38,7 @@ export class Operator {
     const failed = `from lazaret.outbox where status = 'failed' and deleted_at is null`
     const isKind = (kind: string) => `payload ->> 'kind' = '${kind}'`
     await this.#pool.query(
-      `select lazaret.outbox_replay(event_id, null, 'operator') from (select event_id ${failed} and ${isKind('mended')}) m`,
+      `select lazaret.outbox_replay(event_id, null, 'operator') from (select event_id ${failed} and ${isKind('recoverable')}) m`,
     )
     await this.#pool.query(
       `update lazaret.outbox set deleted_at = now() where seq in (

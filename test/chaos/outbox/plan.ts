@@ -20,15 +20,15 @@ export const LEASE_MS = 2_000
 export const LONGER_THAN_A_LEASE_MS = 5_000
 
 /**
- * What a relay makes of an event. `transient` fails twice and then succeeds, `permanent` fails for good, `mended` fails
+ * What a relay makes of an event. `transient` fails twice and then succeeds, `permanent` fails for good, `recoverable` fails
  * for good until a person replays it.
  */
-export type Kind = 'valid' | 'transient' | 'permanent' | 'mended'
+export type Kind = 'valid' | 'transient' | 'permanent' | 'recoverable'
 
 export const SHARES: Readonly<Record<Exclude<Kind, 'valid'>, number>> = {
   transient: 0.1,
   permanent: 0.01,
-  mended: 0.005,
+  recoverable: 0.005,
 }
 
 /** Half of the events ask for the order of their key, the other half do not. */

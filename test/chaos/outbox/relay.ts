@@ -28,8 +28,8 @@ async function take(event: LazaretEvent, { attempt, replay }: HandlerContext): P
   const { kind, n } = event.payload as Payload
   if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
     throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
-  if (kind === 'permanent' || (kind === 'mended' && replay === 0))
-    throw new PermanentError('it will never be taken')
+  if (kind === 'permanent' || (kind === 'recoverable' && replay === 0))
+    throw new PermanentError('the event can never succeed')
   const tx = await pool.connect()
   try {
     await tx.query('begin')

@@ -5,9 +5,9 @@ import { LEASE_MS, LONGER_THAN_A_LEASE_MS, SHARES } from './plan.ts'
 
 const RULES: Rules<Findings> = [
   ['lost', 'events neither delivered nor failed'],
-  ['withoutEffect', 'events delivered that the receiver never had'],
+  ['withoutEffect', 'delivered events that the receiver never got'],
   ['twice', 'effects that happened twice'],
-  ['wronged', 'events failed that could have been delivered'],
+  ['wronged', 'failed events that can succeed'],
   ['impossible', 'effects of events that failed'],
   ['outOfOrder', 'effects out of the order of their key'],
   ['phantoms', 'events of transactions that were rolled back'],
@@ -26,9 +26,9 @@ export function reportOf(result: CampaignResult): string[] {
   return [
     `| ${messages} events, ${relays} relays, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
-    row('that fail twice and then succeed', count('transient')),
-    row('that fail for good', count('permanent')),
-    row('that fail until they are replayed', count('mended')),
+    row('events that fail twice and then succeed', count('transient')),
+    row('events that fail with a permanent error', count('permanent')),
+    row('events that fail until a replay', count('recoverable')),
     row('relay killed (SIGKILL)', faults.kill),
     row('Postgres stopped in immediate mode and restarted', faults.restart),
     row(
@@ -41,9 +41,9 @@ export function reportOf(result: CampaignResult): string[] {
     row('**failed**', findings.failed),
     ...ruleRows(RULES, findings),
     row('ended cycles in the history of replayed events', findings.replayed),
-    row('repeated events that the receiver had, refused by the ledger', turnedAway),
+    row('repeated events, refused by the ledger', turnedAway),
     row('transactions of 100 events that a crash of the server ended', enqueuedAgain - foundCommitted),
-    row('of these, committed without an answer', foundCommitted),
+    row('transactions that were committed without an answer', foundCommitted),
   ]
 }
 

@@ -81,14 +81,14 @@ class Campaign {
     for (const { fault, at } of drawFaultTimes(this.#options, this.#options.faults)) {
       await until(
         () => this.#effects.count >= at,
-        () => `${at} events handled`,
+        () => `${at} events are handled`,
         STALL_MS,
       )
       tell(`${this.#effects.count} handled: ${fault}`)
       await this.#inject(fault)
     }
     await publishing
-    tell('no more fault; waiting for the rest')
+    tell('no more faults; waiting until every event is handled or dead')
     const findings = await this.#settle()
     const tookMs = systemClock.now() - startedAt
     await Promise.all(this.#consumers.map(consumer => consumer.end()))
@@ -139,7 +139,7 @@ class Campaign {
       return findings.lost === 0 && findings.left === 0
     }
     // Events that are missing by then are lost for good: the report counts them.
-    await until(isOver, () => 'every event at its end', STALL_MS).catch(() => {})
+    await until(isOver, () => 'every event is handled or dead', STALL_MS).catch(() => {})
     return findings!
   }
 }

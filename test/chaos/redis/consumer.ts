@@ -31,7 +31,7 @@ const consumer = createConsumer<{ kind: Kind }>({
     await new Promise<void>(resolve => systemClock.schedule(HANDLER_MS, resolve))
     if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
       throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
-    if (kind === 'permanent') throw new PermanentError('it will never be taken')
+    if (kind === 'permanent') throw new PermanentError('the event can never succeed')
     effects.happen(id, Number(life))
   },
 })

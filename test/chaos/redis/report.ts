@@ -4,10 +4,10 @@ import type { Findings } from './count.ts'
 import { LEASE_MS, LONGER_THAN_A_LEASE_MS, SHARES } from './plan.ts'
 
 const RULES: Rules<Findings> = [
-  ['lost', 'events lost'],
-  ['both', 'events handled and dead'],
-  ['impossible', 'events handled that fail always'],
-  ['wronged', 'events dead that could have been handled'],
+  ['lost', 'lost events'],
+  ['both', 'events that were handled and are dead letters'],
+  ['impossible', 'handled events that can never succeed'],
+  ['wronged', 'dead letters of events that can succeed'],
   ['left', 'events left on the server'],
 ]
 
@@ -24,8 +24,8 @@ export function reportOf(result: CampaignResult): string[] {
   return [
     `| ${messages} events, ${consumers} consumers, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
-    row('that fail twice and then succeed', count('transient')),
-    row('that fail for good', count('permanent')),
+    row('events that fail twice and then succeed', count('transient')),
+    row('events that fail with a permanent error', count('permanent')),
     row('consumer killed (SIGKILL)', faults.kill),
     row(`consumer stopped (SIGSTOP) ${stillFor}`, faults.hang),
     row('server killed (SIGKILL) and restarted', faults.restart),
@@ -35,7 +35,7 @@ export function reportOf(result: CampaignResult): string[] {
     row('**dead letters**', findings.dead),
     ...ruleRows(RULES, findings),
     row('deliveries of handled events, refused by the ledger', skipped),
-    row('handlers that ran again, refused by the effect’s own transaction', findings.ranAgain),
+    row('second runs of a handler, refused by the transaction of the effect', findings.ranAgain),
     row('batches of 100 published again', publishedAgain),
   ]
 }

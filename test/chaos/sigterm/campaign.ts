@@ -83,14 +83,14 @@ class Campaign {
     for (const { fault, at } of drawFaultTimes(this.#options, this.#options.faults)) {
       await until(
         () => this.#runs.handled >= at,
-        () => `${at} events handled`,
+        () => `${at} events are handled`,
         STALL_MS,
       )
       tell(`${this.#runs.handled} handled: ${fault}`)
       await this.#inject(fault)
     }
     await publishing
-    tell('no more signals; waiting for the rest')
+    tell('no more signals; waiting until every event is handled or dead')
     const findings = await this.#finish(tell)
     return {
       options: this.#options,
@@ -126,11 +126,11 @@ class Campaign {
   async #finish(tell: (line: string) => void): Promise<Findings> {
     for (let round = 1; ; round++) {
       const isDrained = await this.#drained()
-      if (!isDrained) tell('the channel was not drained')
+      if (!isDrained) tell('the channel still has events')
       await Promise.all(this.#consumers.map(consumer => consumer.end()))
       const findings = await collectFindings(this.#place, this.#events, this.#runs)
       if (!isDrained || findings.left === 0 || round === LAST_ROUNDS) return findings
-      tell(`${findings.left} given back by the last consumers: they begin again`)
+      tell(`the last consumers returned ${findings.left} events; starting the consumers again`)
       await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     }
   }
@@ -145,7 +145,7 @@ class Campaign {
       // An event whose effect outlived the grace time runs again in another consumer, which must settle it.
       return lost === 0 && left === 0 && systemClock.now() - this.#runs.changedAt > QUIET_MS
     }
-    return until(isOver, () => 'every event at its end', STALL_MS).then(
+    return until(isOver, () => 'every event is handled or dead', STALL_MS).then(
       () => true,
       () => false,
     )

@@ -43,8 +43,8 @@ const consumer = createConsumer<{ kind: Kind }>({
       await sleep(systemClock, takesMs(id, kind), kind === 'slow' ? signal : undefined)
       if (kind === 'transient' && attempt <= TRANSIENT_FAILURES)
         throw Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET' })
-      if (kind === 'permanent') throw new PermanentError('it will never be taken')
-      if (kind === 'hopeless') throw new Error(`attempt ${attempt} failed`)
+      if (kind === 'permanent') throw new PermanentError('the event can never succeed')
+      if (kind === 'failing') throw new Error(`attempt ${attempt} failed`)
       runs.end(run, true, isGraceOver())
     } catch (error) {
       runs.end(run, false, isGraceOver())

@@ -42,7 +42,7 @@ export async function collectFindings(
     effectsAgain,
     effectsAfterGrace: sum(({ effects }) => Math.max(0, effects - 1)) - effectsAgain,
     overlaps: runs.overlaps,
-    miscounted: events.filter(event => kindOf(event) === 'hopeless' && failures.get(event.id) !== ATTEMPTS)
+    miscounted: events.filter(event => kindOf(event) === 'failing' && failures.get(event.id) !== ATTEMPTS)
       .length,
     outlived: runs.outlived,
   }
@@ -53,5 +53,5 @@ function kindOf({ payload }: LazaretEvent): Kind {
 }
 
 function isDoomed(kind: Kind): boolean {
-  return kind === 'permanent' || kind === 'hopeless'
+  return kind === 'permanent' || kind === 'failing'
 }

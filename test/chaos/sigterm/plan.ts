@@ -16,26 +16,26 @@ export interface CampaignOptions extends Size {
 export type Fault = 'one' | 'two' | 'starting' | 'all'
 
 /**
- * What a handler makes of an event.
+ * The behaviour of the handler for an event.
  * - `fine`: takes up to a tenth of a second.
- * - `slow`: can outlive the grace time, and then heeds its signal and has no effect.
- * - `deaf`: can outlive the grace time, ignores its signal and goes on.
- * - `late`: ignores its signal and ends after its timeout, while it still has its place.
- * - `overdue`: the same, and ends when its place is long given to others.
+ * - `slow`: can outlive the grace time; it obeys its signal and then has no effect.
+ * - `ignoring`: can outlive the grace time; it ignores its signal and continues.
+ * - `late`: ignores its signal and ends after its timeout, while the consumer still waits for it.
+ * - `overdue`: the same, and ends after the consumer has stopped waiting for it.
  * - `transient`: fails twice and then succeeds.
  * - `permanent`: fails with a permanent error.
- * - `hopeless`: fails at each attempt.
+ * - `failing`: fails at each attempt.
  */
 export type Kind = 'valid' | keyof typeof SHARES
 
 export const SHARES = {
   slow: 0.04,
-  deaf: 0.04,
+  ignoring: 0.04,
   late: 0.02,
   overdue: 0.02,
   transient: 0.05,
   permanent: 0.02,
-  hopeless: 0.02,
+  failing: 0.02,
 } as const
 
 export const CHANNEL = 'campaign'
@@ -51,10 +51,10 @@ export const LEASE_MS = 3_000
 export const TAKES_MS: Readonly<Record<Kind, number>> = {
   valid: 100,
   slow: 800,
-  deaf: 800,
+  ignoring: 800,
   late: 1_300,
   overdue: 2_200,
   transient: 40,
   permanent: 40,
-  hopeless: 40,
+  failing: 40,
 }

@@ -3,15 +3,15 @@ import type { CampaignResult } from './campaign.ts'
 import { ATTEMPTS, GRACE_MS, LATE_MS, SHARES, TAKES_MS, TIMEOUT_MS } from './plan.ts'
 
 const RULES: Rules<CampaignResult['findings']> = [
-  ['lost', 'events lost'],
-  ['both', 'events handled and dead'],
-  ['impossible', 'events handled that fail always'],
-  ['wronged', 'events dead that could have been handled'],
+  ['lost', 'lost events'],
+  ['both', 'events that were handled and are dead letters'],
+  ['impossible', 'handled events that can never succeed'],
+  ['wronged', 'dead letters of events that can succeed'],
   ['left', 'events left in the channel'],
-  ['doubleLetters', 'second letters of one event'],
-  ['effectsAgain', 'second effects though the first run ended within the grace time'],
-  ['overlaps', 'runs of one event at the same time'],
-  ['miscounted', `events dead after more or fewer than ${ATTEMPTS} attempts`],
+  ['doubleLetters', 'duplicate letters'],
+  ['effectsAgain', 'second effects of runs that ended within the grace time'],
+  ['overlaps', 'concurrent runs of one event'],
+  ['miscounted', `dead letters with more or fewer than ${ATTEMPTS} attempts`],
   ['failedEnds', 'processes that ended with an error'],
 ]
 
@@ -27,16 +27,19 @@ export function reportOf({ options, findings, tookMs, released, skipped }: Campa
   return [
     `| ${name}: ${messages} events, ${consumers} consumers, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
-    row(`that take ${TAKES_MS.slow} ms and obey their signal`, count('slow')),
-    row(`that take ${TAKES_MS.deaf} ms and ignore it`, count('deaf')),
-    row(`that take ${TAKES_MS.late} ms and ignore their timeout of ${TIMEOUT_MS} ms`, count('late')),
+    row(`events whose handler takes ${TAKES_MS.slow} ms and obeys its signal`, count('slow')),
+    row(`events whose handler takes ${TAKES_MS.ignoring} ms and ignores its signal`, count('ignoring')),
     row(
-      `that take ${TAKES_MS.overdue} ms, longer than they keep their place (${TIMEOUT_MS + LATE_MS} ms)`,
+      `events whose handler takes ${TAKES_MS.late} ms and ignores its timeout of ${TIMEOUT_MS} ms`,
+      count('late'),
+    ),
+    row(
+      `events whose handler takes ${TAKES_MS.overdue} ms, longer than the consumer waits for it (${TIMEOUT_MS + LATE_MS} ms)`,
       count('overdue'),
     ),
-    row('that fail twice and then succeed', count('transient')),
-    row('that fail with a permanent error', count('permanent')),
-    row('that fail at each attempt', count('hopeless')),
+    row('events that fail twice and then succeed', count('transient')),
+    row('events that fail with a permanent error', count('permanent')),
+    row('events that fail at each attempt', count('failing')),
     row('one consumer ended (SIGTERM)', faults.one),
     row('the same, with a second SIGTERM while it closed', faults.two),
     row('the same, and its successor ended while it started', faults.starting),

@@ -5,12 +5,25 @@ import { reportOf, violationsOf } from './report.ts'
 
 await runAsCommand({
   name: 'chaos:sigterm',
-  numbers: { events: 10_000, seed: 1, consumers: 4, ones: 40, twos: 20, starts: 20, alls: 10 },
+  numbers: {
+    events: 10_000,
+    seed: 1,
+    consumers: 4,
+    sigterms: 40,
+    'double-sigterms': 20,
+    'starting-sigterms': 20,
+    'fleet-sigterms': 10,
+  },
   others: { broker: { type: 'string', default: 'rabbitmq' } },
-  async run({ seed, events, consumers, ones, twos, starts, alls, broker }) {
+  async run({ seed, events, consumers, sigterms, broker, ...signals }) {
     if (broker !== 'rabbitmq' && broker !== 'sqlite')
       throw new Error(`'${broker}' is not a broker of this campaign: use rabbitmq or sqlite`)
-    const faults = { one: ones, two: twos, starting: starts, all: alls }
+    const faults = {
+      one: sigterms,
+      two: signals['double-sigterms'],
+      starting: signals['starting-sigterms'],
+      all: signals['fleet-sigterms'],
+    }
     const options = { seed, messages: events, broker, consumers, faults } as const
     const result =
       broker === 'sqlite'

@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { reportOf as rabbitmq } from '../chaos/campaign/report.ts'
+import { reportOf as outbox } from '../chaos/outbox/report.ts'
+import { reportOf as redis } from '../chaos/redis/report.ts'
+import { reportOf as sigterm } from '../chaos/sigterm/report.ts'
+import { readPage } from './markdown.ts'
+
+/** Every figure is 0. Only the words of the report count here. */
+const zeros = new Proxy({}, { get: () => 0 })
+const result = {
+  options: { seed: 1, messages: 10, queueType: 'quorum', broker: 'rabbitmq', faults: zeros },
+  findings: zeros,
+  tookMs: 0,
+  released: 0,
+  skipped: 0,
+} as never
+
+it.each([
+  ['RabbitMQ', rabbitmq],
+  ['The outbox', outbox],
+  ['Redis Streams', redis],
+  ['SIGTERM with slow handlers', sigterm],
+])('F8: docs/campaigns.md has the rows that the campaign prints: %s', (heading, reportOf) => {
+  const page = readPage('docs/campaigns.md').text
+  const section = page.slice(page.indexOf(`## ${heading}`)).split(/\n## /)[0]!
+  const [, , ...rows] = reportOf(result)
+  expect(rows.length).toBeGreaterThan(10)
+  const labels = rows.map(row => row.split('|')[1]!.trim())
+  expect(labels.filter(label => !section.includes(`| ${label} |`))).toEqual([])
+})
