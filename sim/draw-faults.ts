@@ -66,7 +66,7 @@ export function drawFaultPlan(
     rates[port] = {}
     for (const kind of kinds) if (chance.maybe(0.2)) rates[port][kind] = chance.pick([0.02, 0.05, 0.15])
   }
-  // Under a retry limit the start times are exact, so timers are never late there.
+  // Under a drawn retry limit the start times are exact, so timers are never late there. The default limit is far away.
   if (handlers.some(({ retryLimit }) => retryLimit !== undefined)) rates.timer = {}
   const handlerFaults: { [M in HandlerFault]?: number } = {}
   for (const handlerFault of HANDLER_FAULTS)

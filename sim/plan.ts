@@ -45,6 +45,7 @@ export interface HandlerPlan {
   readonly retry: { readonly attempts: number; readonly backoff: Backoff }
   readonly breaker: BreakerOptions | 'off'
   readonly whenOpen: 'pause' | 'retry-later' | 'dead-letter'
+  /** Undefined for the limit that every consumer has by default. */
   readonly retryLimit: RetryLimitOptions | undefined
   readonly budget: BudgetOptions | undefined
   readonly poison: { readonly repeats: number; readonly windowMs: number; readonly crashes: number } | 'off'

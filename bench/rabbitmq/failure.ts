@@ -90,6 +90,8 @@ const ours: Candidate<ConsumeRound> = async ({ bench, type, prefetch, messages }
       concurrency: prefetch,
       prefetch,
       breaker: 'off',
+      // The bench measures what a failure costs, beside peers without a limit. The default limit would set the pace.
+      retryLimit: 'off',
       retry: { attempts: 2, backoff: fixed({ delayMs: WAIT_MS, jitter: 'none' }) },
       inProcessWaitMs: 0,
       observer: { ...counting(), eventProcessed: meter.tick },

@@ -1,4 +1,4 @@
-import type { RetryLimitOptions } from '../../src/core/limit/options.ts'
+import { RETRY_LIMIT_PRESETS, type RetryLimitOptions } from '../../src/core/limit/options.ts'
 import { type EndedWorld, groupBy } from './checker.ts'
 
 /**
@@ -12,8 +12,7 @@ export function* retryRate({ plan, history }: EndedWorld): Iterable<string> {
   const retries = history.of('begun').filter(fact => isRetry.has(fact))
   for (const [consumer, begun] of groupBy(retries, 'consumer')) {
     const { retryLimit } = plan.handlers.find(({ name }) => name === begun[0]?.handler)!
-    if (retryLimit === undefined) continue
-    const { most, withinMs } = bound(retryLimit)
+    const { most, withinMs } = bound(retryLimit ?? RETRY_LIMIT_PRESETS.staging)
     const times = begun.map(({ askedAt }) => askedAt).sort((a, b) => a - b)
     for (const [index, from] of times.entries()) {
       const count = times.findLastIndex(at => at < from + withinMs) - index + 1

@@ -103,11 +103,14 @@ export type SubscriptionStatus =
  *   cannot count per handler does not implement it.
  * - `deadLetterDepths`, where there is one, counts the messages in the broker's own dead-letter queues of a handler. It
  *   rejects when nobody answers.
+ * - `retryPreset` (optional) names the retry defaults of its consumers. A broker declares `outbox` if its events are rows
+ *   of the service's own database, where a wait of minutes costs nothing. Without it they are those of a `consumer`.
  * - `close` closes every subscription first. Closing twice is safe. Every call after `close` rejects.
  */
 export interface Broker {
   readonly name: string
   readonly capabilities: BrokerCapabilities
+  readonly retryPreset?: 'consumer' | 'outbox'
   publish(events: readonly LazaretEvent[]): Promise<void>
   subscribe(
     options: SubscribeOptions,

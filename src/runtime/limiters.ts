@@ -10,6 +10,7 @@ import {
   retryLimitRule as oneProcessRetryLimitRule,
   type RateLimitPolicy,
   type RetryLimitPolicy,
+  withDefaultRetryLimit,
 } from '../core/limit/options.ts'
 import { initialRetryLimit, limitRetry, type RetryLimitState } from '../core/limit/retry-limit.ts'
 import { resolveBy } from '../core/options/resolve.ts'
@@ -85,6 +86,18 @@ export class RetryLimiter {
     this.#owner = owner
     this.#state = initialRetryLimit(policy)
     this.#fleet = policy.shared && fleetTurns(policy, policy.shared, owner)
+  }
+
+  /** The time between two turns of one process, in ms; of a batch, on average. */
+  get intervalMs(): number {
+    const { pacing } = this.#policy
+    return pacing.kind === 'smooth' ? pacing.rate.intervalMs : pacing.batch.everyMs / pacing.batch.size
+  }
+
+  /** Every retry over the limit waits for its turn, however long that takes. */
+  get alwaysDelays(): boolean {
+    const { onLimit, maxWaitMs } = this.#policy
+    return onLimit === 'delay' && maxWaitMs === undefined
   }
 
   /** `wait` has reserved its turn: it need not ask again. `pending` hears later which of the others it is. */
@@ -208,6 +221,8 @@ function shareable<P extends object>(rule: Rule<P>): Rule<Shareable<P>> {
 export const rateLimitRule: Rule<Shareable<RateLimitPolicy>> = shareable(oneProcessRateLimitRule)
 export const eventLimitRule: Rule<Shareable<EventLimitPolicy>> = shareable(oneProcessEventLimitRule)
 export const retryLimitRule: Rule<Shareable<RetryLimitPolicy>> = shareable(oneProcessRetryLimitRule)
+/** For consumers and dispatchers, which have a retry limit unless they say `'off'`. */
+export const defaultRetryLimitRule = withDefaultRetryLimit(retryLimitRule)
 
 export function resolveRetryLimit(input: RetryLimitOptions | undefined): Shareable<RetryLimitPolicy> {
   return resolveBy('retryLimit', retryLimitRule, input)

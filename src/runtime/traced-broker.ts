@@ -22,10 +22,12 @@ class TracedBroker implements Broker {
   /** These are there only where the broker has them, because others look whether they are. */
   readonly depth?: NonNullable<Broker['depth']>
   readonly deadLetterDepths?: NonNullable<Broker['deadLetterDepths']>
+  readonly retryPreset?: NonNullable<Broker['retryPreset']>
 
   constructor(broker: Broker, tracing: Tracing) {
     this.#broker = broker
     this.#tracing = tracing
+    if (broker.retryPreset !== undefined) this.retryPreset = broker.retryPreset
     if (broker.depth !== undefined) this.depth = broker.depth.bind(broker)
     if (broker.deadLetterDepths !== undefined) this.deadLetterDepths = broker.deadLetterDepths.bind(broker)
   }

@@ -92,6 +92,9 @@ export const RETRY_LIMIT_PRESETS = Object.freeze({
   development: Object.freeze({ perSecond: 1_000, onLimit: 'dead-letter', jitterRatio: 0.5 }),
 } satisfies Record<string, RetryLimitOptions>)
 
+/** The retry limit of consumers and of the sinks of a dispatcher that set none. */
+const DEFAULT_RETRY_LIMIT = RETRY_LIMIT_PRESETS.staging
+
 const perSecond = number({ min: 0, above: true, max: HIGHEST_PER_SECOND })
 const count = integer({ min: 1, max: HIGHEST_PER_SECOND })
 
@@ -122,6 +125,10 @@ export const retryLimitRule: Rule<RetryLimitPolicy> = derived(
   group(retryLimitRules, retryLimitRelations),
   resolvePacing,
 )
+/** For an option whose absence means the default limit; `{}` and its fields have the defaults of `RetryLimitOptions`. */
+export function withDefaultRetryLimit<P>(rule: Rule<P>): Rule<P> {
+  return { read: (value, path, faults) => rule.read(value ?? DEFAULT_RETRY_LIMIT, path, faults) }
+}
 export const eventLimitRule: Rule<EventLimitPolicy> = derived(
   group({ ...rateLimitRules, bypass: bypassRule }),
   ({ bypass, ...limit }) => Object.freeze({ ...withBurst(limit), bypass }),

@@ -26,7 +26,7 @@ import type { Ledger } from '../../ports/ledger.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import type { AttemptPolicy } from '../attempt/after-failure.ts'
 import { Breaker } from '../breaker.ts'
-import { RetryBudget, RetryLimiter, type RetryLimitOptions, retryLimitRule } from '../limiters.ts'
+import { defaultRetryLimitRule, RetryBudget, RetryLimiter, type RetryLimitOptions } from '../limiters.ts'
 import {
   type CommonOptions,
   commonRules,
@@ -58,8 +58,8 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
    */
   readonly schema?: StandardSchema<P> | undefined
   /**
-   * How often and when a failed event is attempted again [6 attempts, from 1 s up to 1 min apart; `createRelay`: 5
-   * attempts, from 1 s up to 5 min apart]. Use `{ attempts: 1 }` for no retries.
+   * How often and when a failed event is attempted again [6 attempts, from 1 s up to 1 min apart; with an outbox, and for
+   * `createRelay`: 5 attempts, from 1 s up to 5 min apart, full jitter]. Use `{ attempts: 1 }` for no retries.
    */
   readonly retry?: RetryOptions | undefined
   /**
@@ -73,10 +73,10 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
    */
   readonly whenOpen?: 'pause' | 'retry-later' | 'dead-letter' | undefined
   /**
-   * Limits the retries per second, so that a dependency that recovers is not overloaded [no limit]. Give options or a
-   * live limiter that others share.
+   * Limits the retries per second, so that a dependency that recovers is not overloaded [100 per second, over which a
+   * retry waits for its turn, with a jitter of 1]. Give options, a live limiter that others share, or `'off'`.
    */
-  readonly retryLimit?: RetryLimitOptions | RetryLimiter | undefined
+  readonly retryLimit?: RetryLimitOptions | RetryLimiter | 'off' | undefined
   /** Limits retries to a share of the first attempts [no limit]. Give options or a live budget that others share. */
   readonly budget?: BudgetOptions | RetryBudget | undefined
   /**
@@ -136,7 +136,7 @@ const rules = {
   retry: retryRule('consumer'),
   breaker: orWord('off', liveOr(Breaker, breakerRule('consumer'))),
   whenOpen: withDefault(oneOf('pause', 'retry-later', 'dead-letter'), 'pause'),
-  retryLimit: optional(liveOr(RetryLimiter, retryLimitRule)),
+  retryLimit: orWord('off', liveOr(RetryLimiter, defaultRetryLimitRule)),
   budget: optional(liveOr(RetryBudget, budgetRule)),
   poison: poisonRule,
   timeoutMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_TIMEOUT_MS),
@@ -152,8 +152,18 @@ const rules = {
   ...commonRules,
 }
 
+/** Only the retry defaults differ. */
+const rulesOf = { consumer: rules, outbox: { ...rules, retry: retryRule('outbox') } }
+
+type ConsumerRetryPreset = keyof typeof rulesOf
+
 const relations: Relations<typeof rules> = (options, fault) => {
   const { broker, ordering, deadLetters, spill, prefetch, concurrency, leaseMs, timeoutMs } = options
+  if (broker.retryPreset !== undefined && !Object.hasOwn(rulesOf, broker.retryPreset))
+    fault(
+      'broker',
+      `declare 'consumer' or 'outbox' as its retryPreset: ${broker.name} has '${broker.retryPreset}'`,
+    )
   if (ordering === 'by-key' && !broker.capabilities.keyOrder)
     fault('ordering', `leave it out, or use another broker: ${broker.name} cannot keep the order of a key`)
   if (deadLetters === undefined && !broker.capabilities.deadLetters)
@@ -185,27 +195,36 @@ export interface ConsumerPolicy
   readonly faults: UserFaults
 }
 
-/** `shared`: the faults of the object that is built on the consumer and also calls functions of the user. */
-export function resolveConsumer(input: ConsumerOptions, shared?: UserFaults): ConsumerPolicy {
-  const given = resolveOptions('consumer', rules, input, relations)
+/** What an object that is built on the consumer sets, beside the options of the user. */
+interface ConsumerInternals {
+  /** Of the object, which also calls functions of the user. */
+  readonly faults?: UserFaults
+  /** The retry defaults, where they do not depend on the broker. */
+  readonly preset?: ConsumerRetryPreset
+}
+
+export function resolveConsumer(input: ConsumerOptions, internals: ConsumerInternals = {}): ConsumerPolicy {
+  const { preset = presetOf(input) } = internals
+  const given = resolveOptions('consumer', rulesOf[preset], input, relations)
   const { clock, observer, channel, name = channel, leaveOpen } = given
   const { breaker, retry, retryLimit, budget, broker, tracing } = given
-  const faults = shared ?? new UserFaults({ name, clock, observer })
+  const faults = internals.faults ?? new UserFaults({ name, clock, observer })
   return {
     ...given,
     name,
     random: guardRandom(given.random, faults),
     faults,
-    retry: guardRetry(retry, RETRY_PRESETS.consumer.backoff, faults),
+    retry: guardRetry(retry, RETRY_PRESETS[preset].backoff, faults),
     classify: guardRules(given.classify, faults),
     trails: tracing && new Trails(tracing, { system: broker.name, channel, handler: name }, clock),
     mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
     retryLimit:
-      retryLimit &&
-      made(retryLimit, policy => new RetryLimiter(policy, { name, clock, observer, leaveOpen })),
-    isRetryLimitGiven: retryLimit !== undefined && 'live' in retryLimit,
+      retryLimit === 'off'
+        ? undefined
+        : made(retryLimit, policy => new RetryLimiter(policy, { name, clock, observer, leaveOpen })),
+    isRetryLimitGiven: retryLimit !== 'off' && 'live' in retryLimit,
     budget: budget && made(budget, policy => new RetryBudget(policy)),
     prefetch: given.prefetch ?? given.concurrency * 2,
     lateMs: given.lateMs ?? defaultLateMs(given.timeoutMs),
@@ -214,6 +233,11 @@ export function resolveConsumer(input: ConsumerOptions, shared?: UserFaults): Co
     // A broker that cannot hold a retry back leaves every wait to the process.
     inProcessWaitMs: broker.capabilities.delay ? given.inProcessWaitMs : Number.POSITIVE_INFINITY,
   }
+}
+
+/** The options are not checked yet, so the broker may be anything. */
+function presetOf(input: ConsumerOptions | undefined): ConsumerRetryPreset {
+  return input?.broker?.retryPreset === 'outbox' ? 'outbox' : 'consumer'
 }
 
 function isSchema(value: unknown): value is StandardSchema {

@@ -7,7 +7,6 @@ import type { PendingTurn } from '../fleet/fleet-turns.ts'
 import { LetterSaver } from '../letter-saver.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import { sleep } from '../sleep.ts'
-import type { UserFaults } from '../user-functions/user-faults.ts'
 import { type ConsumerOptions, type ConsumerPolicy, resolveConsumer } from './consumer-options.ts'
 import { FORGET, type Next } from './delivery-settler.ts'
 import { Handling, ShuttingDown } from './handling.ts'
@@ -15,13 +14,13 @@ import { ConsumerActivity, type ConsumerHealth } from './health.ts'
 import { LedgerProbe, Pauses, Stalls } from './pauses.ts'
 import { Work } from './work.ts'
 
-/** The first wait before a failed save is repeated. It doubles up to the maximum. */
+/** The first wait before a failed save is repeated; it doubles. */
 const STORE_RETRY_MS = 500
 const STORE_RETRY_MAX_MS = 30_000
 /** After the grace time: how long brokers and stores may take to close. */
 const CLOSE_LIMIT_MS = 5_000
 
-/** The step that most deliveries take. It is created once, to avoid an allocation for each delivery. */
+/** The step of most deliveries, created once to avoid an allocation for each delivery. */
 const HANDLE = (handling: Handling, work: Work) => handling.handle(work)
 
 /** Takes events from a channel and hands them to a handler, with retries, a breaker and dead letters. */
@@ -54,9 +53,9 @@ export function createConsumer<P = unknown>(options: ConsumerOptions<P>): Consum
 export function consumerThatUses<P>(
   more: readonly Closeable[],
   options: ConsumerOptions<P>,
-  faults?: UserFaults,
+  internals?: Parameters<typeof resolveConsumer>[1],
 ): Consumer {
-  return new ChannelConsumer(resolveConsumer(options as ConsumerOptions, faults), more)
+  return new ChannelConsumer(resolveConsumer(options as ConsumerOptions, internals), more)
 }
 
 /**

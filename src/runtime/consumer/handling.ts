@@ -13,6 +13,7 @@ import { FailedAttempts } from './failed-attempts.ts'
 import { HandlerContext } from './handler-context.ts'
 import { type HandlerRuns, handlerRunsOf, LateRun } from './handler-runs.ts'
 import { ConsumerLetters } from './letters.ts'
+import { RetryTurns } from './retry-turns.ts'
 import { type Refusal, type Work, withdraw } from './work.ts'
 
 /** The delay before the broker delivers an event again whose handling threw. */
@@ -39,6 +40,7 @@ export class Handling {
   readonly #lane: DeadlineLane
   readonly #claims: Claims | undefined
   readonly #runs: HandlerRuns
+  readonly #turns: RetryTurns
   /** Handles failed attempts, and handlers that run longer than their attempt. */
   readonly failed: FailedAttempts
 
@@ -50,6 +52,7 @@ export class Handling {
     this.#lane = deadlinesOf(policy.clock).lane(policy.timeoutMs)
     this.#claims = policy.ledger && new Claims(policy.ledger, policy)
     this.#runs = handlerRunsOf(policy.broker, policy.channel, policy.name)
+    this.#turns = new RetryTurns(policy)
     this.failed = new FailedAttempts(policy, host, this.#runs, this.#claims, this.#settler, this.#letters)
   }
 
@@ -67,6 +70,7 @@ export class Handling {
   /** Returns synchronously if there is nothing to wait for. */
   handle(work: Work): Next | Promise<Next> {
     const now = this.#policy.clock.now()
+    if (work.started > 0) this.#turns.left(work)
     if (!work.isChecked && work.replay > 0 && !this.#isFor(work))
       return this.#settler.done(work, 'skipped', now)
     // Another run is looked for first: an event that is running or handled must not be refused as expired or out of attempts.
@@ -144,6 +148,7 @@ export class Handling {
 
   /** Releases a delivery that was not started, when the consumer closes. */
   giveBack(work: Work): Next | Promise<Next> {
+    this.#turns.left(work)
     return this.#settler.giveBack(work, this.#policy.clock.now())
   }
 
@@ -245,11 +250,12 @@ export class Handling {
 
   /** Asks the retry limit for a turn; undefined if the retry may start now. */
   #takeTurn(work: Work, now: number): Next | Promise<Next> | undefined {
-    const { retryLimit, random } = this.#policy
-    if (retryLimit === undefined) return undefined
-    const turn = retryLimit.ask(now, random)
-    if (turn.action === 'go') return undefined
-    return turn.action === 'pending' ? { do: 'await-turn', turn } : this.limited(work, turn, now)
+    const asked = this.#turns.ask(work, now)
+    if (asked.kind === 'go') return undefined
+    if (asked.kind === 'later') return this.#settler.giveBack(work, asked.at)
+    return asked.kind === 'pending'
+      ? { do: 'await-turn', turn: asked.turn }
+      : this.limited(work, asked.turn, now)
   }
 
   /** Applies `onLimit`, because the retry limit has no turn now. */
@@ -260,6 +266,7 @@ export class Handling {
       work.hasTurn = true
       return { do: 'wait', delayMs: Math.max(0, turn.until - now) }
     }
+    this.#turns.left(work)
     // A replay is never dropped, because its letter waits for the outcome.
     if (turn.action === 'dead-letter' || work.replay > 0)
       return this.#letters.giveUp(work, { reason: 'retry_limited' }, now)

@@ -87,7 +87,7 @@ export function withDeadLetters<A extends unknown[], R>(
       )
     },
   }
-  const consumer = consumerThatUses([], wrapping, faults)
+  const consumer = consumerThatUses([], wrapping, { faults })
   // Drawn by the user's function only if that works: two processes must not give the same id to two messages.
   const newId = createIdSource(guardRandom(random, faults, systemRandom))
   let warned = false

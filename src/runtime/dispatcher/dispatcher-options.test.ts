@@ -29,7 +29,7 @@ describe('dispatcher options', () => {
       whenOpen: 'dead-letter',
       retry: { attempts: 4 },
       breaker: { policy: { failures: 5, openMs: 60_000, successes: 3 } },
-      retryLimit: { onLimit: 'delay' },
+      retryLimit: { onLimit: 'delay', jitterRatio: 1, pacing: { kind: 'smooth', rate: { perSecond: 100 } } },
     })
     expect([graceMs, channel]).toEqual([10_000, 'events'])
   })

@@ -185,6 +185,8 @@ describe('an event that is given up on, as a line', () => {
     const { consumer, publish, clock } = consumerWorld({
       name: 'billing',
       breaker: { failures: 2, openMs: 1_000, successes: 1 },
+      // All retries ask the breaker at the same time.
+      retryLimit: 'off',
       retry: { attempts: 20, backoff: fixed({ delayMs: 10, jitter: 'none' }) },
       handle: async () => {
         if (isDown) throw refused()

@@ -5,12 +5,15 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { replayHeaders } from '../../core/event/replay-headers.ts'
 import { PermanentError } from '../../core/failure/signals.ts'
 import { fixed } from '../../core/retry/fixed.ts'
+import { tiers } from '../../core/retry/tiers.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { createConsumer } from '../consumer/consumer.ts'
 import { createRelay, type RelayOptions } from './relay.ts'
+
+const every = (delayMs: number) => fixed({ delayMs, jitter: 'none' })
 
 /** Relays of one channel on the memory adapters and a driven clock. */
 function relayWorld() {
@@ -101,22 +104,48 @@ describe('a relay', () => {
     await far.close()
   })
 
-  it('S2: retries as an outbox does unless it is told otherwise', async () => {
+  it.each([
+    ['by itself: 5 attempts, 1 s doubling, full jitter', undefined, [0, 500, 1_500, 3_500, 7_500]],
+    ['with its own attempts', { attempts: 3 }, [0, 500, 1_500]],
+    ['with an option that is undefined', { attempts: undefined }, [0, 500, 1_500, 3_500, 7_500]],
+    ['with tiers, which say how many', { backoff: tiers([{ retries: 1, backoff: every(200) }]) }, [0, 200]],
+  ])('S2: retries as an outbox does: %s', async (_, retry, expected) => {
     const { from, make, relay, clock } = relayWorld()
-    const attempts: number[] = []
+    const startedAt: number[] = []
     const here = relay({
-      retry: { attempts: 7 },
-      poison: 'off',
+      retry,
       breaker: 'off',
-      to: async (_, { attempt }) => {
-        attempts.push(attempt)
+      random: () => 0.5,
+      to: async () => {
+        startedAt.push(clock.now())
         throw refused()
       },
     })
     await here.start()
     await from.publish([make.event({ channel: 'orders' })])
-    await clock.advance(15 * 60_000)
-    expect(attempts).toEqual([1, 2, 3, 4, 5, 6, 7])
+    await clock.advance(60 * 60_000)
+    expect(startedAt.map(at => at - startedAt[0]!)).toEqual(expected)
+    await here.close()
+  })
+
+  it('S2: waits at most 5 min, whatever the number of attempts', async () => {
+    const { from, make, relay, clock } = relayWorld()
+    const startedAt: number[] = []
+    const here = relay({
+      retry: { attempts: 12 },
+      breaker: 'off',
+      random: () => 0.999,
+      to: async () => {
+        startedAt.push(clock.now())
+        throw refused()
+      },
+    })
+    await here.start()
+    await from.publish([make.event({ channel: 'orders' })])
+    await clock.advance(60 * 60_000)
+    const gaps = startedAt.slice(1).map((at, index) => at - startedAt[index]!)
+    expect(gaps).toHaveLength(11)
+    expect(Math.round(Math.max(...gaps) / 1_000)).toBe(300)
     await here.close()
   })
 

@@ -2,7 +2,6 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { withoutReplayHeaders } from '../../core/event/replay-headers.ts'
 import { type Relations, resolveOptions } from '../../core/options/resolve.ts'
 import { custom, optional, text } from '../../core/options/rules.ts'
-import { RETRY_PRESETS } from '../../core/retry/presets.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { type Consumer, consumerThatUses } from '../consumer/consumer.ts'
@@ -74,14 +73,14 @@ export function createRelay({ from, to, toChannel, channel, name, ...shared }: R
   // The rest is the consumer's to check.
   resolveOptions('relay', rules, { from, channel, name, to, toChannel }, relations)
   const handOver = handOverTo(to, name)
-  return consumerThatUses(typeof to === 'function' ? [] : [to as Closeable], {
+  const options: ConsumerOptions = {
     ...shared,
-    retry: { ...RETRY_PRESETS.outbox, ...shared.retry },
     broker: from,
     channel,
     name,
     handle: (event, context) => handOver(asFirstSent(event, toChannel ?? event.channel), context),
-  })
+  }
+  return consumerThatUses(typeof to === 'function' ? [] : [to as Closeable], options, { preset: 'outbox' })
 }
 
 /**

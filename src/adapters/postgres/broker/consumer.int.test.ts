@@ -6,6 +6,7 @@ import { findPostgres } from '../../../../test/services/postgres.ts'
 import { cliWorld } from '../../../../test/support/cli.ts'
 import { make, OutboxWorld, timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { fixed } from '../../../core/retry/fixed.ts'
 import { systemClock } from '../../../ports/clock.ts'
@@ -41,6 +42,29 @@ async function consume(options: Parameters<typeof createConsumer>[0]): Promise<v
 }
 
 describe.runIf(found.found)(`a consumer on the outbox${why}`, () => {
+  it('S2, R6: makes 5 attempts with full jitter, unless it is told otherwise', async () => {
+    const channel = uniqueName('orders')
+    const saved = new Promise<DeadLetter>(resolve => {
+      const consumer = createConsumer({
+        broker: world.process({ maxPollMs: 50 }),
+        channel,
+        breaker: 'off',
+        // With full jitter the shortest wait is 0; the waits of a consumer's preset begin at 900 ms.
+        random: () => 0,
+        observer: { letterSaved: ({ letter }) => resolve(letter) },
+        handle: async () => {
+          throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
+        },
+      })
+      consumers.push(consumer)
+    })
+    await consumers[0]!.start()
+    await world.process().publish([make.event({ channel })])
+    const { cycle } = await saved
+    expect(cycle).toMatchObject({ reason: 'attempts_exhausted', attemptCount: 5 })
+    expect(cycle.attempts.map(({ delayMs }) => delayMs)).toEqual([0, 0, 0, 0, undefined])
+  })
+
   it.each(['the broker', 'a store'] as const)(
     'E10: what fails is retried, kept by %s, replayed in place from the command line, and resolved',
     async keeper => {

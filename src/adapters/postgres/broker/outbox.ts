@@ -49,6 +49,7 @@ export interface EnqueueOptions {
 export class PostgresOutbox implements Broker {
   readonly name: string
   readonly capabilities = CAPABILITIES
+  readonly retryPreset = 'outbox'
   readonly #settings: PostgresSettings
   readonly #newId: IdSource
   readonly #notifier: Notifier

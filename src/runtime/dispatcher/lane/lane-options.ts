@@ -22,7 +22,7 @@ import type { Tracing } from '../../../ports/tracing.ts'
 import type { AttemptPolicy } from '../../attempt/after-failure.ts'
 import { type DeadlineLane, deadlinesOf } from '../../attempt/deadlines.ts'
 import { Breaker } from '../../breaker.ts'
-import { RetryBudget, RetryLimiter, type RetryLimitOptions, retryLimitRule } from '../../limiters.ts'
+import { defaultRetryLimitRule, RetryBudget, RetryLimiter, type RetryLimitOptions } from '../../limiters.ts'
 import { DAY_MS, defaultLateMs, liveOr, made } from '../../option-rules.ts'
 import { guardRandom, guardRetry, guardRules } from '../../user-functions/guards.ts'
 import { UserFaults } from '../../user-functions/user-faults.ts'
@@ -44,8 +44,8 @@ export interface LaneOptions {
    */
   readonly whenOpen?: 'dead-letter' | 'wait' | undefined
   /**
-   * Limits the retries per second, and the events that waited for an open breaker [100 per second]. It counts events,
-   * not batches.
+   * Limits the retries per second, and the events that waited for an open breaker [100 per second, over which a retry
+   * waits for its turn, with a jitter of 1]. It counts events, not batches. `'off'` for no limit.
    */
   readonly retryLimit?: RetryLimitOptions | 'off' | undefined
   /** Caps the share of writes that are retries [none]. It counts events, not batches. */
@@ -119,7 +119,7 @@ export const laneRules = {
   retry: retryRule('producer'),
   breaker: orWord('off', liveOr<Breaker, BreakerPolicy>(Breaker, breakerRule('producer'))),
   whenOpen: withDefault(oneOf('dead-letter', 'wait'), 'dead-letter'),
-  retryLimit: orWord('off', retryLimitRule),
+  retryLimit: orWord('off', defaultRetryLimitRule),
   budget: optional(liveOr(RetryBudget, budgetRule)),
   timeoutMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_WRITE_TIMEOUT_MS),
   lateMs: optional(milliseconds({ max: DAY_MS })),
