@@ -67,6 +67,11 @@ export const rabbitmqFlags = {
 export const declareFlags = {
   channel: word('NAME', 'channel whose events the queue receives [the queue name]'),
   'queue-type': choice('TYPE', ['quorum', 'classic'], 'type of the declared queues [quorum]'),
+  'dead-letter-queues': choice(
+    'HOW',
+    ['one', 'by-category'],
+    'one dead-letter queue, or one for each category of failures [one]',
+  ),
   'dead-letter-ttl': duration('how long RabbitMQ keeps dead letters [no expiry]'),
   ordered: switchFlag('also declare the queues for ordering by key'),
   'max-length': count('maximum messages in a queue, then it refuses more; quorum queues only [no limit]'),

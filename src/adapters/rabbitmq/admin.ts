@@ -1,5 +1,13 @@
+import type { Category } from '../../core/failure/failure.ts'
+import type { QueueDepth } from '../../ports/broker.ts'
 import { declareAll, depthsOf, inspect, onChannel } from './broker/topology/declare.ts'
-import { deadLetterQueue, quarantineQueue, retryQueue, suspectsQueue } from './broker/topology/names.ts'
+import {
+  categoryQueue,
+  deadLetterQueue,
+  quarantineQueue,
+  retryQueue,
+  suspectsQueue,
+} from './broker/topology/names.ts'
 import { allSpecs, CATEGORIES, orderedSpecs } from './broker/topology/plan.ts'
 import { OWN, timeOf } from './broker/wire/headers.ts'
 import type { AmqpConnection } from './connection/amqp.ts'
@@ -15,9 +23,12 @@ export interface QueueStatus {
   /** The messages that wait for their next attempt. */
   readonly waiting: number
   readonly suspects: number
+  /** In the dead-letter queue and in those of the categories. */
   readonly deadLetters: number
+  /** The part of `deadLetters` in the queues of the categories. */
+  readonly byCategory: Readonly<Record<Category, number>>
   readonly quarantined: number
-  /** The time at which the letter at the head of the dead-letter queue last failed. */
+  /** The time at which the oldest letter at the head of these queues last failed. */
   readonly oldestLetterAt: number | undefined
 }
 
@@ -55,17 +66,21 @@ class RabbitmqAdmin {
   async status(queue: string): Promise<QueueStatus> {
     const main = await inspect(this.#connection, queue)
     const steps = this.#settings.retryStepsMs.map(stepMs => retryQueue(queue, stepMs))
-    const letters = deadLetterQueue(queue)
-    const deadLetters = await this.#depth(letters)
+    const letters = [deadLetterQueue(queue), ...CATEGORIES.map(category => categoryQueue(queue, category))]
+    const depths = await depthsOf(this.#connection, letters)
+    const depthOf = (name: string) => depths.find(each => each.queue === name)?.depth ?? 0
     return {
       queue,
       ready: main?.messageCount,
       consumers: main?.consumerCount ?? 0,
       waiting: await this.#depth(...steps),
       suspects: await this.#depth(suspectsQueue(queue)),
-      deadLetters,
+      deadLetters: depths.reduce((sum, { depth }) => sum + depth, 0),
+      byCategory: Object.fromEntries(
+        CATEGORIES.map(category => [category, depthOf(categoryQueue(queue, category))]),
+      ) as Record<Category, number>,
       quarantined: await this.#depth(...CATEGORIES.map(category => quarantineQueue(queue, category))),
-      oldestLetterAt: deadLetters === 0 ? undefined : await this.#oldest(letters),
+      oldestLetterAt: await this.#oldest(depths.filter(({ depth }) => depth > 0)),
     }
   }
 
@@ -74,9 +89,14 @@ class RabbitmqAdmin {
     return depths.reduce((sum, { depth }) => sum + depth, 0)
   }
 
-  /** The message is not acknowledged, so it returns to the head when the channel closes. */
-  async #oldest(queue: string): Promise<number | undefined> {
-    const message = await onChannel(this.#connection, channel => channel.get(queue))
-    return message ? timeOf(message.properties.headers?.[OWN.lastFailedAt]) : undefined
+  /** The messages are not acknowledged, so they return to the heads of their queues when the channel closes. */
+  async #oldest(queues: readonly QueueDepth[]): Promise<number | undefined> {
+    const times: number[] = []
+    for (const { queue } of queues) {
+      const message = await onChannel(this.#connection, channel => channel.get(queue))
+      const at = message ? timeOf(message.properties.headers?.[OWN.lastFailedAt]) : undefined
+      if (at !== undefined) times.push(at)
+    }
+    return times.length === 0 ? undefined : Math.min(...times)
   }
 }

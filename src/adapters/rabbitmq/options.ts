@@ -66,7 +66,12 @@ export interface RabbitmqOptions extends ClockAndRandomOptions {
   readonly route?: ((event: LazaretEvent) => Route) | undefined
   /** The waits with a retry queue of their own, in ms [14 steps from 100 to 3 600 000]. */
   readonly retryStepsMs?: readonly number[] | undefined
-  /** How long entries of dead-letter queues live [no limit]. */
+  /**
+   * One dead-letter queue for each queue, or `by-category`: one for each category of failures, such as
+   * `orders.dlq.transient` [one]. Poison goes to a quarantine queue in any case.
+   */
+  readonly deadLetterQueues?: 'one' | 'by-category' | undefined
+  /** How long the server keeps the letters of dead-letter and quarantine queues, in ms [no limit]. */
   readonly deadLetterTtlMs?: number | undefined
   /** Messages a queue may hold before what is published is refused; quorum queues only [as many as there is disk for]. */
   readonly maxLength?: number | undefined
@@ -107,6 +112,7 @@ const rules = {
     derived(list(integer({ min: 10, max: WEEK_MS }), { minItems: 1, maxItems: 50 }), inOrder),
     DEFAULT_RETRY_STEPS_MS,
   ),
+  deadLetterQueues: withDefault(oneOf('one', 'by-category'), 'one'),
   deadLetterTtlMs: optional(integer({ min: 1_000 })),
   maxLength: optional(integer({ min: 1 })),
   deadLetterMaxLength: optional(integer({ min: 1 })),

@@ -40,6 +40,7 @@ describe.runIf(found.found)(`lazaret rabbitmq${why}`, () => {
         waiting: 0,
         suspects: 0,
         deadLetters: 1,
+        byCategory: { transient: 0, schema: 0, business: 0, integration: 0, unknown: 0 },
         quarantined: 1,
         oldestLetterAt: '2026-01-31T12:00:00.000Z',
       },
@@ -47,6 +48,29 @@ describe.runIf(found.found)(`lazaret rabbitmq${why}`, () => {
     // Messages that were read go back to the queue when their channel ends.
     const isBack = async () => (await outside!.depth(`${queue}.dlq`)) === 1
     await new TestTiming({}).eventually(isBack, 'the letter is where it was')
+  })
+
+  it('K2, R5: declares the dead-letter queues of the categories, and counts what is in them', async () => {
+    const queue = uniqueName('orders')
+    const flag = ['--dead-letter-queues', 'by-category']
+    const { json } = await lazaret('rabbitmq', 'declare', queue, ...flag, '--json')
+    expect(json[0].declared).toContain(`${queue}.dlq.schema`)
+    const failedAt = (at: string) => ({ headers: { 'lazaret-last-failed-at': at } })
+    const send = (key: string, at: string) =>
+      outside!.publish(`${queue}.dlx`, key, Buffer.from('1'), failedAt(at))
+    await send(queue, '2026-02-02T12:00:00.000Z')
+    await send(`${queue}.schema`, '2026-01-31T12:00:00.000Z')
+    await send(`${queue}.schema`, '2026-02-01T12:00:00.000Z')
+    await send(`${queue}.unknown`, '2026-02-03T12:00:00.000Z')
+    const status = await lazaret('rabbitmq', 'status', queue, '--json')
+    expect(status.json).toMatchObject([
+      {
+        deadLetters: 4,
+        byCategory: { transient: 0, schema: 2, business: 0, integration: 0, unknown: 1 },
+        quarantined: 0,
+        oldestLetterAt: '2026-01-31T12:00:00.000Z',
+      },
+    ])
   })
 
   it('F3: a queue that is there and different is told of in one line; the others are declared', async () => {

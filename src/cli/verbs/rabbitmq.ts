@@ -12,6 +12,7 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
   const options = {
     url: serverUrl(io, flags.url),
     queueType: flags['queue-type'],
+    deadLetterQueues: flags['dead-letter-queues'],
     deadLetterTtlMs: flags['dead-letter-ttl'],
     maxLength: flags['max-length'],
     deadLetterMaxLength: flags['dead-letter-max-length'],

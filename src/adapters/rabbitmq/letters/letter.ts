@@ -224,7 +224,8 @@ function routeBack(queue: string, death: Death | undefined, fault: Fault | undef
   return { exchange: '', routingKey: queue }
 }
 
-const ENDINGS = /(?:[._-](?:dlq|dead-?letters?|error|errors|skipped|parking-?lot|failed))+$/i
+const ENDINGS =
+  /(?:[._-](?:dlq(?:\.quarantine)?\.(?:transient|schema|business|integration|unknown)|dlq|dead-?letters?|error|errors|skipped|parking-?lot|failed))+$/i
 
 function withoutEnding(queue: string): string {
   return queue.replace(ENDINGS, '') || queue

@@ -8,6 +8,7 @@ import type { Publisher } from '../../connection/publisher.ts'
 import { ExchangeMissingError, QueueFullError, UnroutableError } from '../../errors.ts'
 import type { RabbitmqSettings } from '../../options.ts'
 import {
+  categoryKey,
   deadLetterExchange,
   heldQueue,
   IN_PROCESS_WAIT_MS,
@@ -90,23 +91,29 @@ export class Settler {
     )
   }
 
-  /** Sends the letter to the dead-letter queue, or to a quarantine queue. The letter contains its attempts. */
+  /** Sends the letter to the dead-letter queue, to that of its category, or to quarantine. It contains its attempts. */
   keepLetter(delivery: RabbitmqDelivery, letter: DeadLetter): Promise<boolean> {
-    const { reason, category } = letter.cycle
     const { message, content, origin, queue } = delivery
     const log = { ...delivery.log, history: [], isSuspected: false }
     return this.#persist(delivery, 'letters', async () => {
-      const isPoison = quarantines(reason)
-      if (isPoison) await this.#topology.quarantine(queue, category)
+      const routingKey = await this.#letterKey(queue, letter)
       await this.#publisher.sendOne({
-        route: {
-          exchange: deadLetterExchange(queue),
-          routingKey: isPoison ? quarantineKey(queue, category) : queue,
-        },
+        route: { exchange: deadLetterExchange(queue), routingKey },
         content: message.content,
         properties: letterProperties(withLog(message, origin, log, undefined), content, letter),
       })
     })
+  }
+
+  /** Declares the queue of the letter, if need be. Poison stays in quarantine, however the others are sorted. */
+  async #letterKey(queue: string, { cycle: { reason, category } }: DeadLetter): Promise<string> {
+    if (quarantines(reason)) {
+      await this.#topology.quarantine(queue, category)
+      return quarantineKey(queue, category)
+    }
+    if (this.#settings.deadLetterQueues === 'one') return queue
+    await this.#topology.lettersOf(queue, category)
+    return categoryKey(queue, category)
   }
 
   /** Tries once, with a time limit. A shutdown cannot wait for a server to return. */

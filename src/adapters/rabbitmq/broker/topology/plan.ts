@@ -2,6 +2,8 @@ import type { Category } from '../../../../core/failure/failure.ts'
 import type { QueueOptions } from '../../connection/amqp.ts'
 import type { RabbitmqSettings } from '../../options.ts'
 import {
+  categoryKey,
+  categoryQueue,
   deadLetterExchange,
   deadLetterQueue,
   heldQueue,
@@ -15,7 +17,13 @@ import {
 
 type TopologyOptions = Pick<
   RabbitmqSettings,
-  'queueType' | 'retryStepsMs' | 'deadLetterTtlMs' | 'deliveryLimit' | 'maxLength' | 'deadLetterMaxLength'
+  | 'queueType'
+  | 'retryStepsMs'
+  | 'deadLetterQueues'
+  | 'deadLetterTtlMs'
+  | 'deliveryLimit'
+  | 'maxLength'
+  | 'deadLetterMaxLength'
 >
 
 export interface QueueSpec {
@@ -101,12 +109,26 @@ export function quarantineSpecs(
   category: Category,
   options: TopologyOptions,
 ): readonly Spec[] {
+  const pattern = quarantineKey(queue, category)
+  return besideLetters(queue, quarantineQueue(queue, category), pattern, options)
+}
+
+/** Declared when the first letter of its category is kept. */
+export function categorySpecs(queue: string, category: Category, options: TopologyOptions): readonly Spec[] {
+  return besideLetters(queue, categoryQueue(queue, category), categoryKey(queue, category), options)
+}
+
+function besideLetters(
+  queue: string,
+  name: string,
+  pattern: string,
+  options: TopologyOptions,
+): readonly Spec[] {
   const exchange = deadLetterExchange(queue)
-  const name = quarantineQueue(queue, category)
   return [
     { kind: 'exchange', name: exchange, type: 'direct' },
     lettersQueue(name, options),
-    { kind: 'binding', queue: name, exchange, pattern: quarantineKey(queue, category) },
+    { kind: 'binding', queue: name, exchange, pattern },
   ]
 }
 
@@ -124,9 +146,16 @@ export function retrySpec(queue: string, stepMs: number): QueueSpec {
   })
 }
 
-/** The queues of dead letters, with those of the quarantine. */
+/**
+ * The queues of dead letters, with those of the categories and of the quarantine. Letters of an earlier setting of
+ * `deadLetterQueues` count too, so all of them are looked for.
+ */
 export function letterQueues(queue: string): readonly string[] {
-  return [deadLetterQueue(queue), ...CATEGORIES.map(category => quarantineQueue(queue, category))]
+  return [
+    deadLetterQueue(queue),
+    ...CATEGORIES.map(category => categoryQueue(queue, category)),
+    ...CATEGORIES.map(category => quarantineQueue(queue, category)),
+  ]
 }
 
 /** All queues and exchanges that can belong to a queue, for users who declare them in advance. */
@@ -135,6 +164,9 @@ export function allSpecs(queue: string, channel: string, options: TopologyOption
     mainQueue(queue, options),
     ...channelSpecs(channel, queue),
     ...auxiliarySpecs(queue, options),
+    ...(options.deadLetterQueues === 'by-category'
+      ? CATEGORIES.flatMap(category => categorySpecs(queue, category, options))
+      : []),
     ...CATEGORIES.flatMap(category => quarantineSpecs(queue, category, options)),
     ...options.retryStepsMs.map(stepMs => retrySpec(queue, stepMs)),
   ]

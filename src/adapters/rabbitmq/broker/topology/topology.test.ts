@@ -57,6 +57,15 @@ describe('names', () => {
       'q.retry.5s',
     ])
   })
+
+  it('K2, R5: by category, each category has a dead-letter queue with the limits of the others', () => {
+    const options = { ...OPTIONS, deadLetterQueues: 'by-category' as const, deadLetterTtlMs: 5_000 }
+    const queues = allSpecs('q', 'q', options).flatMap(spec => (spec.kind === 'queue' ? [spec] : []))
+    const sorted = ['transient', 'schema', 'business', 'integration', 'unknown'].map(name => `q.dlq.${name}`)
+    expect(queues.map(({ name }) => name)).toEqual(expect.arrayContaining(sorted))
+    for (const { name, options } of queues)
+      if (name.startsWith('q.dlq')) expect(options.arguments['x-message-ttl']).toBe(5_000)
+  })
 })
 
 describe('limits', () => {

@@ -5,6 +5,7 @@ import { declareAll } from './declare.ts'
 import { queueName } from './names.ts'
 import {
   auxiliarySpecs,
+  categorySpecs,
   channelExchange,
   channelSpecs,
   mainQueue,
@@ -78,6 +79,10 @@ export class Topology {
 
   quarantine(queue: string, category: Category): Promise<void> {
     return this.#once(`${queue} ${category}`, quarantineSpecs(queue, category, this.#settings))
+  }
+
+  lettersOf(queue: string, category: Category): Promise<void> {
+    return this.#once(`${queue} letters ${category}`, categorySpecs(queue, category, this.#settings))
   }
 
   /** Binds the queue to its channel again, in case the exchange was deleted. An existing binding does not change. */
