@@ -10,6 +10,7 @@ export {
 export type { BreakerMode, BreakerState } from './core/breaker/state.ts'
 export type { LetterCapsOptions } from './core/dead-letter/caps.ts'
 export { changeLetter, type LetterReplay } from './core/dead-letter/change.ts'
+export type { ExpiryByReason, LetterExpiryOptions } from './core/dead-letter/expiry.ts'
 export { type FailedEvent, failedEvent } from './core/dead-letter/failed-event.ts'
 export type { FilterSubject, SaveFilterOptions, SavePattern } from './core/dead-letter/filter.ts'
 export type { Grouping, Triage, TriageState } from './core/dead-letter/group.ts'
@@ -22,6 +23,7 @@ export { createMasks, type MaskOptions, type Masks } from './core/dead-letter/ma
 export { mergeLetter } from './core/dead-letter/merge.ts'
 export type { Reason } from './core/dead-letter/reason.ts'
 export type { LetterState } from './core/dead-letter/state.ts'
+export type { TimeToLive } from './core/dead-letter/time-to-live.ts'
 export { TransitionError } from './core/dead-letter/transition.ts'
 export { fromCloudEvent, toCloudEvent } from './core/event/cloudevents.ts'
 export {
@@ -65,6 +67,8 @@ export type { RetryOptions } from './core/retry/policy.ts'
 export { noRetry, RETRY_PRESETS } from './core/retry/presets.ts'
 export type { RetryPolicy } from './core/retry/retry-policy.ts'
 export { type Tier, tiers } from './core/retry/tiers.ts'
+export { type HousekeepingOptions, startHousekeeping } from './operations/housekeeping.ts'
+export type { Schedule } from './operations/schedule.ts'
 export type { AuditEntry, AuditLog, AuditPage, AuditQuery } from './ports/audit.ts'
 export type {
   Broker,

@@ -1,4 +1,3 @@
-import { Cron } from 'croner'
 import { custom, derived, type Rule } from '../core/options/rules.ts'
 import { durationMs } from './duration.ts'
 
@@ -73,20 +72,6 @@ export const durationOrNever: Rule<number | 'never'> = derived(
 function positiveDuration(text: string): number | undefined {
   const ms = durationMs(text.trim())
   return ms === 0 ? undefined : ms
-}
-
-export const cron: Rule<string> = custom(
-  isCron,
-  "give the five fields of a cron schedule in UTC, such as '0 2 * * *' for 02:00 daily",
-)
-
-function isCron(value: unknown): value is string {
-  if (typeof value !== 'string' || value.trim().split(/\s+/).length !== 5) return false
-  try {
-    return new Cron(value, { timezone: 'UTC', paused: true }) !== undefined
-  } catch {
-    return false
-  }
 }
 
 /** A regular expression as a text. */

@@ -15,13 +15,14 @@ import {
   text,
   withDefault,
 } from '../core/options/rules.ts'
+import { DEFAULT_HOUSEKEEPING_CRON } from '../operations/housekeeping.ts'
+import { cronRule } from '../operations/schedule.ts'
 import type { Stage } from '../ports/replays.ts'
 import { collectorsRule } from './collectors.ts'
 import { notifyRule } from './notify.ts'
 import {
   boolean,
   coerced,
-  cron,
   duration,
   durationOrNever,
   entries,
@@ -33,7 +34,6 @@ import {
 import { serverRule } from './server.ts'
 import { watchRule } from './watch.ts'
 
-const DEFAULT_CLEANUP_CRON = '0 2 * * *'
 const DEFAULT_AUTOMATIC_BATCH = 50
 const DAY_MS = 86_400_000
 const KEY_BYTES = 32
@@ -100,13 +100,13 @@ const replay = group({
 
 const automaticReplay = orOff(
   group({
-    cron,
+    cron: cronRule,
     batchSize: withDefault(numeric(integer({ min: 1, max: 1_000 })), DEFAULT_AUTOMATIC_BATCH),
     maxAge: withDefault(duration, DAY_MS),
   }),
 )
 
-const cleanup = orOff(group({ cron: withDefault(cron, DEFAULT_CLEANUP_CRON) }))
+const cleanup = orOff(group({ cron: withDefault(cronRule, DEFAULT_HOUSEKEEPING_CRON) }))
 
 function orOff<T>(rule: Rule<T>): Rule<T | undefined> {
   return {

@@ -2,7 +2,7 @@ import { expiryEntry, sumOf } from '../adapter-kit/expiry.ts'
 import { withAudit } from '../adapter-kit/with-audit.ts'
 import { isPastRetention, type Retention } from '../core/dead-letter/retention.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
-import type { LetterCounts } from '../ports/dead-letters.ts'
+import type { DeadLetterStore, LetterCounts } from '../ports/dead-letters.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Store } from '../ports/store.ts'
 import { countStates, deleteFrozen, freeze } from './freeze.ts'
@@ -12,18 +12,30 @@ import { countStates, deleteFrozen, freeze } from './freeze.ts'
  * of a run that deletes anything. A store that keeps a retention of its own is left to apply it.
  */
 export async function applyRetention(
-  store: Store,
+  store: Store | DeadLetterStore,
   retention: Retention,
   at: number,
   around: { readonly signal?: AbortSignal | undefined; readonly observer?: Observer | undefined } = {},
 ): Promise<LetterCounts> {
-  const expired =
-    store.deadLetters.expire === undefined
-      ? await expireFrozen(store, retention, at, around.signal)
-      : await store.deadLetters.expire(at)
+  const expired = await expire(store, retention, at, around.signal)
   const count = sumOf(expired)
-  if (count > 0) around.observer?.lettersExpired?.({ store: store.url, count, byState: expired })
+  const name = 'deadLetters' in store ? store.url : LETTERS_ALONE
+  if (count > 0) around.observer?.lettersExpired?.({ store: name, count, byState: expired })
   return expired
+}
+
+/** The name of a store of dead letters alone, which has no URL. */
+const LETTERS_ALONE = 'dead letters'
+
+async function expire(
+  store: Store | DeadLetterStore,
+  retention: Retention,
+  at: number,
+  signal: AbortSignal | undefined,
+): Promise<LetterCounts> {
+  const letters = 'deadLetters' in store ? store.deadLetters : store
+  if (letters.expire !== undefined) return await letters.expire(at)
+  return 'deadLetters' in store ? await expireFrozen(store, retention, at, signal) : {}
 }
 
 async function expireFrozen(

@@ -1,9 +1,7 @@
-import { Cron } from 'croner'
 import { letterPages } from '../adapter-kit/query/letter-pages.ts'
-import type { Ledger } from '../ports/ledger.ts'
+import { startSchedule } from '../operations/schedule.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
-import { sleep } from '../runtime/sleep.ts'
 import { startReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
 import { judge, planReplay } from './plan.ts'
@@ -29,25 +27,17 @@ export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onP
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
-const MAX_TIMER_MS = 24 * 60 * 60 * 1_000
 const PAGE = 500
-/** The name that turns are claimed under. */
-const SCHEDULE = 'lazaret schedule'
-/** Long enough for every other clock to have come to the time it was due at. */
-const MAX_TURN_MS = 60 * 60 * 1_000
 const ACTOR = 'automatic replay'
 
 /** Starts the schedule; the function returned ends it, after the run under way. */
 export function replayAutomatically(options: AutomaticReplayOptions): () => Promise<void> {
-  const stop = new AbortController()
-  const turn = { ledger: options.store.ledger, what: ACTOR }
-  const ended = onSchedule(options.cron, { ...options, turn }, stop.signal, () =>
-    replayOnce(options, stop.signal),
+  const { cron, store, environment, onError } = options
+  const turn = { ledger: store.ledger, what: ACTOR }
+  const schedule = startSchedule(cron, { clock: environment.clock, onError, turn }, signal =>
+    replayOnce(options, signal),
   )
-  return async () => {
-    stop.abort()
-    await ended
-  }
+  return () => schedule.close()
 }
 
 async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal): Promise<void> {
@@ -99,54 +89,4 @@ async function lettersToSend(
       if ((await judge(letter, asked, environment, now)).decision === 'replay') ids.push(letter.id)
     }
   return ids
-}
-
-interface ScheduleOptions extends Pick<AutomaticReplayOptions, 'environment' | 'onError'> {
-  /** Of several processes with one store, the one that claims it in the ledger does what is due at a time. */
-  readonly turn: { readonly ledger: Ledger | undefined; readonly what: string }
-}
-
-/** Runs a task at the times of a cron pattern, one run after the other, until the signal aborts. */
-export async function onSchedule(
-  cron: string,
-  { environment, onError, turn }: ScheduleOptions,
-  signal: AbortSignal,
-  task: () => Promise<void>,
-): Promise<void> {
-  const { clock } = environment
-  const pattern = new Cron(cron, { timezone: 'UTC', paused: true })
-  while (!signal.aborted) {
-    const next = pattern.nextRun(new Date(clock.now()))?.getTime()
-    if (next === undefined) return
-    await waitUntil(next, environment, signal)
-    if (signal.aborted) return
-    await inTurn(turn, next, task).catch((error: unknown) => onError?.(error))
-  }
-}
-
-/** Clocks differ, but the due time does not. A later server finds the replay done, or running. */
-async function inTurn(
-  { ledger, what }: ScheduleOptions['turn'],
-  dueAt: number,
-  task: () => Promise<void>,
-): Promise<void> {
-  if (ledger === undefined) return task()
-  const key = `${what} ${new Date(dueAt).toISOString()}`
-  const claim = await ledger.claim(SCHEDULE, key, MAX_TURN_MS)
-  if (claim.kind !== 'claimed') return
-  try {
-    await task()
-  } finally {
-    await ledger.complete(SCHEDULE, key, claim.token)
-  }
-}
-
-/** In steps, so that a clock that is set meanwhile is noticed, and no timer is longer than a timer may be. */
-async function waitUntil(
-  at: number,
-  { clock }: AutomaticReplayOptions['environment'],
-  signal: AbortSignal,
-): Promise<void> {
-  while (!signal.aborted && clock.now() < at)
-    await sleep(clock, Math.min(MAX_TIMER_MS, at - clock.now()), signal).catch(() => {})
 }

@@ -57,7 +57,8 @@ export function passGates(letter: DeadLetter, circumstances: GateInput): GateVer
       `the store does not hold it as it was sent (${unsendable}); replace the whole payload to replay it`,
     )
   if (schemaFault !== undefined) return skip('skip_schema', schemaFault)
-  const expiresAt = event.expiresAt ?? cycle.firstFailedAt + maxAgeMs
+  const worthUntil = event.expiresAt ?? cycle.firstFailedAt + maxAgeMs
+  const expiresAt = Math.min(worthUntil, letter.expiresAt ?? worthUntil)
   if (expiresAt <= now) return skip('skip_expired', `it expired at ${new Date(expiresAt).toISOString()}`)
   if (downstreamFault !== undefined) return skip('skip_downstream', downstreamFault)
   return PASSED

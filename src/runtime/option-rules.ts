@@ -1,6 +1,8 @@
 import { hostname } from 'node:os'
 import { type LetterCapsOptions, letterCapsRule } from '../core/dead-letter/caps.ts'
+import { type LetterExpiryOptions, letterExpiryRule } from '../core/dead-letter/expiry.ts'
 import { type SaveFilterOptions, saveFilterRule } from '../core/dead-letter/filter.ts'
+import type { TimeToLive } from '../core/dead-letter/time-to-live.ts'
 import { custom, flag, milliseconds, optional, type Rule, text, withDefault } from '../core/options/rules.ts'
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
@@ -76,6 +78,12 @@ export interface CommonOptions extends ClockAndRandomOptions {
   /** How much of its history a dead letter keeps [20 attempts, 20 cycles, messages up to 4 096 bytes, no stacks]. */
   readonly caps?: LetterCapsOptions | undefined
   /**
+   * How long an undecided dead letter is kept, in ms from the failure on ['never']. Every value except 'never' deletes
+   * events that nobody has decided on. The object sets it by reason and by channel. The letter stores the time or
+   * 'never'. Decided letters follow the retention of their store.
+   */
+  readonly expiresAfterMs?: TimeToLive | LetterExpiryOptions | undefined
+  /**
    * Receives every event of the runtime: attempts, retries, breaker changes, dead letters [none]. Use it for logs and
    * metrics.
    */
@@ -102,6 +110,7 @@ export const commonRules = {
   spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
   filter: saveFilterRule,
   caps: letterCapsRule,
+  expiresAfterMs: letterExpiryRule,
   observer: withDefault<Observer>(observerRule, {}),
   notifier: optional(port<Notifier>('a notifier', 'notify')),
   tracing: tracingRule,

@@ -18,6 +18,7 @@ import {
   withDefault,
 } from '../core/options/rules.ts'
 import { type WatchOptions, watchRule } from '../core/watch/options.ts'
+import { cronRule } from '../operations/schedule.ts'
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../ports/clock.ts'
 import type { Collector } from '../ports/collector.ts'
 import type { Logger } from '../ports/logger.ts'
@@ -102,7 +103,10 @@ export interface ServerOptions extends ClockAndRandomOptions {
    * retention of their own, file and Redis, apply that.
    */
   readonly retentionMs?: number | 'never' | undefined
-  /** The same for undecided letters: dead, quarantined or parked. Events that nobody dealt with are then deleted ['never']. */
+  /**
+   * The same for undecided letters without `expiresAfterMs`: dead, quarantined or parked. Events that nobody dealt with
+   * are then deleted ['never'].
+   */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
   /** Replays letters on a schedule [off]. */
   readonly automaticReplay?: ScheduleOptions['automaticReplay']
@@ -186,12 +190,12 @@ const rules = {
   expireUndecidedAfterMs: withDefault(retentionRule, 'never'),
   automaticReplay: optional(
     group({
-      cron: text(),
+      cron: cronRule,
       batchSize: integer({ min: 1, max: 1_000 }),
       maxAgeMs: milliseconds({ min: 1 }),
     }),
   ),
-  cleanup: optional(group({ cron: text() })),
+  cleanup: optional(group({ cron: cronRule })),
   watch: orWord('off', watchRule),
   degradedAt: withDefault(integer({ min: 0 }), DEFAULT_DEGRADED_AT),
   allowedHosts: withDefault(list(text({ maxLength: 253 })), []),

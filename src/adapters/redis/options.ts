@@ -86,8 +86,8 @@ export interface RedisOptions extends RedisConnectionOptions {
   /** How long a decided letter, resolved or discarded, is kept after its last write, by the server's time [7 days]. */
   readonly retentionMs?: number | 'never' | undefined
   /**
-   * The same for undecided letters: dead, quarantined or parked. Events that nobody dealt with are then deleted
-   * ['never'].
+   * The same for undecided letters without `expiresAfterMs`: dead, quarantined or parked. Events that nobody dealt with
+   * are then deleted ['never'].
    */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
   /** Letters it takes; one more is refused [no limit but the server's memory]. */

@@ -44,7 +44,7 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
         ['group', `${grouping.id}  by ${grouping.rule}: ${safeText(grouping.basis)}`],
         ['failed', isoAndRelative(cycle.lastFailedAt, now)],
         ['replays', replays],
-        ['expires', letter.expiresAt === undefined ? 'never' : isoAndRelative(letter.expiresAt, now)],
+        ['expires', expiryText(letter, now)],
         ['detail', letter.detail === undefined ? undefined : say(JSON.stringify(letter.detail))],
         ['job', letter.job],
         ['release', letter.release],
@@ -55,6 +55,12 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
     ...cyclesOf(letter).map(each => cycleText(each, { ...options, masks })),
     ...payloadText(letter, options),
   ].join('')
+}
+
+/** A letter without an expiry of its own is deleted as the retention of its store says. */
+function expiryText({ expiresAt, expiresAfterMs }: DeadLetter, now: number): string {
+  if (expiresAt !== undefined) return isoAndRelative(expiresAt, now)
+  return expiresAfterMs === 'never' ? 'never' : 'by the retention of its store'
 }
 
 function cyclesOf(letter: DeadLetter): readonly (Cycle | number)[] {

@@ -55,7 +55,7 @@ describe('dlq show', () => {
   group     14ac46a64c2fa97b  by message: RangeError: limit passed
   failed    2026-01-01T01:00:00.000Z (now)
   replays   1, latest 019b7700-0000-7000-8000-000000000000
-  expires   never
+  expires   by the retention of its store
 
 First delivery: 3 attempts; reason attempts_exhausted, category transient
   1. 2026-01-01T00:00:00.000Z after 120ms  Error: connect ECONNREFUSED 127.0.0.1:5432 (transient)  then waited 1s

@@ -7,6 +7,7 @@ import { REASONS, type Reason } from './reason.ts'
 import { DEFAULT_REPLAY_LIMIT, stateAfterFailure } from './state.ts'
 import { detailWith, storableEvent } from './storable-event.ts'
 import { storableOrigin } from './storable-origin.ts'
+import type { TimeToLive } from './time-to-live.ts'
 
 export interface LetterInput {
   readonly event: LazaretEvent
@@ -28,7 +29,9 @@ export interface LetterInput {
   readonly replayedBy?: string | undefined
   /** The letter could not be read, so nobody has verified that the event is this replay. */
   readonly isUnverified?: boolean | undefined
+  /** Default: `at` and `expiresAfterMs`, if that is a number. */
   readonly expiresAt?: number | undefined
+  readonly expiresAfterMs?: TimeToLive | undefined
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
   readonly job?: string | undefined
   readonly release?: string | undefined
@@ -77,12 +80,17 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     replayId: input.replayId,
     createdAt: at,
     updatedAt: at,
-    expiresAt: input.expiresAt,
+    expiresAt: input.expiresAt ?? expiryOf(at, input.expiresAfterMs),
+    expiresAfterMs: input.expiresAfterMs,
     detail: detailWith(input.detail, lost),
     job: input.job,
     release: input.release,
     host: input.host,
   } satisfies EveryField<DeadLetter>
+}
+
+function expiryOf(at: number, expiresAfterMs: TimeToLive | undefined): number | undefined {
+  return typeof expiresAfterMs === 'number' ? at + expiresAfterMs : undefined
 }
 
 function endOf(attempt: AttemptRecord): number {

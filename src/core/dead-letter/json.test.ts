@@ -51,6 +51,15 @@ function faultsOf(run: () => unknown): readonly string[] {
 }
 
 describe('the stored form of a dead letter', () => {
+  it("R2, K9: 'never' is written, a letter of an earlier version has neither, and nonsense is refused", () => {
+    const never = createLetter({ event, handler: 'h', reason: 'permanent', at: 5, expiresAfterMs: 'never' })
+    expect(json(letterToJson(never))).toMatchObject({ expiresAfterMs: 'never' })
+    expect(decodeLetter(encodeLetter(never)).expiresAfterMs).toBe('never')
+    expect(decodeLetter(encodeLetter(LETTER)).expiresAfterMs).toBeUndefined()
+    const wrong = { ...(json(letterToJson(never)) as object), expiresAfterMs: 'soon' }
+    expect(faultsOf(() => letterFromJson(wrong))).toEqual(['letter.expiresAfterMs'])
+  })
+
   it('P2: comes back as it was', () => {
     const letter = fc
       .record({

@@ -7,6 +7,7 @@ import { readCycle } from './json-cycle.ts'
 import type { DeadLetter, EveryField, Origin } from './letter.ts'
 import { Reader } from './reader.ts'
 import { isLetterState } from './state.ts'
+import { isTimeToLive } from './time-to-live.ts'
 
 const LETTER_VERSION = 1
 
@@ -83,6 +84,7 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
     createdAt: reader.number('createdAt'),
     updatedAt: reader.number('updatedAt'),
     expiresAt: reader.optionalNumber('expiresAt'),
+    expiresAfterMs: reader.optional('expiresAfterMs', isTimeToLive, "give milliseconds above 0, or 'never'"),
     detail: reader.optionalRecord<JsonValue>('detail'),
     job: reader.optionalText('job'),
     release: reader.optionalText('release'),

@@ -3,6 +3,7 @@ import type { Category } from '../failure/failure.ts'
 import type { Fingerprint } from '../failure/fingerprint.ts'
 import type { Reason } from './reason.ts'
 import type { LetterState } from './state.ts'
+import type { TimeToLive } from './time-to-live.ts'
 
 /** The part of a failure that an attempt keeps. The failure of the cycle has the full fingerprint. */
 export interface AttemptFailure {
@@ -98,8 +99,13 @@ export interface DeadLetter {
   readonly replayId?: string | undefined
   readonly createdAt: number
   readonly updatedAt: number
-  /** Undefined if the letter never expires. */
+  /** Retention deletes the letter from this time on, unless it is replaying. Undefined if it has no such time. */
   readonly expiresAt?: number | undefined
+  /**
+   * The time to live that the policy of its consumer or dispatcher gave it, or 'never'. Undefined if nobody gave it one:
+   * letters of collectors and of earlier versions.
+   */
+  readonly expiresAfterMs?: TimeToLive | undefined
   /** Facts that belong to the reason, such as the limit and the time of `rate_limited`. */
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
   /** The background job that tracked the event. */

@@ -56,6 +56,17 @@ describe('saving a letter again', () => {
     expect(merged.event.payload).toBe('original')
   })
 
+  it('R2: a copy without an expiry, such as one of a collector, does not take away the one that the letter has', () => {
+    const never = letterOf({ expiresAfterMs: 'never' })
+    expect(mergeLetter(never, letterOf({ at: 200 })).expiresAfterMs).toBe('never')
+    expect(mergeLetter(never, letterOf({ at: 200, expiresAfterMs: 50 }))).toMatchObject({
+      expiresAfterMs: 50,
+      expiresAt: 250,
+    })
+    const back = mergeLetter(letterOf({ expiresAfterMs: 50 }), letterOf({ at: 200, expiresAfterMs: 'never' }))
+    expect(back).toMatchObject({ expiresAfterMs: 'never', expiresAt: undefined })
+  })
+
   it('K8: the cycle that reaches the replay limit parks the letter', () => {
     expect(mergeLetter(letterOf(), letterOf({ at: 200, replay: 3 }))).toMatchObject({
       state: 'parked',

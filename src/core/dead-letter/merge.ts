@@ -31,6 +31,9 @@ export function mergeLetter(
 function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): DeadLetter {
   const cycles = mergeCycles(existing, incoming, caps)
   const newer = isNewer(existing, incoming) ? incoming : existing
+  // A copy without an expiry, such as one of a collector, does not take away the one that the letter has.
+  const older = newer === incoming ? existing : incoming
+  const expiry = hasExpiry(newer) ? newer : older
   const original = firstCycle(incoming) < firstCycle(existing) ? incoming : existing
   return {
     v: 1,
@@ -45,7 +48,8 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
     replayId: existing.cycle.isUnverified ? cycles.cycle.replayId : (existing.replayId ?? incoming.replayId),
     createdAt: Math.min(existing.createdAt, incoming.createdAt),
     updatedAt: mergedUpdate(existing, incoming),
-    expiresAt: newer.expiresAt,
+    expiresAt: expiry.expiresAt,
+    expiresAfterMs: expiry.expiresAfterMs,
     detail: detailWith(newer.detail, notReplayable(original)),
     job: newer.job,
     release: newer.release,
@@ -88,6 +92,10 @@ function anotherIdentity(field: string, existing: DeadLetter, received: string):
   return new LetterError('merging dead letters', [
     { path: field, received: JSON.stringify(received), remedy },
   ])
+}
+
+function hasExpiry({ expiresAt, expiresAfterMs }: DeadLetter): boolean {
+  return expiresAt !== undefined || expiresAfterMs !== undefined
 }
 
 function firstCycle(letter: DeadLetter): number {

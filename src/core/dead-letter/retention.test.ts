@@ -1,11 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { isPastRetention } from './retention.ts'
 import { LETTER_STATES, type LetterState } from './state.ts'
+import type { TimeToLive } from './time-to-live.ts'
 
 const NOW = 1_000_000
-const due = (retention: Parameters<typeof isPastRetention>[1], expiresAt?: number) =>
+const due = (
+  retention: Parameters<typeof isPastRetention>[1],
+  expiresAt?: number,
+  expiresAfterMs?: TimeToLive,
+) =>
   LETTER_STATES.filter((state: LetterState) =>
-    isPastRetention({ state, updatedAt: NOW - 100, expiresAt }, retention, NOW),
+    isPastRetention({ state, updatedAt: NOW - 100, expiresAt, expiresAfterMs }, retention, NOW),
   )
 
 describe('retention', () => {
@@ -25,5 +30,16 @@ describe('retention', () => {
     const never = { retentionMs: 'never', expireUndecidedAfterMs: 'never' } as const
     expect(due(never, NOW)).toEqual(LETTER_STATES.filter(state => state !== 'replaying'))
     expect(due(never, NOW + 1)).toEqual([])
+  })
+
+  it("K9: 'never' on the letter keeps it until somebody has decided about it", () => {
+    const both = { retentionMs: 100, expireUndecidedAfterMs: 100 } as const
+    expect(due(both, undefined, 'never')).toEqual(['resolved', 'discarded'])
+    expect(due(both)).toEqual(LETTER_STATES.filter(state => state !== 'replaying'))
+  })
+
+  it('R2: the time of the letter itself counts before the one for all undecided letters', () => {
+    const asked = { retentionMs: 'never', expireUndecidedAfterMs: 100 } as const
+    expect(due(asked, NOW + 1, 101)).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import { custom, type Rule } from '../options/rules.ts'
 import type { DeadLetter } from './letter.ts'
 import type { LetterState } from './state.ts'
+import { isTimeToLive, type TimeToLive } from './time-to-live.ts'
 
 const DAY_MS = 86_400_000
 /** The default time for which a decided letter is kept. */
@@ -9,16 +10,16 @@ export const DEFAULT_RETENTION_MS: number = 7 * DAY_MS
 /** How long letters are kept after their last change. */
 export interface Retention {
   /** For decided letters: resolved or discarded. */
-  readonly retentionMs: number | 'never'
+  readonly retentionMs: TimeToLive
   /**
-   * For undecided letters: dead, quarantined or parked. Every value except 'never' deletes events that no person has
-   * decided on.
+   * For undecided letters without a time to live of their own: dead, quarantined or parked. Every value except 'never'
+   * deletes events that no person has decided on.
    */
-  readonly expireUndecidedAfterMs: number | 'never'
+  readonly expireUndecidedAfterMs: TimeToLive
 }
 
 /** The fields of a letter that decide about its retention. */
-type RetainedLetter = Pick<DeadLetter, 'state' | 'updatedAt' | 'expiresAt'>
+type RetainedLetter = Pick<DeadLetter, 'state' | 'updatedAt' | 'expiresAt' | 'expiresAfterMs'>
 
 /** Whether the letter needs no more work. */
 function isDecided(state: LetterState): boolean {
@@ -26,27 +27,25 @@ function isDecided(state: LetterState): boolean {
 }
 
 /**
- * Whether retention may delete the letter. It deletes an undecided letter only if the user asked for that, with
- * `expiresAt` or `expireUndecidedAfterMs`. It never deletes a replaying letter, because the outcome of the replay changes
- * that letter.
+ * Whether retention may delete the letter. It deletes an undecided letter only if the user asked for that: with the time
+ * to live of the letter, or, for letters that have neither a time nor 'never', with `expireUndecidedAfterMs`. It never
+ * deletes a replaying letter, because the outcome of the replay changes that letter.
  */
 export function isPastRetention(
-  { state, updatedAt, expiresAt }: RetainedLetter,
+  { state, updatedAt, expiresAt, expiresAfterMs }: RetainedLetter,
   { retentionMs, expireUndecidedAfterMs }: Retention,
   now: number,
 ): boolean {
   if (state === 'replaying') return false
   if (expiresAt !== undefined && expiresAt <= now) return true
+  const hasOwnExpiry = expiresAt !== undefined || expiresAfterMs === 'never'
+  if (hasOwnExpiry && !isDecided(state)) return false
   const keptMs = isDecided(state) ? retentionMs : expireUndecidedAfterMs
   return keptMs !== 'never' && updatedAt + keptMs <= now
 }
 
 /** The rule for options that set a retention time. */
-export const retentionRule: Rule<number | 'never'> = custom(
-  isRetentionTime,
+export const retentionRule: Rule<TimeToLive> = custom(
+  isTimeToLive,
   "give milliseconds above 0, or 'never' to keep them without limit",
 )
-
-function isRetentionTime(value: unknown): value is number | 'never' {
-  return value === 'never' || (typeof value === 'number' && Number.isFinite(value) && value > 0)
-}

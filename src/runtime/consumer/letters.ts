@@ -179,7 +179,7 @@ export class ConsumerLetters {
   }
 
   #letter(work: Work, { reason, failure }: GiveUp, replay: CheckedReplay | undefined): DeadLetter {
-    const { name, channel, caps, clock, release, host } = this.#policy
+    const { name, channel, caps, clock, release, host, expiresAfterMs } = this.#policy
     return createLetter(
       {
         event: work.event,
@@ -194,6 +194,7 @@ export class ConsumerLetters {
         replay: replay?.attempt,
         replayId: replay?.replayId,
         isUnverified: replay?.isUnverified,
+        expiresAfterMs: expiresAfterMs(channel, reason),
         release,
         host,
       },

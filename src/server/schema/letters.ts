@@ -89,6 +89,10 @@ export const letterSummary = z.object({
     time,
     'The time from which retention may delete the letter, unless it is replaying. Absent when its writer set none.',
   ),
+  expiresAfterMs: optional(
+    z.union([z.number(), z.literal('never')]),
+    'The time to live that the policy of its consumer or dispatcher gave the letter, in ms, or `never`. Absent when nobody gave it one.',
+  ),
   release: optionalText('The release of the process that gave up. Absent when it named none.'),
   host: optionalText('The host of the process that gave up. Absent when it named none.'),
 })

@@ -64,7 +64,7 @@ export const overviewNumbers = z.object({
     .describe('The running replays of all stores.'),
   expiring48h: optional(
     count,
-    'The number of waiting letters that retention deletes within 48 hours. Absent when retention keeps them without limit.',
+    'The number of waiting letters that reach the expiry for undecided letters within 48 hours. Retention keeps those among them that have an `expiresAfterMs`. Absent when retention keeps undecided letters without limit.',
   ),
 })
 export type OverviewNumbers = z.infer<typeof overviewNumbers>

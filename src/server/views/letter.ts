@@ -22,7 +22,18 @@ export function letterSummary(store: string, letter: DeadLetter, masks: Masks): 
   const { failure } = cycle
   const own = masksOfEvent(event, masks)
   return {
-    ...pick(letter, 'id', 'channel', 'handler', 'state', 'replays', 'replayId', 'release', 'host'),
+    ...pick(
+      letter,
+      'id',
+      'channel',
+      'handler',
+      'state',
+      'replays',
+      'replayId',
+      'expiresAfterMs',
+      'release',
+      'host',
+    ),
     ...pick(cycle, 'reason', 'category'),
     store,
     group: groupingOf(letter).id,

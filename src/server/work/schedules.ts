@@ -1,7 +1,6 @@
 import type { Retention } from '../../core/dead-letter/retention.ts'
-import { applyRetention } from '../../operations/retention.ts'
-import type { Store } from '../../ports/store.ts'
-import { type AutomaticReplayOptions, onSchedule, replayAutomatically } from '../../replay/automatic.ts'
+import { startHousekeeping } from '../../operations/housekeeping.ts'
+import { type AutomaticReplayOptions, replayAutomatically } from '../../replay/automatic.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import type { RunnerOptions } from './replay-runner.ts'
 
@@ -22,23 +21,16 @@ export interface ScheduleOptions extends Retention {
 
 type ScheduleContext = Omit<RunnerOptions, 'log' | 'onChange'>
 
-const CLEANUP_TURN = 'cleanup'
-
 /** Starts the schedules. The returned function stops them after the running work has ended. */
 export function startSchedules(options: ScheduleOptions, context: ScheduleContext): () => Promise<void> {
-  const stop = new AbortController()
-  const ends = context.stores.all.map(named => startOf(named, options, context, stop.signal))
-  return async () => {
-    stop.abort()
-    await Promise.all(ends.map(end => end()))
-  }
+  const ends = context.stores.all.map(named => startOf(named, options, context))
+  return async () => void (await Promise.all(ends.map(end => end())))
 }
 
 function startOf(
   named: NamedStore,
   { automaticReplay, needsApproval, cleanup, retentionMs, expireUndecidedAfterMs }: ScheduleOptions,
   { environment, owner, targetOf, observer, tracing, onError }: ScheduleContext,
-  signal: AbortSignal,
 ): () => Promise<void> {
   const { store } = named
   const target = targetOf(named)
@@ -49,20 +41,11 @@ function startOf(
           ...automaticReplay,
           ...{ needsApproval, store, target, environment, owner, observer, tracing, onError },
         })
-  const cleanUp = async (from: Store) => {
-    const retention = { retentionMs, expireUndecidedAfterMs }
-    await applyRetention(from, retention, environment.clock.now(), { signal, observer })
-  }
-  const cleaning =
+  const { clock } = environment
+  const housekeeping =
     cleanup &&
-    onSchedule(
-      cleanup.cron,
-      { environment, onError, turn: { ledger: store.ledger, what: CLEANUP_TURN } },
-      signal,
-      () => cleanUp(store),
-    )
+    startHousekeeping({ ...cleanup, store, retentionMs, expireUndecidedAfterMs, observer, clock, onError })
   return async () => {
-    await endReplay?.()
-    await cleaning
+    await Promise.all([endReplay?.(), housekeeping?.close()])
   }
 }

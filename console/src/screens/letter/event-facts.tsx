@@ -47,7 +47,10 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
             ],
             ['first failed', <Timestamp key="first" at={letter.firstFailedAt} />],
             ['last failed', <Timestamp key="last" at={letter.lastFailedAt} />],
-            ['kept until', letter.expiresAt && <Timestamp at={letter.expiresAt} />],
+            [
+              'kept until',
+              letter.expiresAt ? <Timestamp key="kept" at={letter.expiresAt} /> : expiryText(letter),
+            ],
             ['release', letter.release && plainText(letter.release)],
             ['host', letter.host && plainText(letter.host)],
             ['job', letter.job && plainText(letter.job)],
@@ -68,6 +71,11 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
 
 function Filter({ name, value }: { name: string; value: string }) {
   return <Link href={`/letters?${new URLSearchParams({ [name]: value })}`}>{plainText(value)}</Link>
+}
+
+/** Without an expiry of its own, a letter is kept as the retention of its store says. */
+function expiryText({ expiresAfterMs }: LetterDetail): string | undefined {
+  return expiresAfterMs === 'never' ? 'somebody decides about it' : undefined
 }
 
 function Id({ id }: { id: string }) {

@@ -57,7 +57,7 @@ export function Board({ overview }: { overview: Overview }) {
         href="/letters"
         isLoud={(expiring48h ?? 0) > 0}
       >
-        {expiring48h === undefined ? 'No expiry' : 'Waiting letters that will be deleted'}
+        {expiring48h === undefined ? 'No expiry' : 'Waiting letters that may be deleted'}
       </Reading>
       <Reading name="Stores up" value={whole(up)} href="/settings" isLoud={up < stores.length}>
         of {whole(stores.length)}

@@ -20,17 +20,21 @@ export async function expireLetters(
   now: number,
 ): Promise<LetterCounts> {
   const due = await findDue(opened, retention, now)
-  const count = sumOf(due.byState)
-  if (count > 0) {
-    let deleted = 0
+  // Another process may delete the same letters at the same time. Each letter counts where it was deleted.
+  const deleted: { [S in LetterState]?: number } = {}
+  if (due.ids.size > 0) {
+    const expected = Object.fromEntries(Array.from(due.ids, ([state, ids]) => [state, ids.length]))
     const expire = async () => {
-      for (let start = 0; start < due.ids.length; start += DELETED_AT_ONCE)
-        deleted += await opened.log.delete(due.ids.slice(start, start + DELETED_AT_ONCE), due.isDue)
-      return deleted
+      for (const [state, ids] of due.ids)
+        for (let start = 0; start < ids.length; start += DELETED_AT_ONCE) {
+          const gone = await opened.log.delete(ids.slice(start, start + DELETED_AT_ONCE), due.isDue)
+          if (gone > 0) deleted[state] = (deleted[state] ?? 0) + gone
+        }
+      return sumOf(deleted)
     }
-    await withAudit(audit, expiryEntry(now, due.byState), expire, {
-      progress: () => ({ deleted }),
-      shortfall: gone => (gone === count ? undefined : { deleted: gone }),
+    await withAudit(audit, expiryEntry(now, expected), expire, {
+      progress: () => ({ deleted: sumOf(deleted) }),
+      shortfall: gone => (gone === sumOf(expected) ? undefined : { deleted: gone }),
     })
   }
   // An unreadable line may be an undecided letter, so it is deleted only when undecided letters of its age are deleted
@@ -41,26 +45,33 @@ export async function expireLetters(
       ? Number.POSITIVE_INFINITY
       : Math.max(retentionMs, expireUndecidedAfterMs)
   await opened.compaction.run(({ name: { day } }) => Date.parse(day) + DAY_MS <= now - unreadableMs)
-  return due.byState
+  return deleted
 }
 
 interface Due {
-  readonly ids: readonly string[]
-  readonly byState: LetterCounts
+  readonly ids: ReadonlyMap<LetterState, readonly string[]>
   /** Whether the letter must still be deleted. */
   readonly isDue: (facts: LetterFacts) => boolean
 }
 
+function retained({ kind, updatedAt, expiresAt }: LetterFacts): Parameters<typeof isPastRetention>[0] {
+  return {
+    state: kind.state,
+    updatedAt,
+    expiresAt: Number.isFinite(expiresAt) ? expiresAt : undefined,
+    expiresAfterMs: kind.neverExpires ? 'never' : undefined,
+  }
+}
+
 async function findDue({ log }: OpenedLog, retention: Retention, now: number): Promise<Due> {
-  const isDue = ({ kind: { state }, updatedAt, expiresAt }: LetterFacts) =>
-    isPastRetention({ state, updatedAt, expiresAt }, retention, now)
-  const ids: string[] = []
-  const byState: { [S in LetterState]?: number } = {}
+  const isDue = (facts: LetterFacts) => isPastRetention(retained(facts), retention, now)
+  const ids = new Map<LetterState, string[]>()
   for await (const { rows, found } of matching(log.index, {}))
     for (const row of found.filter(each => isDue(rows.factsOf(each)))) {
       const { state } = rows.factsOf(row).kind
-      ids.push(rows.idOf(row))
-      byState[state] = (byState[state] ?? 0) + 1
+      const ofState = ids.get(state) ?? []
+      ofState.push(rows.idOf(row))
+      ids.set(state, ofState)
     }
-  return { ids, byState, isDue }
+  return { ids, isDue }
 }

@@ -90,6 +90,29 @@ describe('dead letters in files', () => {
     })
   })
 
+  it('E10, E13: by default decided letters go after 30 days, undecided ones never, and a file ends at 10 MB', async () => {
+    await withTempFolder(async dir => {
+      const clock = new FakeClock(NOON)
+      const make = createFactory({ clock })
+      const store = fileDeadLetters({ dir, clock })
+      const megabyte = 'x'.repeat(999_000)
+      const large = Array.from({ length: 11 }, () =>
+        make.letter({ event: make.event({ payload: megabyte }) }),
+      )
+      for (const letter of large.slice(0, 10)) await store.send(letter)
+      expect([(await store.usage()).files, (await store.usage()).bytes > 9_990_000]).toEqual([1, true])
+      await store.send(make.letter({ event: make.event({ payload: 'x'.repeat(10_000) }) }))
+      await store.send(large[10]!)
+      expect((await store.usage()).files).toBe(2)
+      await store.change(large[0]!.id, { to: 'discarded', at: clock.now() })
+      expect(await store.cleanup(NOON + 30 * DAY_MS - 1)).toBe(0)
+      expect(await store.cleanup(NOON + 30 * DAY_MS)).toBe(1)
+      expect(await store.cleanup(NOON + 10_000 * DAY_MS)).toBe(0)
+      expect((await store.stats()).byState).toEqual({ dead: 11 })
+      await store.close()
+    })
+  })
+
   it('K9: with a retention of never, only what has expired goes', async () => {
     await withTempFolder(async dir => {
       const make = createFactory()

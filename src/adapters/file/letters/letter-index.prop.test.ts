@@ -24,6 +24,7 @@ const facts: fc.Arbitrary<Put<Kind>> = fc.record({
     category: name,
     group: name,
     state: fc.constantFrom(...LETTER_STATES),
+    neverExpires: fc.boolean(),
     isReplayed: fc.boolean(),
   }),
   firstFailedAt: fc.nat(5),

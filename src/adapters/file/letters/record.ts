@@ -19,6 +19,8 @@ export interface Kind {
   readonly group: string
   readonly state: LetterState
   readonly isReplayed: boolean
+  /** Its policy says 'never', so that it stays until somebody decides about it. */
+  readonly neverExpires: boolean
 }
 
 export type LetterFacts = Facts<Kind>
@@ -39,6 +41,7 @@ export function putOf(letter: DeadLetter): Put<Kind> {
       group: cycle.failure?.fingerprint.id ?? groupingOf(letter).id,
       state,
       isReplayed: replays > 0,
+      neverExpires: letter.expiresAfterMs === 'never',
     },
     firstFailedAt: endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt,
     lastFailedAt: cycle.lastFailedAt,

@@ -67,11 +67,17 @@ export class LetterRecords extends ScriptRunner {
       this.#codec.encode(letter),
       String(this.maxLetters),
       ...retentionWords(retention),
-      letter.expiresAt === undefined ? '' : String(letter.expiresAt),
+      expiryWord(letter),
       ...factsOf(letter, this.#codec.texts),
     ]
     return this.run(save, args, options)
   }
+}
+
+/** The expiry of the letter itself, in the form that `save` reads. */
+function expiryWord({ expiresAt, expiresAfterMs }: DeadLetter): string {
+  if (expiresAt !== undefined) return String(expiresAt)
+  return expiresAfterMs === 'never' ? 'never' : ''
 }
 
 /** The retention of decided and undecided letters, in the form that `save` reads. */

@@ -155,6 +155,38 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect(await faultsOf(server.url, prefix)).toEqual([])
   })
 
+  it('E11, E13: by default a decided letter goes 7 days after its decision, and an undecided one never', async () => {
+    const prefix = uniqueName('default')
+    const store = open({ prefix })
+    const [decided, undecided, never] = [
+      make.letter(),
+      make.letter(),
+      make.letter({ expiresAfterMs: 'never' }),
+    ]
+    for (const letter of [decided, undecided, never]) await store.deadLetters.send(letter)
+    const goesAt = async () =>
+      (await server.node!.command(
+        'ZRANGE',
+        `{${prefix}}:letters:expiry`,
+        '0',
+        '-1',
+        'WITHSCORES',
+      )) as string[]
+    expect(await goesAt()).toEqual([])
+    const serverTime = async () => {
+      const [seconds, micros] = (await server.node!.command('TIME')) as string[]
+      return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000)
+    }
+    const before = await serverTime()
+    await store.deadLetters.change(decided.id, { to: 'discarded', at: systemClock.now() })
+    const after = await serverTime()
+    const [id, at] = await goesAt()
+    expect(id).toBe(decided.id)
+    const decidedAt = Number(at) - 7 * 86_400_000
+    expect([decidedAt >= before, decidedAt <= after]).toEqual([true, true])
+    expect(await goesAt()).toHaveLength(2)
+  })
+
   it('E13: cleanup gives back what has expired while nobody called', async () => {
     const store = open({ prefix: uniqueName('cleanup'), expireUndecidedAfterMs: 300 })
     await Promise.all(Array.from({ length: 120 }, () => store.deadLetters.send(make.letter())))

@@ -42,10 +42,13 @@ if decidedLife == 'keep' then decidedLife, undecidedLife = known.l, known.u or '
 local goesAt = nil
 if state ~= 'replaying' then
   local life = DECIDED[state] and decidedLife or undecidedLife
-  goesAt = life ~= '' and now + tonumber(life) or nil
   local said = tonumber(expiresAt)
   -- A letter that is past its retention when it arrives was imported on purpose: it is not deleted on arrival.
-  if said and said > now and (not goesAt or said < goesAt) then goesAt = said end
+  if said and said <= now then said = nil end
+  -- The expiry of the letter itself counts before that of all undecided letters.
+  if not DECIDED[state] and (said or expiresAt == 'never') then life = '' end
+  goesAt = life ~= '' and now + tonumber(life) or nil
+  if said and (not goesAt or said < goesAt) then goesAt = said end
 end
 
 local version = string.format('%.0f', redis.call('INCR', root .. ':version'))

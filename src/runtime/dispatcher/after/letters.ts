@@ -141,21 +141,23 @@ export class DispatcherLetters {
   }
 
   #letter(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): DeadLetter {
-    const { clock, caps, release, host } = this.#policy
+    const { clock, caps, release, host, expiresAfterMs } = this.#policy
     const { event, replay, replayId } = subject
     const { job } = subject.scope
     const { reason: endedBy, failure, attempts, attemptCount, detail } = giveUp
+    const reason = reasonOf(giveUp, inVain)
     return createLetter(
       {
         event,
         handler,
-        reason: reasonOf(giveUp, inVain),
+        reason,
         at: clock.now(),
         failure,
         attempts,
         attemptCount,
         replay,
         replayId,
+        expiresAfterMs: expiresAfterMs(event.channel, reason),
         // From the first telling on: a second one in the same moment does not replace it.
         detail: job === undefined ? detail : { ...detail, endedBy },
         job,

@@ -51,7 +51,7 @@ export function fullLetter(world: LetterWorld): DeadLetter {
     replay: 2,
     replayId: 'replay-1',
     replayedBy: 'ada',
-    expiresAt: world.timing.now() + 2_000,
+    expiresAfterMs: 3_600_000,
     detail: { limit: 1_000, list: [1, 'two', null] },
     job: 'nightly',
     release: '1.2.3',

@@ -19,6 +19,18 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual((await world.store.list()).letters, [letter])
   })
 
+  it("R2, K9: the time to live of a letter is stored, 'never' too, and letters without one stay readable", async world => {
+    for (const expiresAfterMs of [3_600_000, 'never', undefined] as const) {
+      const letter = world.make.letter({ expiresAfterMs })
+      await world.send(letter)
+      const stored = await world.store.get(letter.id)
+      assert.deepEqual(stored, letter)
+      assert.equal(stored?.expiresAfterMs, expiresAfterMs)
+      const expected = expiresAfterMs === 3_600_000 ? letter.createdAt + 3_600_000 : undefined
+      assert.equal(stored?.expiresAt, expected)
+    }
+  })
+
   it('P2: a payload of bytes comes back as bytes', async world => {
     const payload = new Uint8Array([0, 1, 127, 128, 255])
     const letter = world.make.letter({ event: world.make.event({ payload }) })

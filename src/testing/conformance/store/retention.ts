@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { EXPIRE_ACTION } from '../../../adapter-kit/expiry.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
 import { LETTER_STATES, type LetterState } from '../../../core/dead-letter/state.ts'
 import { applyRetention } from '../../../operations/retention.ts'
@@ -15,16 +16,18 @@ const WAYS: Readonly<Record<LetterState, readonly LetterState[]>> = {
   discarded: ['discarded'],
 }
 
-async function bring(world: StoreWorld, state: LetterState, expiresAt?: number): Promise<string> {
-  const letter = { ...world.failedAt(world.timing.now(), new Error(state)), expiresAt }
+type Expiry = Pick<DeadLetter, 'expiresAt' | 'expiresAfterMs'>
+
+async function bring(world: StoreWorld, state: LetterState, expiry: Expiry = {}): Promise<string> {
+  const letter = { ...world.failedAt(world.timing.now(), new Error(state)), ...expiry }
   await world.send(letter)
   for (const to of WAYS[state])
     await world.store.deadLetters.change(letter.id, { to, at: world.timing.now() })
   return letter.id
 }
 
-async function bringAll(world: StoreWorld, expiresAt?: number): Promise<void> {
-  for (const state of LETTER_STATES) await bring(world, state, expiresAt)
+async function bringAll(world: StoreWorld, expiry?: Expiry): Promise<void> {
+  for (const state of LETTER_STATES) await bring(world, state, expiry)
 }
 
 async function left({ store }: StoreWorld): Promise<readonly string[]> {
@@ -157,9 +160,38 @@ export function retentionTests(suite: StoreConformance): void {
     assert.deepEqual(await expiries(of.world), [{ by: 'retention', detail: { letters: 3, byState } }])
   })
 
+  itAsks(
+    "K9: an undecided letter that says 'never' stays where other undecided letters are deleted",
+    async of => {
+      await of.inTime(async () => {
+        await bringAll(of.world, { expiresAfterMs: 'never' })
+        await bring(of.world, 'dead')
+      })
+      await of.outlive()
+      assert.deepEqual(await left(of.world), [...LETTER_STATES].sort())
+      assert.equal((await of.world.store.deadLetters.stats({ state: 'dead' })).count, 1)
+    },
+  )
+
+  itAsks('R2: the time of a letter itself counts before the one for all undecided letters', async of => {
+    const later = { expiresAt: of.world.timing.now() + 1_000 * of.lifeMs }
+    await of.inTime(async () => {
+      await bring(of.world, 'dead', later)
+      await bring(of.world, 'parked')
+    })
+    await of.outlive()
+    assert.deepEqual(await left(of.world), ['dead'])
+  })
+
+  itKeeps("K9: a decided letter follows the retention of its store, also one that says 'never'", async of => {
+    await of.inTime(() => bringAll(of.world, { expiresAfterMs: 'never' }))
+    await of.outlive()
+    assert.deepEqual(await left(of.world), UNDECIDED)
+  })
+
   itNever('R2: a letter expires after its own time to live, but not while it is replaying', async of => {
     const { world } = of
-    await of.inTime(() => bringAll(world, world.timing.now() + of.lifeMs))
+    await of.inTime(() => bringAll(world, { expiresAt: world.timing.now() + of.lifeMs }))
     await bring(world, 'dead')
     await of.outlive()
     assert.deepEqual(await left(world), ['dead', 'replaying'])

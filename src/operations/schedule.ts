@@ -1,0 +1,95 @@
+import { Cron } from 'croner'
+import { custom, type Rule } from '../core/options/rules.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Ledger } from '../ports/ledger.ts'
+import { sleep } from '../runtime/sleep.ts'
+
+/** Work that runs on a schedule. */
+export interface Schedule {
+  /** Ends the schedule. Resolves when the run under way has ended. */
+  close(): Promise<void>
+}
+
+interface ScheduleOptions {
+  readonly clock: Clock
+  readonly onError?: ((error: unknown) => void) | undefined
+  /** Of several processes with one ledger, the one that claims the due time in it does the work. */
+  readonly turn: { readonly ledger: Ledger | undefined; readonly what: string }
+}
+
+const MAX_TIMER_MS = 24 * 60 * 60 * 1_000
+/** The name under which due times are claimed. */
+const SCHEDULE = 'lazaret schedule'
+/** Long enough for the clocks of all other processes to reach the due time. */
+const MAX_TURN_MS = 60 * 60 * 1_000
+
+/** The rule for options that take a schedule. */
+export const cronRule: Rule<string> = custom(
+  isCron,
+  "give the five fields of a cron schedule in UTC, such as '0 2 * * *' for 02:00 daily",
+)
+
+function isCron(value: unknown): value is string {
+  if (typeof value !== 'string' || value.trim().split(/\s+/).length !== 5) return false
+  try {
+    return new Cron(value, { timezone: 'UTC', paused: true }) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Starts a task at the times of a cron pattern. */
+export function startSchedule(
+  cron: string,
+  options: ScheduleOptions,
+  task: (signal: AbortSignal) => Promise<void>,
+): Schedule {
+  const stop = new AbortController()
+  const ended = onSchedule(cron, options, stop.signal, () => task(stop.signal))
+  return {
+    async close() {
+      stop.abort()
+      await ended
+    },
+  }
+}
+
+/** Runs a task at the times of a cron pattern, one run after the other, until the signal aborts. */
+async function onSchedule(
+  cron: string,
+  { clock, onError, turn }: ScheduleOptions,
+  signal: AbortSignal,
+  task: () => Promise<void>,
+): Promise<void> {
+  const pattern = new Cron(cron, { timezone: 'UTC', paused: true })
+  while (!signal.aborted) {
+    const next = pattern.nextRun(new Date(clock.now()))?.getTime()
+    if (next === undefined) return
+    await waitUntil(next, clock, signal)
+    if (signal.aborted) return
+    await inTurn(turn, next, task).catch((error: unknown) => onError?.(error))
+  }
+}
+
+/** Clocks differ, but the due time does not. A later process finds the work done, or under way. */
+async function inTurn(
+  { ledger, what }: ScheduleOptions['turn'],
+  dueAt: number,
+  task: () => Promise<void>,
+): Promise<void> {
+  if (ledger === undefined) return task()
+  const key = `${what} ${new Date(dueAt).toISOString()}`
+  const claim = await ledger.claim(SCHEDULE, key, MAX_TURN_MS)
+  if (claim.kind !== 'claimed') return
+  try {
+    await task()
+  } finally {
+    await ledger.complete(SCHEDULE, key, claim.token)
+  }
+}
+
+/** In steps, so that a clock that is set meanwhile is noticed, and no timer is longer than a timer may be. */
+async function waitUntil(at: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted && clock.now() < at)
+    await sleep(clock, Math.min(MAX_TIMER_MS, at - clock.now()), signal).catch(() => {})
+}
