@@ -6,6 +6,7 @@ import { systemClock } from '../../../ports/clock.ts'
 import { createSealing } from '../../../runtime/sealing/sealing.ts'
 import { eventOf, idOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
 
 const { found, database, world, why } = await postgresWorld()
 
@@ -195,6 +196,38 @@ describe.runIf(found.found)(`enqueueing${why}`, () => {
     await inbox.assertEmpty('nothing was enqueued yet')
     await world.process().publish(make.events(1, { channel }))
     await inbox.done(await inbox.next())
+  })
+
+  it('S9: many enqueues within 10 ms are two notifications: the first, and one for all others', async () => {
+    const channel = uniqueName('orders')
+    const clock = new FakeClock()
+    const listener = await database!.pool.connect()
+    const told: (string | undefined)[] = []
+    const isTold = new Map<string, () => void>()
+    listener.on('notification', ({ payload }) => {
+      told.push(payload)
+      isTold.get(payload ?? '')?.()
+    })
+    await listener.query('listen lazaret_outbox')
+    const count = () => told.filter(payload => payload === channel).length
+    /** Notifications arrive in the order of their commits, so this one is the last of those before it. */
+    const countBy = async (mark: string) => {
+      const arrived = new Promise<void>(resolve => isTold.set(mark, resolve))
+      await database!.pool.query(`select pg_notify('lazaret_outbox', $1)`, [mark])
+      await arrived
+      return count()
+    }
+    try {
+      const outbox = world.process({ clock })
+      for (let enqueue = 0; enqueue < 30; enqueue++) await outbox.publish([make.event({ channel })])
+      expect(await countBy(uniqueName('mark'))).toBe(1)
+      await clock.advance(10)
+      await timing.eventually(() => count() === 2, 'the others are notified together')
+      await clock.advance(1_000)
+      expect(await countBy(uniqueName('mark'))).toBe(2)
+    } finally {
+      listener.release(true)
+    }
   })
 
   it('S9: without notices and without listening, polling finds what there is', async () => {
