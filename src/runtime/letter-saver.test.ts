@@ -3,6 +3,8 @@ import { refused, consumerWorld as world } from '../../test/support/consumer-wor
 import { memoryDeadLetters, memorySpill } from '../adapters/memory/index.ts'
 import type { FilterSubject } from '../core/dead-letter/filter.ts'
 import { replayHeaders } from '../core/event/replay-headers.ts'
+import { PermanentError } from '../core/failure/signals.ts'
+import { fixed } from '../core/retry/fixed.ts'
 
 const failing = {
   retry: { attempts: 1 },
@@ -94,6 +96,49 @@ describe('the save filter', () => {
     await it.clock.advance(60_000)
     expect((await deadLetters.list()).letters).toHaveLength(1)
     expect(asked).toEqual(['a'])
+    await it.consumer.close()
+  })
+
+  it('R9: sees the reason, and for a limit which one', async () => {
+    const seen: unknown[] = []
+    const saveIf = ({ event, reason, limit }: FilterSubject) => {
+      seen.push([event.id, reason, limit])
+      return limit === 'retryLimit'
+    }
+    const retry = { attempts: 3, backoff: fixed({ delayMs: 100, jitter: 'none' as const }) }
+    const it = world({
+      retry,
+      retryLimit: { perSecond: 0.001, onLimit: 'dead-letter' },
+      filter: { saveIf },
+      handle: async ({ id }) => {
+        throw id === 'wrong' ? new PermanentError('no') : refused()
+      },
+    })
+    await it.consumer.start()
+    await it.publish({ id: 'wrong' }, { id: 'first' }, { id: 'second' })
+    await it.clock.advance(1_000)
+    expect(seen).toEqual([
+      ['wrong', 'permanent', undefined],
+      ['second', 'retry_limited', 'retryLimit'],
+      ['first', 'retry_limited', 'retryLimit'],
+    ])
+    expect((await it.letters()).map(({ event }) => event.id).sort()).toEqual(['first', 'second'])
+    await it.consumer.close()
+  })
+
+  it('R9: names the retry budget', async () => {
+    const seen: unknown[] = []
+    const saveIf = ({ reason, limit }: FilterSubject) => seen.push([reason, limit]) > 0
+    const it = world({
+      retry: { attempts: 3, backoff: fixed({ delayMs: 100, jitter: 'none' }) },
+      budget: { ratio: 0, floorPerSecond: 0 },
+      filter: { saveIf },
+      handle: failing.handle,
+    })
+    await it.consumer.start()
+    await it.publish('x')
+    await it.clock.advance(1_000)
+    expect(seen).toEqual([['retry_budget', 'budget']])
     await it.consumer.close()
   })
 })

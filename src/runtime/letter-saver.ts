@@ -1,5 +1,5 @@
 import { failedEvent } from '../core/dead-letter/failed-event.ts'
-import type { FilterSubject, SaveFilter } from '../core/dead-letter/filter.ts'
+import { type FilterSubject, limitOf, type SaveFilter } from '../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import { isVerified, splitVerified } from '../core/dead-letter/verify.ts'
@@ -27,9 +27,10 @@ interface LetterSaverSetup {
 }
 
 /** An event that is given up on. */
-interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCount'> {
+interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCount' | 'limit'> {
   readonly channel: string
-  readonly reason: Reason
+  /** What ended the attempts, where the letter has another reason because the event was lost to its job. */
+  readonly endedBy?: Reason | undefined
   readonly attemptCount: number
   /** Which replay of the event it is; 0 for its first cycle. */
   readonly replay: number
@@ -44,14 +45,15 @@ interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCo
  */
 export function isKept(
   filter: SaveFilter,
-  { channel, reason, attemptCount, replay, ...subject }: GivenUpEvent,
+  { channel, endedBy, attemptCount, replay, ...subject }: GivenUpEvent,
   observer: Observer,
   tell: typeof observe = observe,
 ): boolean {
   if (replay > 0) return true
-  const { event, handler } = subject
+  const { event, handler, reason } = subject
+  const { type: name, payload } = event
   const retryCount = Math.max(0, attemptCount - 1)
-  const { save } = filter({ ...subject, name: event.type, payload: event.payload, retryCount })
+  const { save } = filter({ ...subject, name, payload, retryCount, limit: limitOf(endedBy ?? reason) })
   if (!save && observer.letterFiltered) tell(observer, 'letterFiltered', { channel, name: handler, reason })
   return save
 }

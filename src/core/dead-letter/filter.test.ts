@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LazaretEvent } from '../event/event.ts'
-import { createSaveFilter, type FilterSubject, type SavePattern } from './filter.ts'
+import { createSaveFilter, type FilterSubject, limitOf, type SavePattern } from './filter.ts'
+import { REASONS, type Reason } from './reason.ts'
 
 const event: LazaretEvent = {
   v: 1,
@@ -21,6 +22,8 @@ const subject: FilterSubject = {
   handler: 'loki',
   retryCount: 3,
   event,
+  reason: 'attempts_exhausted',
+  limit: undefined,
 }
 const boom = () => {
   throw new Error('boom')
@@ -37,8 +40,17 @@ const PATTERNS: Record<'yes' | 'no' | 'broken', readonly SavePattern[]> = {
     /payment/y,
     () => true,
     s => s.retryCount === 3,
+    s => s.reason === 'attempts_exhausted',
   ],
-  no: ['payment', 'refund.*', /^failed/, /failed/y, () => false, s => s.handler === 'sentry'],
+  no: [
+    'payment',
+    'refund.*',
+    /^failed/,
+    /failed/y,
+    () => false,
+    s => s.handler === 'sentry',
+    s => s.limit === 'rateLimit',
+  ],
   broken: [boom, (() => Promise.resolve(true)) as never, (() => undefined) as never, (() => 1) as never],
 }
 const kind = fc.constantFrom('yes' as const, 'no' as const, 'broken' as const)
@@ -74,7 +86,16 @@ describe('the filter in front of the dead letters', () => {
     )
   })
 
-  it('E12: the function sees name, payload, error, handler, retry count and event', () => {
+  it('R9: every reason that a limit gives names its option, and no other reason does', () => {
+    const limited = (Object.keys(REASONS) as Reason[]).map(reason => [reason, limitOf(reason)] as const)
+    expect(limited.filter(([, limit]) => limit !== undefined)).toEqual([
+      ['rate_limited', 'rateLimit'],
+      ['retry_limited', 'retryLimit'],
+      ['retry_budget', 'budget'],
+    ])
+  })
+
+  it('E12: the function sees name, payload, error, handler, retry count, event, reason and limit', () => {
     const seen: FilterSubject[] = []
     createSaveFilter({ saveIf: each => seen.push(each) > 0 })(subject)
     expect(seen).toEqual([subject])

@@ -4,6 +4,17 @@ import { matchesPattern, type NamePattern } from '../options/pattern.ts'
 import { group, type Resolved, resolveBy } from '../options/resolve.ts'
 import { callable, custom, list, optional, type Rule, withDefault } from '../options/rules.ts'
 import { unusable } from '../options/unusable.ts'
+import type { Reason } from './reason.ts'
+
+/** The options that limit events. The name is that of the option. */
+const LIMITS = {
+  rate_limited: 'rateLimit',
+  retry_limited: 'retryLimit',
+  retry_budget: 'budget',
+} as const satisfies Partial<Record<Reason, string>>
+
+/** The option that limited an event: `rateLimit`, `retryLimit` or `budget`. */
+type LimitName = (typeof LIMITS)[keyof typeof LIMITS]
 
 /** The parts of a letter that a filter function can read. */
 export interface FilterSubject {
@@ -17,6 +28,13 @@ export interface FilterSubject {
   readonly handler: string
   readonly retryCount: number
   readonly event: LazaretEvent
+  /** Why Lazaret gave up on the event: the reason that its letter has, such as `rate_limited`. */
+  readonly reason: Reason
+  /**
+   * The option that limited the event; undefined if no limit did. In a job whose event no sink took, `reason` is
+   * `tracking_failed_in_job`, and `limit` still names the limit.
+   */
+  readonly limit: LimitName | undefined
 }
 
 type FilterTest = (subject: FilterSubject) => boolean
@@ -87,6 +105,11 @@ export function createSaveFilter(options: SaveFilterOptions = {}, report?: Filte
     if (saved === undefined) return BROKEN
     return saved ? SAVE_IF : SAVE_IF_NOT
   }
+}
+
+/** The limit behind a reason; undefined if the reason is not a limit. */
+export function limitOf(reason: Reason): LimitName | undefined {
+  return (LIMITS as Partial<Record<Reason, LimitName>>)[reason]
 }
 
 /** Returns undefined if the function throws or returns an unusable value. */

@@ -91,9 +91,10 @@ export class DispatcherLetters {
   save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
     const { tracing, observer } = this.#policy
     const { event, replay } = subject
-    const { attempts = [], attemptCount = attempts.length, thrown: error, failure } = giveUp
+    const { channel } = event
+    const { reason: endedBy, attempts = [], attemptCount = attempts.length, thrown: error, failure } = giveUp
     const reason = reasonOf(giveUp, inVain)
-    const about = { event, channel: event.channel, handler, replay, reason, attemptCount, error, failure }
+    const about = { event, channel, handler, replay, reason, endedBy, attemptCount, error, failure }
     // The filter runs before the letter is created, because creating a letter is the most expensive step.
     if (!isKept(this.#filter, about, observer, observeAsOwn)) return Promise.resolve('dropped')
     const letter = this.#letter(subject, handler, giveUp, inVain)

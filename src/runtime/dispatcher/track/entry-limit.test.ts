@@ -11,6 +11,7 @@ import { createDispatcher } from '../dispatcher.ts'
 import type { DispatcherOptions } from '../dispatcher-options.ts'
 import type { TrackInput } from './track-input.ts'
 import type { TrackResult } from './track-result.ts'
+import { asJob } from './tracking-mode.ts'
 
 function setUp(options: Partial<DispatcherOptions>, sinks: Record<string, Sink> = {}) {
   const clock = new FakeClock()
@@ -84,6 +85,42 @@ describe('the entry limit', () => {
       ['other', { amount: 50 }],
     ])
     expect(seen).toEqual([{ amount: 5 }, { amount: 50 }])
+  })
+
+  it('R9: the filter keeps only what the rate limit refused, in a job too', async () => {
+    const down: Sink = { write: () => Promise.reject(new Error('down')) }
+    const seen: unknown[] = []
+    const { clock, events, deadLetters } = setUp({
+      sinks: { down },
+      rateLimit: { perSecond: 1, burst: 1 },
+      retry: { attempts: 2, backoff: fixed({ delayMs: 100 }) },
+      filter: {
+        saveIf: ({ name, reason, limit }) => {
+          seen.push([name, reason, limit])
+          return limit === 'rateLimit'
+        },
+      },
+    })
+    const tracked = [
+      events.track({ type: 'retried' }),
+      events.track({ type: 'refused' }),
+      asJob('Nightly', () => events.track({ type: 'refused_in_job' })),
+    ].map(each => each.catch(() => {}))
+    await clock.advance(1_100)
+    const job = asJob('Nightly', () => events.track({ type: 'retried_in_job' }))
+    await clock.advance(900)
+    const failed = events.track({ type: 'exhausted', severity: 'error' }).catch(() => {})
+    await clock.advance(1_000)
+    await Promise.all([...tracked, job, failed])
+    expect(seen).toEqual([
+      ['refused', 'rate_limited', 'rateLimit'],
+      ['refused_in_job', 'rate_limited', 'rateLimit'],
+      ['retried', 'rate_limited', 'rateLimit'],
+      ['retried_in_job', 'tracking_failed_in_job', 'rateLimit'],
+      ['exhausted', 'attempts_exhausted', undefined],
+    ])
+    const kept = (await deadLetters.list()).letters.map(({ event }) => event.type)
+    expect(kept.sort()).toEqual(['refused', 'refused_in_job', 'retried', 'retried_in_job'])
   })
 
   it('E15: severity, name pattern and a function that sees the event let it past, and do not count', async () => {
