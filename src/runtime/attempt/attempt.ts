@@ -1,5 +1,5 @@
 import { LazaretError } from '../../core/failure/errors.ts'
-import type { Clock } from '../../ports/clock.ts'
+import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { Deadline, DeadlineLane } from './deadlines.ts'
 
 /** The attempt timed out. Its work may still be running, if it ignores the signal. */
@@ -107,6 +107,13 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
   abort(reason: unknown): void {
     this.end({ ok: false, thrown: reason })
     this.context.abort(reason)
+  }
+
+  /** Aborts the attempt when the signal does. The returned function ends that. */
+  abortWith(signal: AbortSignal): Cancel {
+    const onAbort = () => this.abort(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    return () => signal.removeEventListener('abort', onAbort)
   }
 
   /**

@@ -143,8 +143,7 @@ export class FailedAttempts {
     if (how === 'running') {
       // The timeout and `lateMs` are over. The event continues to its retry or its letter.
       const run = new LateRun(work, failed)
-      this.#observeLateRun(run, 'running')
-      this.#follow(run, attempt)
+      this.#runOn(run, attempt)
       return this.next(work, failed, run)
     }
     if (how === 'closing') {
@@ -181,6 +180,32 @@ export class FailedAttempts {
     this.#runs.end(work.event.id)
   }
 
+  /**
+   * The caller withdrew the delivery, and the signal of the handler has aborted. The attempt does not count as failed. The
+   * caller gets its delivery back when the handler has ended, because it may deliver the event again at once. A handler that
+   * ignores its signal is waited for up to `lateMs`; one that succeeds in that time has handled the event.
+   */
+  async withdrawn(work: Work, attempt: Attempt, startedAt: number, thrown: unknown): Promise<Next> {
+    const { clock, lateMs } = this.#policy
+    const at = clock.now()
+    const failure = classifyThrown(this.#policy, thrown, at)
+    const failed = { thrown, failure, attempt: work.started, startedAt, at }
+    this.#addLate(1)
+    this.#claims?.keep(work)
+    const how = await attempt.lateEnd(clock, lateMs, this.#host.closing)
+    if (how === 'running' || how === 'closing') {
+      if (how === 'closing') this.#interrupt(work, attempt, failed)
+      else this.#runOn(new LateRun(work, failed), attempt)
+      return this.#settler.giveBack(work, clock.now())
+    }
+    this.#addLate(-1)
+    if (how === 'succeeded') await this.#claims?.complete(work)
+    else await this.#claims?.release(work)
+    this.#runs.end(work.event.id)
+    if (how === 'succeeded') return this.#letters.handled(work, startedAt)
+    return this.#settler.giveBack(work, clock.now())
+  }
+
   #giveUp(work: Work, failed: FailedAttempt, reason: GiveUpReason, run?: LateRun): Promise<Next> {
     const { failure, thrown, startedAt } = failed
     observeGivingUp(this.#policy, work.started, reason, failure)
@@ -190,6 +215,12 @@ export class FailedAttempts {
   #recordOf({ attempt, startedAt, at, failure }: FailedAttempt, delayMs: number | undefined): AttemptRecord {
     const summary = summariseFailure(failure, this.#policy.caps)
     return { number: attempt, startedAt, endedAt: at, failure: summary, delayMs }
+  }
+
+  /** The handler runs on, and no longer counts towards the concurrency. */
+  #runOn(run: LateRun, attempt: Attempt): void {
+    this.#observeLateRun(run, 'running')
+    this.#follow(run, attempt)
   }
 
   #interrupt(work: Work, attempt: Attempt, failed: FailedAttempt): void {

@@ -69,6 +69,7 @@ export class Handling {
 
   /** Returns synchronously if there is nothing to wait for. */
   handle(work: Work): Next | Promise<Next> {
+    if (work.isWithdrawn) return this.giveBack(work)
     const now = this.#policy.clock.now()
     if (work.started > 0) this.#turns.left(work)
     if (!work.isChecked && work.replay > 0 && !this.#isFor(work))
@@ -142,11 +143,12 @@ export class Handling {
   /** The other run of the event has not ended within the time limit. */
   waitTimedOut(work: Work): Next | Promise<Next> {
     const run = this.#runs.get(work.event.id)
-    if (run instanceof LateRun && !run.hasSucceeded) return this.failed.stillRunning(work, run)
+    if (run instanceof LateRun && !run.hasSucceeded && !work.isWithdrawn)
+      return this.failed.stillRunning(work, run)
     return this.handle(work)
   }
 
-  /** Releases a delivery that was not started, when the consumer closes. */
+  /** Releases a delivery whose handler does not run: the consumer closes, or the caller withdrew it. */
   giveBack(work: Work): Next | Promise<Next> {
     this.#turns.left(work)
     return this.#settler.giveBack(work, this.#policy.clock.now())
@@ -179,7 +181,7 @@ export class Handling {
     }
     work.started++
     // The grace time ended while the broker recorded the start, so nothing would abort this attempt.
-    if (closing.aborted) return this.#interrupted(work)
+    if (closing.aborted || work.isWithdrawn) return this.#interrupted(work)
     if (work.started === 1) budget?.recordCall(startedAt)
     const step = trails?.attempt(work, startedAt)
     const context = new HandlerContext(work.started, work.replay, step)
@@ -187,7 +189,9 @@ export class Handling {
     work.attempt = attempt
     const call = () => handle(work.input, context)
     const run = work.validation === undefined ? call : () => validateThen(work, context, call)
+    const unfollow = work.signal && attempt.abortWith(work.signal)
     const end = await attempt.run(step === undefined ? run : () => runInSpan(step, run), startedAt)
+    unfollow?.()
     work.attempt = undefined
     const endedAt = observer.handlerEnded && this.#observeHandlerEnd(work, startedAt, end.ok)
     if (end.ok) {
@@ -197,6 +201,11 @@ export class Handling {
     if (isInstance(end.thrown, ShuttingDown)) {
       if (step !== undefined) ignoreErrors(() => step.discard())
       return this.#interrupted(work, () => this.failed.aborted(work, attempt, startedAt, end.thrown))
+    }
+    if (work.isWithdrawn && end.thrown === work.signal?.reason) {
+      if (step !== undefined) ignoreErrors(() => step.discard())
+      withdraw(breaker, work, clock.now())
+      return this.failed.withdrawn(work, attempt, startedAt, end.thrown)
     }
     const refusal = isInstance(end.thrown, SchemaRefusal) ? end.thrown.refusal : undefined
     const failed = this.failed.observe(work, startedAt, refusal?.thrown ?? end.thrown, step)

@@ -11,6 +11,7 @@ import { systemClock, systemRandom } from '../../ports/clock.ts'
 import { ignoreErrors, type Tracing, withTrace } from '../../ports/tracing.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
+import type { RunOptions } from '../resilient/resilient.ts'
 import { guardRandom } from '../user-functions/guards.ts'
 import { safeObserver } from '../user-functions/observer-faults.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
@@ -18,6 +19,7 @@ import { consumerThatUses } from './consumer.ts'
 import type { ConsumerOptions } from './consumer-options.ts'
 import { type HandlerContext, inTrace } from './handler-context.ts'
 import type { ConsumerHealth } from './health.ts'
+import type { WithdrawableDelivery } from './work.ts'
 
 type Shared = Omit<
   ConsumerOptions,
@@ -30,7 +32,7 @@ export interface WithDeadLettersOptions<A extends unknown[]> extends Shared {
   readonly source: string
   /**
    * Adds the HandlerContext after the handler's own arguments [false]. Its signal aborts when the time of the attempt
-   * is over.
+   * is over, or when the caller's signal aborts.
    */
   readonly passContext?: boolean | undefined
   /** Tells the type, key, headers and other facts of a message [none are known]. */
@@ -41,6 +43,12 @@ export interface WithDeadLettersOptions<A extends unknown[]> extends Shared {
 export interface WrappedHandler<A extends unknown[], R> {
   /** Resolves when the message is finished with: handled, or safe in a dead letter. Rejects when it must come again. */
   (...args: A): Promise<R | undefined>
+  /**
+   * Handles a message like a plain call, with a signal of the caller. When the signal aborts, so does the signal of the
+   * handler. The call rejects with the reason once the handler has ended, at most `lateMs` later, and nothing counts as
+   * failed: the client must deliver the message again. A handler that succeeds all the same resolves the call.
+   */
+  run(options: RunOptions, ...args: A): Promise<R | undefined>
   close(): Promise<void>
   health(): ConsumerHealth
   readonly breaker: Breaker | undefined
@@ -81,10 +89,15 @@ export function withDeadLetters<A extends unknown[], R>(
     channel: source,
     handle: async (event, context) => {
       const call = broker.callOf(event)!
-      // In the caller's async context, and there in the attempt's.
-      call.result = await call.inContext(() =>
-        inTrace(context, () => handler(...((passContext ? [...call.args, context] : call.args) as A))),
-      )
+      call.isRunning = true
+      try {
+        // In the caller's async context, and there in the attempt's.
+        call.result = await call.inContext(() =>
+          inTrace(context, () => handler(...((passContext ? [...call.args, context] : call.args) as A))),
+        )
+      } finally {
+        call.isRunning = false
+      }
     },
   }
   const consumer = consumerThatUses([], wrapping, { faults })
@@ -92,26 +105,30 @@ export function withDeadLetters<A extends unknown[], R>(
   const newId = createIdSource(guardRandom(random, faults, systemRandom))
   let warned = false
 
-  async function call(...args: A): Promise<R | undefined> {
+  async function run({ signal }: RunOptions, ...args: A): Promise<R | undefined> {
     await consumer.start()
+    signal?.throwIfAborted()
     const facts = traced(factsOf(describe, args, faults), options.tracing)
     if (!warned && (facts.redelivered ?? 0) > 0 && (options.retry?.attempts ?? 2) > 1) {
       warned = true
       warnOfDoubleRetries(source)
     }
-    const delivery = toDelivery(source, facts, args[0], clock.now(), newId)
+    const delivery = { ...toDelivery(source, facts, args[0], clock.now(), newId), signal }
     return new Promise((resolve, reject) => {
       const call: InlineCall = {
         args,
         inContext: AsyncLocalStorage.snapshot(),
         result: undefined,
+        isRunning: false,
         resolve: resolve as (result: unknown) => void,
         reject,
       }
       broker.handOver(delivery, call)
     })
   }
+  const call = (...args: A) => run({}, ...args)
   return Object.assign(call, {
+    run,
     close: async () => {
       await consumer.close()
       // Made here, so it is closed in any case: calls that still wait end.
@@ -168,6 +185,10 @@ interface InlineCall {
   /** Runs the handler in the async context of the caller, at every attempt. */
   readonly inContext: <A extends unknown[], R>(work: (...args: A) => R, ...args: A) => R
   result: unknown
+  /** The handler runs, in an attempt or after its timeout. */
+  isRunning: boolean
+  /** Stops listening to the caller's signal. */
+  unfollow?: () => void
   resolve(result: unknown): void
   reject(error: unknown): void
 }
@@ -185,13 +206,19 @@ class InlineBroker implements Broker, Subscription {
     deadLetters: false,
     durable: false,
   }
-  readonly calls = new Map<Delivery, InlineCall>()
+  readonly calls = new Map<WithdrawableDelivery, InlineCall>()
   /** By the event's headers: a schema makes another event of it, with another payload and the same headers. */
   readonly #byHeaders = new WeakMap<LazaretEvent['headers'], InlineCall>()
   #deliver: ((delivery: Delivery) => void) | undefined
 
-  handOver(delivery: Delivery, call: InlineCall): void {
+  handOver(delivery: WithdrawableDelivery, call: InlineCall): void {
     this.calls.set(delivery, call)
+    // Waits end at once. A running handler ends first, so that the next delivery of the message does not overlap it.
+    const onAbort = () => {
+      if (!call.isRunning) this.#reject(delivery)
+    }
+    delivery.signal?.addEventListener('abort', onAbort)
+    call.unfollow = () => delivery.signal?.removeEventListener('abort', onAbort)
     this.#byHeaders.set((delivery.content as LazaretEvent).headers, call)
     this.#deliver?.(delivery)
   }
@@ -200,11 +227,24 @@ class InlineBroker implements Broker, Subscription {
     return this.#byHeaders.get(event.headers)
   }
 
-  settle(delivery: Delivery, settlement: Settlement): void {
+  settle(delivery: WithdrawableDelivery, settlement: Settlement): void {
+    if (settlement.outcome === 'done' || settlement.outcome === 'dead') {
+      const call = this.#take(delivery)
+      call?.resolve(call.result)
+    } else this.#reject(delivery)
+  }
+
+  #reject(delivery: WithdrawableDelivery): void {
+    const { signal, channel } = delivery
+    this.#take(delivery)?.reject(signal?.aborted ? signal.reason : new RedeliveryNeeded(channel))
+  }
+
+  /** The call of a delivery, which ends now; undefined if it has ended already. */
+  #take(delivery: WithdrawableDelivery): InlineCall | undefined {
     const call = this.calls.get(delivery)
     this.calls.delete(delivery)
-    if (settlement.outcome === 'done' || settlement.outcome === 'dead') call?.resolve(call.result)
-    else call?.reject(new RedeliveryNeeded(delivery.channel))
+    call?.unfollow?.()
+    return call
   }
 
   async subscribe(_options: unknown, deliver: (delivery: Delivery) => void): Promise<Subscription> {
@@ -213,8 +253,7 @@ class InlineBroker implements Broker, Subscription {
   }
 
   async close(): Promise<void> {
-    for (const [delivery, call] of this.calls) call.reject(new RedeliveryNeeded(delivery.channel))
-    this.calls.clear()
+    for (const delivery of [...this.calls.keys()]) this.#reject(delivery)
   }
 
   async publish(): Promise<void> {

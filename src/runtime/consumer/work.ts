@@ -33,6 +33,11 @@ export interface FailedAttempt {
   readonly at: number
 }
 
+/** A delivery that the caller can take back: the signal aborts then. The deliveries of brokers have none. */
+export interface WithdrawableDelivery extends Delivery {
+  readonly signal?: AbortSignal | undefined
+}
+
 /** One delivery in a consumer, with its attempts and its checks so far. */
 export class Work {
   readonly delivery: Delivery
@@ -66,8 +71,12 @@ export class Work {
   /** The time at which the handler ended. It is set only until the next wait, and saves a second reading of the clock. */
   endedAt: number | undefined = undefined
 
-  constructor(delivery: Delivery) {
+  /** Aborts when the caller withdraws the delivery; undefined if nobody can. */
+  readonly signal: AbortSignal | undefined
+
+  constructor(delivery: WithdrawableDelivery) {
     this.delivery = delivery
+    this.signal = delivery.signal
     this.event = isUndecodable(delivery.content)
       ? placeholderEvent(delivery, delivery.content)
       : delivery.content
@@ -76,6 +85,11 @@ export class Work {
     this.started = delivery.started
     this.ended = delivery.ended
     this.history = [...delivery.history]
+  }
+
+  /** The caller does not wait for the delivery any more, so no further attempt starts. */
+  get isWithdrawn(): boolean {
+    return this.signal?.aborted === true
   }
 
   /** Which replay of the event this is; 0 for its first cycle. */
