@@ -181,7 +181,12 @@ export type { BatchingOptions, BufferOptions, LaneOptions } from './runtime/disp
 export type { CriticalOptions } from './runtime/dispatcher/track/critical.ts'
 export type { TrackInput, TrackOptions } from './runtime/dispatcher/track/track-input.ts'
 export { type SinkOutcome, TrackingError, type TrackResult } from './runtime/dispatcher/track/track-result.ts'
-export { asJob, asRequest, type JobOptions } from './runtime/dispatcher/track/tracking-mode.ts'
+export {
+  asJob,
+  asRequest,
+  type JobOptions,
+  type TrackingContext,
+} from './runtime/dispatcher/track/tracking-mode.ts'
 export { SinkAnswerError } from './runtime/dispatcher/write/sink-answer.ts'
 export { failureLog } from './runtime/failure-log.ts'
 export { LetterNotSavedError } from './runtime/letter-saver.ts'

@@ -15,7 +15,7 @@ describe('job integrations', () => {
       scope: await scopeLater(),
     }))
     const job = { name: 'SendEmailJob' }
-    const scope = { job: 'SendEmailJob', onFailure: 'swallow' }
+    const scope = { context: 'job', job: 'SendEmailJob', onFailure: undefined }
     expect(await processor(job, 'token-1')).toEqual({ job, token: 'token-1', scope })
 
     const handler = pgBossHandler(async (jobs: { name: string }[], tx: string) => [

@@ -6,7 +6,8 @@ import { asJob, type OnTrackingFailure } from '../../runtime/dispatcher/track/tr
 export interface JobsOptions {
   /**
    * What becomes of a failure to track inside a job: `swallow` lets the job go on, `throw` fails it, for work that must
-   * not be done without its events. A function is asked with the name of each job [swallow].
+   * not be done without its events. A function is asked with the name of each job [`failOnErrorIn` of the
+   * dispatcher, which swallows].
    */
   readonly onFailure?: OnTrackingFailure | ((job: string) => OnTrackingFailure) | undefined
 }

@@ -24,6 +24,7 @@ import {
   mergeLaneOptions,
 } from './lane/lane-options.ts'
 import { type CriticalOptions, criticalRule } from './track/critical.ts'
+import { failOnErrorInRule, type TrackingContext } from './track/tracking-mode.ts'
 
 /** Options of `createDispatcher()`. The lane options apply to every sink. */
 export interface DispatcherOptions<N extends string = string> extends LaneOptions, CommonOptions {
@@ -53,6 +54,11 @@ export interface DispatcherOptions<N extends string = string> extends LaneOption
       }
     | 'off'
     | undefined
+  /**
+   * Where `track` throws when no sink took the event: in a `request`, in a `job`, and in neither, as `cli`
+   * [`['request', 'cli']`]. Elsewhere the failure is swallowed and counted. A job and a call can say otherwise.
+   */
+  readonly failOnErrorIn?: readonly TrackingContext[] | undefined
   /** For events that name none ['events']. */
   readonly channel?: string | undefined
   /** The source of events that name none, as a URI reference [none]. */
@@ -98,6 +104,7 @@ const rules = {
     'off',
     group({ everyMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_CHECK_EVERY_MS) }),
   ),
+  failOnErrorIn: failOnErrorInRule,
   channel: withDefault(text({ maxLength: 120 }), DEFAULT_CHANNEL),
   source: optional(text({ maxLength: 512 })),
   limits: eventLimitsRule,

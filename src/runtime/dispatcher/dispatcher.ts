@@ -31,7 +31,7 @@ import {
   type TrackResult,
 } from './track/track-result.ts'
 import { observeSwallowed, Tracked, type TrackingContext } from './track/tracked.ts'
-import { type TrackingScope, trackingScope } from './track/tracking-mode.ts'
+import { scopeFor, type TrackingScope } from './track/tracking-mode.ts'
 import { HealthChecker } from './write/health-checker.ts'
 
 /** After the grace time: how long each of saving letters, the journal, sinks and stores may take. */
@@ -147,8 +147,8 @@ class SinkDispatcher implements Dispatcher {
   }
 
   track(input: TrackInput, options?: TrackOptions): Promise<TrackResult> {
-    const { clock, observer } = this.#policy
-    const scope = scopeFor(options)
+    const { clock, observer, failOnErrorIn } = this.#policy
+    const scope = scopeFor(options?.onFailure, failOnErrorIn)
     if (scope.job !== undefined && observer.trackedInJob)
       observeAsOwn(observer, 'trackedInJob', { job: scope.job })
     const now = clock.now()
@@ -303,12 +303,6 @@ class SinkDispatcher implements Dispatcher {
   #everywhere(event: LazaretEvent | undefined, outcome: SinkOutcome): TrackResult {
     return { event, sinks: sameForAll(this.#context.names, outcome) }
   }
-}
-
-function scopeFor(options: TrackOptions | undefined): TrackingScope {
-  const scope = trackingScope()
-  const onFailure = options?.onFailure
-  return onFailure === undefined || onFailure === scope.onFailure ? scope : { job: scope.job, onFailure }
 }
 
 function guardBypass(

@@ -17,7 +17,7 @@ export interface TrackInput<P = unknown> extends Omit<EventInput<P>, 'channel'> 
 export interface TrackOptions {
   /** Resolve when every sink has an outcome, or as soon as the event is in the buffers [outcome]. */
   readonly wait?: 'outcome' | 'accepted' | undefined
-  /** Over what the scope says [throw; in a job swallow]. */
+  /** Whether a failure to track is thrown, for this call [as the job says, else `failOnErrorIn` of the dispatcher]. */
   readonly onFailure?: OnTrackingFailure | undefined
 }
 

@@ -9,12 +9,17 @@ import type { Sink } from '../../../ports/sink.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { Recorder } from '../../../testing/recorder.ts'
 import { createDispatcher } from '../dispatcher.ts'
-import { asJob, asRequest, trackingScope } from './tracking-mode.ts'
+import { asJob, asRequest, type TrackingContext, trackingScope } from './tracking-mode.ts'
 
 const down: Sink = { write: () => Promise.reject(new RangeError('down')) }
 const broken: DeadLetterQueue = { send: () => Promise.reject(new Error('disk full')), close: async () => {} }
 
-function setUp(sinks: Record<string, Sink>, store?: DeadLetterQueue, filter?: SaveFilterOptions) {
+function setUp(
+  sinks: Record<string, Sink>,
+  store?: DeadLetterQueue,
+  filter?: SaveFilterOptions,
+  failOnErrorIn?: readonly TrackingContext[],
+) {
   const clock = new FakeClock()
   const recorder = new Recorder()
   const deadLetters = memoryDeadLetters()
@@ -25,6 +30,7 @@ function setUp(sinks: Record<string, Sink>, store?: DeadLetterQueue, filter?: Sa
     observer: recorder.observer,
     retry: { attempts: 1, backoff: fixed({ delayMs: 10 }) },
     filter,
+    failOnErrorIn,
   })
   const ended = async <T>(promise: Promise<T>): Promise<T | Error> => {
     const caught = promise.catch((error: Error) => error)
@@ -100,6 +106,49 @@ describe('tracking modes', () => {
     expect(await ended(events.track({ type: 'x' }, { onFailure: 'swallow' }))).toHaveProperty('swallowed')
   })
 
+  it.each<{ readonly failOnErrorIn: readonly TrackingContext[] | undefined }>([
+    { failOnErrorIn: undefined },
+    { failOnErrorIn: [] },
+    { failOnErrorIn: ['request'] },
+    { failOnErrorIn: ['cli'] },
+    { failOnErrorIn: ['job'] },
+    { failOnErrorIn: ['request', 'cli', 'job'] },
+  ])('R13: with $failOnErrorIn, a failure is thrown there and nowhere else', async ({ failOnErrorIn }) => {
+    const { events, ended, recorder } = setUp({ down }, undefined, undefined, failOnErrorIn)
+    const track = () => events.track({ type: 'x' })
+    const contexts = {
+      request: () => asRequest(track),
+      cli: track,
+      job: () => asJob('Nightly', track),
+    }
+    const thrown: string[] = []
+    for (const [context, run] of Object.entries(contexts))
+      if ((await ended(run())) instanceof Error) thrown.push(context)
+    expect(thrown.sort()).toEqual([...(failOnErrorIn ?? ['cli', 'request'])].sort())
+    expect(recorder.count('trackingFailureSwallowed')).toBe(3 - thrown.length)
+  })
+
+  it('R13: a job overrides the dispatcher, and a call overrides both', async () => {
+    const failing = setUp({ down }, undefined, undefined, ['job'])
+    const { events, ended } = failing
+    const calm = asJob('Mails', () => events.track({ type: 'x' }), { onFailure: 'swallow' })
+    expect(await ended(calm)).toHaveProperty('swallowed')
+    const strict = asJob('Mails', () => events.track({ type: 'x' }, { onFailure: 'throw' }), {
+      onFailure: 'swallow',
+    })
+    expect(await ended(strict)).toBeInstanceOf(Error)
+    expect(await ended(events.track({ type: 'x' }, { onFailure: 'throw' }))).toBeInstanceOf(Error)
+    const quiet = asJob('Mails', () => events.track({ type: 'x' }, { onFailure: 'swallow' }))
+    expect(await ended(quiet)).toHaveProperty('swallowed')
+  })
+
+  it('R13: an unknown context is refused', () => {
+    const wrong = ['requests'] as never
+    expect(() => setUp({ down }, undefined, undefined, wrong)).toThrow(
+      /failOnErrorIn\[0\]: got "requests".*'request', 'cli', 'job'/,
+    )
+  })
+
   it('E7: an invalid event, and an event after close, do not fail a job either', async () => {
     const { events, ended, recorder, clock } = setUp({ down })
     const input = { type: 'x', payload: { big: 1n } }
@@ -127,8 +176,8 @@ describe('tracking modes', () => {
       const request = asRequest(() => trackingScope())
       return [inner, request, trackingScope().job]
     })
-    expect(seen).toEqual(['inner', { job: undefined, onFailure: 'throw' }, 'outer'])
-    expect(trackingScope().onFailure).toBe('throw')
+    expect(seen).toEqual(['inner', { context: 'request', job: undefined, onFailure: undefined }, 'outer'])
+    expect(trackingScope().context).toBe('cli')
     expect(() => asJob('', () => 1)).toThrow(OptionsError)
   })
 
