@@ -4,7 +4,8 @@ import { expect, it } from 'vitest'
 import { publicApi } from './support/api.ts'
 import { ROOT } from './support/source.ts'
 
-const COMPILE_MS = 60_000
+/** The compiler needs 15 s alone and more than a minute on a machine with many other tasks. */
+const COMPILE_MS = 300_000
 
 it(
   'the public surface is the committed one; if the change is meant, run `npm run api` and review the diff',
