@@ -89,6 +89,7 @@ export type { Collector, ReplayRoute } from './ports/collector.ts'
 export type {
   DeadLetterQueue,
   DeadLetterStore,
+  HandlerCount,
   LetterChange,
   LetterFilter,
   LetterPage,

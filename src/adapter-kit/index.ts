@@ -50,7 +50,7 @@ export {
   resolveLetterQuery,
   searchedTexts,
 } from './query/letter-query.ts'
-export { letterStats } from './query/letter-stats.ts'
+export { countByHandler, letterStats } from './query/letter-stats.ts'
 export { resolveTimeline, Timeline } from './query/letter-timeline.ts'
 export { pageOf } from './query/page.ts'
 export { resolveSnapshotQuery, selectSnapshots } from './query/snapshot-query.ts'

@@ -64,6 +64,13 @@ export interface LetterStats {
   readonly byChannel: { readonly [channel: string]: number }
 }
 
+/** How many letters of one handler or sink there are in a channel. */
+export interface HandlerCount {
+  readonly channel: string
+  readonly handler: string
+  readonly count: number
+}
+
 /** Equal stretches of time, one after the other, the first beginning at `from`. */
 export interface TimelineSpan {
   /** Epoch milliseconds. */
@@ -107,6 +114,8 @@ export interface LetterVersion {
  * - `stats` counts only what matches the filter, all states included. Its times are those of last failures.
  * - `timeline` counts what matches the filter by the time of its last failure: one number for each stretch of the span,
  *   oldest first, zeroes included. A stretch includes its beginning and not its end; what lies outside counts nowhere.
+ * - `countByHandler`, where a store has it, counts what matches the filter by channel and handler, in no order, without
+ *   zeroes. The server names the handler in `dlq_size` with it.
  * - `expire`, where a store has it, deletes what is past the store's own retention (core/dead-letter/retention says what
  *   that is), writes one entry to the audit for the run, and answers how many of which state went. Nothing but this rule
  *   ever deletes a letter that nobody asked to delete.
@@ -119,6 +128,7 @@ export interface DeadLetterStore extends DeadLetterQueue {
   delete(id: string, seen?: LetterVersion): Promise<boolean>
   stats(filter?: LetterFilter): Promise<LetterStats>
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]>
+  countByHandler?(filter?: LetterFilter): Promise<readonly HandlerCount[]>
   expire?(now: number): Promise<LetterCounts>
 }
 

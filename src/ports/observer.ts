@@ -139,7 +139,13 @@ export interface Observations {
     readonly letter: DeadLetter
   }
   /** A replay has durably handed the event of a letter on. */
-  replaySent: { readonly channel: string; readonly letterId: string; readonly replayId: string }
+  replaySent: {
+    readonly channel: string
+    /** The handler or sink that gave up on the event. */
+    readonly name: string
+    readonly letterId: string
+    readonly replayId: string
+  }
   /** A handler or sink was sent a replayed event: what became of it. */
   replayOutcome: {
     readonly channel: string

@@ -210,8 +210,8 @@ class Runner {
     }
     this.#sentItems.add(item, routeThrough(target, letter, replay.to))
     if (observer.replaySent) {
-      const { id: letterId, channel } = letter
-      observe(observer, 'replaySent', { channel, letterId, replayId: replay.id })
+      const { id: letterId, channel, handler: name } = letter
+      observe(observer, 'replaySent', { channel, name, letterId, replayId: replay.id })
     }
   }
 

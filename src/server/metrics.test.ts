@@ -28,13 +28,14 @@ describe('GET /metrics', () => {
     const two = memoryStore({ clock: one.clock })
     const { make, clock } = one
     const sent = (channel: string) => make.letter({ event: make.event({ channel }) })
+    const { handler } = sent('orders')
     const letters = await one.bury(sent('orders'), sent('orders'), sent('mail'))
     await two.deadLetters.send({ ...sent('orders'), state: 'quarantined' })
     await one.store.deadLetters.change(letters[0]!.id, { to: 'discarded', at: clock.now() })
     const { ask } = serverWorld({ stores: { one: one.store, two }, clock, metricsPrefix: 'shop_' })
     await clock.advance(60_000)
     const { text } = await ask('/metrics')
-    expect(linesOf(text, 'shop_dlq_size')).toEqual(['shop_dlq_size{channel="orders"} 3'])
+    expect(linesOf(text, 'shop_dlq_size')).toEqual([`shop_dlq_size{channel="orders",name="${handler}"} 3`])
     expect(linesOf(text, 'shop_dlq_oldest_age')).toEqual(['shop_dlq_oldest_age_seconds{channel="orders"} 62'])
   })
 
@@ -58,7 +59,7 @@ describe('GET /metrics', () => {
     const sizes = linesOf(text, 'lazaret_dlq_size')
     expect(sizes).toHaveLength(51)
     // 20 channels are left: ten with two letters and ten with one, the oldest of all among them.
-    expect(sizes).toContain('lazaret_dlq_size{channel="(other)"} 30')
+    expect(sizes).toContain('lazaret_dlq_size{channel="(other)",name="(other)"} 30')
     expect(linesOf(text, 'lazaret_dlq_oldest_age_seconds{channel="(other)"}')).toEqual([
       'lazaret_dlq_oldest_age_seconds{channel="(other)"} 10',
     ])
@@ -70,13 +71,35 @@ describe('GET /metrics', () => {
     expect(asked).toBe(before + 3)
   })
 
+  it('R10: letters that wait name their handler; the largest of a channel are shown, the others as one', async () => {
+    const { ask, store, make } = serverWorld()
+    const event = () => make.event({ channel: 'orders' })
+    for (let handler = 0; handler < 13; handler++)
+      for (let n = 0; n < (handler < 10 ? 2 : 1); n++)
+        await store.deadLetters.send(make.letter({ event: event(), handler: `h${handler}` }))
+    const sizes = linesOf((await ask('/metrics')).text, 'lazaret_dlq_size')
+    expect(sizes).toEqual([
+      ...Array.from({ length: 10 }, (_, n) => `lazaret_dlq_size{channel="orders",name="h${n}"} 2`),
+      'lazaret_dlq_size{channel="orders",name="(other)"} 3',
+    ])
+  })
+
+  it('R10: a store that cannot count by handler has its letters under the overflow', async () => {
+    const { ask, store, make, bury } = serverWorld()
+    await bury(make.letter({ event: make.event({ channel: 'orders' }) }))
+    store.deadLetters.countByHandler = undefined as never
+    expect(linesOf((await ask('/metrics')).text, 'lazaret_dlq_size')).toEqual([
+      'lazaret_dlq_size{channel="orders",name="(other)"} 1',
+    ])
+  })
+
   it('E20: a store that is down leaves its series out and fails no scrape', async () => {
     const { make, clock, store, bury } = serverWorld()
     await bury(make.letter({ event: make.event({ channel: 'orders' }) }))
     const down = memoryStore({ clock })
     await down.close()
     const both = serverWorld({ stores: { store, down }, clock })
-    expect((await both.ask('/metrics')).text).toContain('lazaret_dlq_size{channel="orders"} 1\n')
+    expect((await both.ask('/metrics')).text).toMatch(/lazaret_dlq_size\{channel="orders",name="[^"]+"\} 1\n/)
     const none = serverWorld({ stores: down, clock })
     const { status, text } = await none.ask('/metrics')
     expect([status, linesOf(text, 'lazaret_dlq_size')]).toEqual([200, []])
@@ -91,7 +114,9 @@ describe('GET /metrics', () => {
     const scraped = both.ask('/metrics')
     await clock.advance(8_000)
     const { text } = await scraped
-    expect(linesOf(text, 'lazaret_dlq_size')).toEqual(['lazaret_dlq_size{channel="orders"} 1'])
+    expect(linesOf(text, 'lazaret_dlq_size')).toEqual([
+      expect.stringMatching(/^lazaret_dlq_size\{channel="orders",name="[^"]+"\} 1$/),
+    ])
     expect(linesOf(text, 'lazaret_dlq_oldest_age_seconds')).toHaveLength(1)
   })
 
@@ -131,7 +156,7 @@ describe('GET /metrics', () => {
       'lazaret_retry_queue_size{name="bill"} 0',
       'lazaret_retry_queue_size{name="loki"} 0',
       'lazaret_dispatch_success_ratio 1',
-      'lazaret_dlq_size{channel="orders"} 0',
+      'lazaret_dlq_size{channel="orders",name="bill"} 0',
     ])
       expect(text).toContain(`${line}\n`)
     await server.close()
@@ -152,7 +177,7 @@ describe('GET /metrics', () => {
     const { text } = await ask('/metrics')
     expect(await store.replays.counts(replay.id)).toMatchObject({ recovered: 4, failed_same_cause: 1 })
     for (const line of [
-      'lazaret_dlq_replayed_total{channel="orders"} 5',
+      `lazaret_dlq_replayed_total{channel="orders",name="${stillBroken!.handler}"} 5`,
       'lazaret_dlq_replay_failed_total{channel="orders"} 1',
       'lazaret_replay_outcomes_total{outcome="recovered"} 4',
       'lazaret_replay_outcomes_total{outcome="failed_again"} 1',

@@ -113,7 +113,9 @@ describe('several servers and jobs', () => {
     for (const expr of drawing('lazaret_retry_queue_size'))
       expect(expr).toMatch(/^sum by \(name\) \(lazaret_/)
     for (const expr of drawing('lazaret_dlq_size'))
-      expect(expr).toMatch(/^sum(?: by \(channel\))? ?\(max without \(instance, pod\) \(lazaret_dlq_size/)
+      expect(expr).toMatch(
+        /^sum(?: by \(channel(?:, name)?\))? ?\(max without \(instance, pod\) \(lazaret_dlq_size/,
+      )
   })
 
   it('E20: a replay is not counted twice because its server and its handler both tell of it', () => {

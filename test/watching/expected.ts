@@ -90,8 +90,15 @@ export const COUNTERS: Readonly<Record<string, (log: EventLog) => readonly Value
     ),
   breaker_rejected_total: log => tally(log.all('breakerRejected').map(({ name }) => ({ name }))),
   dlq_saved_total: log =>
-    tally(kept(log).map(({ channel, letter }) => ({ channel, reason: letter.cycle.reason }))),
-  dlq_replayed_total: log => tally(log.all('replaySent').map(({ channel }) => ({ channel }))),
+    tally(
+      kept(log).map(({ channel, letter: { handler, cycle } }) => ({
+        channel,
+        name: handler,
+        reason: cycle.reason,
+        error_class: cycle.failure?.name ?? '(none)',
+      })),
+    ),
+  dlq_replayed_total: log => tally(log.all('replaySent').map(({ channel, name }) => ({ channel, name }))),
   dlq_replay_failed_total: log =>
     tally(
       log
@@ -174,12 +181,15 @@ export const GAUGES: Readonly<Record<string, (standing: Standing, log: EventLog)
     ].map(([name, state]) => [{ name }, BREAKER_STATES[state]!]),
   dlq_size: ({ letters, consumers }) => {
     const waiting = tally(
-      letters.filter(({ state }) => WAITING.includes(state)).map(({ channel }) => ({ channel })),
+      letters
+        .filter(({ state }) => WAITING.includes(state))
+        .map(({ channel, handler }) => ({ channel, name: handler })),
     )
     const without = consumers.filter(
-      ({ channel }) => !waiting.some(([labels]) => labels['channel'] === channel),
+      ({ channel, handler }) =>
+        !waiting.some(([labels]) => labels['channel'] === channel && labels['name'] === handler),
     )
-    return [...waiting, ...without.map(({ channel }): Value => [{ channel }, 0])]
+    return [...waiting, ...without.map(({ channel, handler }): Value => [{ channel, name: handler }, 0])]
   },
   dlq_oldest_age_seconds: ({ letters, now }) =>
     gather(

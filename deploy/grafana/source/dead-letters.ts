@@ -14,9 +14,9 @@ export const deadLetters: Dashboard = {
     [
       lines(
         'Waiting',
-        'Dead letters that nobody has dealt with.',
+        'Dead letters that nobody has dealt with, by channel and handler or sink.',
         'short',
-        stored('lazaret_dlq_size', CHANNEL, 'channel', '{{channel}}'),
+        stored('lazaret_dlq_size', CHANNEL, 'channel, name', '{{channel}} {{name}}'),
       ),
       lines(
         'Oldest',
@@ -37,6 +37,17 @@ export const deadLetters: Dashboard = {
         'What LazaretDeadLetterRateHigh looks at: over 100 in one channel raise it.',
         'short',
         within('lazaret:dlq_saved:increase1h', CHANNEL, 'channel', '{{channel}}'),
+      ),
+      lines(
+        'Within an hour, by error',
+        'The handlers and sinks that gave up, and the class of their last error.',
+        'short',
+        within(
+          'lazaret:dlq_saved:increase1h',
+          CHANNEL,
+          'channel, name, error_class',
+          '{{channel}} {{name}} {{error_class}}',
+        ),
       ),
     ],
     [
@@ -83,7 +94,12 @@ export const deadLetters: Dashboard = {
         'Replayed',
         'Letters sent again, and those that came back. The server that runs a replay and the handler of its events both tell how it went: a line for each job, not to be added up.',
         'cps',
-        rate('lazaret_dlq_replayed_total', CHANNEL, 'job, channel', '{{job}}: {{channel}} replayed'),
+        rate(
+          'lazaret_dlq_replayed_total',
+          CHANNEL,
+          'job, channel, name',
+          '{{job}}: {{channel}} {{name}} replayed',
+        ),
         rate('lazaret_dlq_replay_failed_total', CHANNEL, 'job, channel', '{{job}}: {{channel}} failed again'),
       ),
       lines(

@@ -1,6 +1,6 @@
 // How stores that count letters themselves add them up.
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { LetterStats } from '../../ports/dead-letters.ts'
+import type { HandlerCount, LetterStats } from '../../ports/dead-letters.ts'
 
 /** What is counted of a letter. */
 interface Counted {
@@ -38,6 +38,30 @@ export class LetterStatsCounter {
       byChannel: Object.fromEntries(this.#byChannel),
     }
   }
+}
+
+/** Adds up letters by channel and handler. */
+export class HandlerCounter {
+  readonly #byChannel = new Map<string, Map<string, number>>()
+
+  add(channel: string, handler: string, count: number): void {
+    const byHandler = this.#byChannel.get(channel) ?? new Map<string, number>()
+    this.#byChannel.set(channel, byHandler)
+    increase(byHandler, handler, count)
+  }
+
+  get counts(): readonly HandlerCount[] {
+    return [...this.#byChannel].flatMap(([channel, byHandler]) =>
+      Array.from(byHandler, ([handler, count]) => ({ channel, handler, count })),
+    )
+  }
+}
+
+/** The counts by handler of letters that are all at hand. */
+export function countByHandler(letters: readonly DeadLetter[]): readonly HandlerCount[] {
+  const counter = new HandlerCounter()
+  for (const { channel, handler } of letters) counter.add(channel, handler, 1)
+  return counter.counts
 }
 
 /** The figures of letters that are all at hand. */

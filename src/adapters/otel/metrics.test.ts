@@ -96,7 +96,7 @@ it('E20: shows every series of what a service counts, with the values of a scrap
   for (const durationMs of [250, 500])
     observer.handlerEnded?.({ channel: 'orders', name: 'bill', attempt: 1, succeeded: true, durationMs })
   observer.breakerChanged?.({ name: 'loki', from: 'closed', to: 'open', at: 0 })
-  metrics.watch(() => [{ name: 'dlq_size', labels: { channel: 'orders' }, value: 4 }])
+  metrics.watch(() => [{ name: 'dlq_size', labels: { channel: 'orders', name: 'bill' }, value: 4 }])
   await meterProvider.forceFlush()
   const seen = shown(exporter)
   expect(seen).toMatchObject({
@@ -108,7 +108,7 @@ it('E20: shows every series of what a service counts, with the values of a scrap
     shop_handler_duration_seconds_count: [[2, { channel: 'orders' }]],
     shop_breaker_state: [[2, { name: 'loki' }]],
     shop_breaker_opened_total: [[1, { name: 'loki' }]],
-    shop_dlq_size: [[4, { channel: 'orders' }]],
+    shop_dlq_size: [[4, { channel: 'orders', name: 'bill' }]],
   })
   const buckets = seen['shop_handler_duration_seconds_bucket']!
   expect(buckets.at(-1)).toEqual([2, { channel: 'orders', le: '+Inf' }])

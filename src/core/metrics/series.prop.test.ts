@@ -16,12 +16,12 @@ describe('series', () => {
   it('E20: keep within their bound and lose no count, in whatever order values come', () => {
     fc.assert(
       fc.property(
-        fc.constantFrom(0 as const, 1 as const, 2 as const),
+        fc.constantFrom(0 as const, 1 as const, 2 as const, 3 as const, 4 as const),
         fc.integer({ min: 1, max: 8 }),
-        fc.array(fc.tuple(value, value), { maxLength: 400 }),
+        fc.array(fc.tuple(value, value, value, value), { maxLength: 400 }),
         (labels, maxValues, counted) => {
           const series = new Series(labels, { maxValues }, () => new NumberCell())
-          for (const [first, second] of counted) series.at(first, second).value++
+          for (const values of counted) series.at(...values).value++
           const entries = [...series.entries()]
           expect(entries.reduce((sum, [, cell]) => sum + cell.value, 0)).toBe(counted.length)
           expect(entries).toHaveLength(series.size)
@@ -82,6 +82,20 @@ describe('series', () => {
     for (let n = 0; n < 100; n++) for (let m = 0; m < 100; m++) series.at(`n${n}`, `m${m}`).value++
     expect(series.size).toBe(1_001)
     expect(series.at(OVERFLOW, OVERFLOW).value).toBe(9_000)
+  })
+})
+
+describe('series with a detail', () => {
+  it('R10: when half of them are used, the last label gives way and the others stay', () => {
+    const series = new Series(4, { maxValues: 10 }, () => new NumberCell())
+    for (let n = 0; n < 10; n++)
+      for (let m = 0; m < 10; m++) series.at('orders', `handler ${n}`, 'permanent', `Error${m}`).value++
+    series.at('mails', 'handler 0', 'permanent', 'Error0').value++
+    const told = Array.from(series.entries(), ([values, { value }]) => [...values, value])
+    expect(told).toContainEqual(['orders', 'handler 0', 'permanent', 'Error9', 1])
+    expect(told).toContainEqual(['orders', 'handler 9', 'permanent', OVERFLOW, 10])
+    expect(told.at(-1)).toEqual(['mails', 'handler 0', 'permanent', OVERFLOW, 1])
+    expect(series.size).toBeLessThanOrEqual(mostSeries(4, { maxValues: 10 }))
   })
 })
 

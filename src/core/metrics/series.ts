@@ -5,8 +5,13 @@
 export const OVERFLOW = '(other)'
 /** A longer value is cut: names come from outside too. */
 export const MAX_VALUE_LENGTH = 120
-/** Of two labels with as many values as allowed each, so many combinations at most are told apart. */
+/** Of several labels with as many values as allowed each, so many combinations at most are told apart. */
 const COMBINATIONS_PER_VALUE = 10
+/** With more labels than this, the last one is a detail, such as the error class. */
+const LABELS_WITHOUT_DETAIL = 2
+
+/** How many labels a family may have. */
+export type LabelCount = 0 | 1 | 2 | 3 | 4
 
 export interface SeriesBound {
   /** Of each label. */
@@ -19,52 +24,73 @@ export function mostSeries(labels: number, { maxValues }: SeriesBound): number {
   return (labels === 1 ? maxValues : maxValues * COMBINATIONS_PER_VALUE) + 1
 }
 
+/** The values of the labels, as many as a family can have. Those that it does not have are empty. */
+type Values = readonly [first: string, second: string, third: string, fourth: string]
+
 /**
- * The series of one family, found by the values of its labels, of which there are two at most. The values of each label
+ * The series of one family, found by the values of its labels, of which there are four at most. The values of each label
  * are bounded, and so are the series: those that come later share one. So memory does not grow with what is counted.
+ *
+ * A family with three labels or more gives up the last one first: when half of the series are used, new series have the
+ * overflow there. Many error classes of one channel then do not take the series of the other channels.
  *
  * Counting is on the way of every event. A series that is asked for twice in a row, as most are, is found by comparing.
  */
 export class Series<C> {
-  readonly #labels: number
+  readonly #labels: LabelCount
   readonly #bound: SeriesBound
   readonly #make: () => C
-  readonly #known: readonly [Set<string>, Set<string>] = [new Set(), new Set()]
-  readonly #cells = new Map<string, Map<string, C>>()
+  readonly #known: readonly Set<string>[]
+  readonly #cells = new Map<string, Map<string, { readonly values: Values; readonly cell: C }>>()
   #size = 0
-  #lastFirst: string | undefined
-  #lastSecond: string | undefined
+  #lastValues: Values | undefined
   #last: C | undefined
 
-  constructor(labels: 0 | 1 | 2, bound: SeriesBound, make: () => C) {
+  constructor(labels: LabelCount, bound: SeriesBound, make: () => C) {
     this.#labels = labels
     this.#bound = bound
     this.#make = make
+    this.#known = Array.from({ length: labels }, () => new Set<string>())
   }
 
   get size(): number {
     return this.#size
   }
 
-  at(first = '', second = ''): C {
-    if (first === this.#lastFirst && second === this.#lastSecond) return this.#last!
-    const cell = this.#cells.get(first)?.get(second) ?? this.#bounded(first, second)
-    this.#lastFirst = first
-    this.#lastSecond = second
+  at(first = '', second = '', third = '', fourth = ''): C {
+    const last = this.#lastValues
+    if (
+      last !== undefined &&
+      first === last[0] &&
+      second === last[1] &&
+      third === last[2] &&
+      fourth === last[3]
+    )
+      return this.#last!
+    const values = [first, second, third, fourth] as const
+    const cell = this.#found(values) ?? this.#bounded(values)
+    this.#lastValues = values
     this.#last = cell
     return cell
   }
 
-  /** In the order in which they came up. */
+  /** In the order in which they came up, those with the same first value together. */
   *entries(): Generator<readonly [values: readonly string[], cell: C]> {
-    for (const [first, cells] of this.#cells)
-      for (const [second, cell] of cells) yield [[first, second].slice(0, this.#labels), cell]
+    for (const cells of this.#cells.values())
+      for (const { values, cell } of cells.values()) yield [values.slice(0, this.#labels), cell]
   }
 
-  #bounded(first: string, second: string): C {
-    const a = this.#admit(0, first)
-    const b = this.#admit(1, second)
-    return this.#found(a, b) ?? (this.#isFull ? this.#overflow() : this.#add(a, b))
+  #bounded([first, second, third, fourth]: Values): C {
+    const admitted: Values = [
+      this.#admit(0, first),
+      this.#admit(1, second),
+      this.#admit(2, third),
+      this.#admit(3, fourth),
+    ]
+    const known = this.#found(admitted)
+    if (known !== undefined) return known
+    const values = this.#isHalfFull ? this.#withoutDetail(admitted) : admitted
+    return this.#found(values) ?? (this.#isFull ? this.#overflow() : this.#add(values))
   }
 
   /** One place is kept for the overflow. */
@@ -72,14 +98,24 @@ export class Series<C> {
     return this.#size >= mostSeries(this.#labels, this.#bound) - (this.#labels === 0 ? 0 : 1)
   }
 
-  #overflow(): C {
-    const second = this.#labels > 1 ? OVERFLOW : ''
-    return this.#found(OVERFLOW, second) ?? this.#add(OVERFLOW, second)
+  get #isHalfFull(): boolean {
+    return this.#size >= mostSeries(this.#labels, this.#bound) / 2
   }
 
-  #admit(label: 0 | 1, value: string): string {
-    if (label >= this.#labels) return ''
+  #withoutDetail([first, second, third, fourth]: Values): Values {
+    if (this.#labels <= LABELS_WITHOUT_DETAIL) return [first, second, third, fourth]
+    return this.#labels === 3 ? [first, second, OVERFLOW, ''] : [first, second, third, OVERFLOW]
+  }
+
+  #overflow(): C {
+    const at = (label: number) => (label < this.#labels ? OVERFLOW : '')
+    const values: Values = [at(0), at(1), at(2), at(3)]
+    return this.#found(values) ?? this.#add(values)
+  }
+
+  #admit(label: number, value: string): string {
     const known = this.#known[label]
+    if (known === undefined) return ''
     // Half of a pair of surrogates, as the cut may leave it, is written as another sign: then two would look the same.
     const cut = value.slice(0, MAX_VALUE_LENGTH).toWellFormed()
     if (known.has(cut) || cut === OVERFLOW) return cut
@@ -88,16 +124,22 @@ export class Series<C> {
     return cut
   }
 
-  #found(first: string, second: string): C | undefined {
-    return this.#cells.get(first)?.get(second)
+  #found(values: Values): C | undefined {
+    return this.#cells.get(values[0])?.get(this.#restOf(values))?.cell
   }
 
-  #add(first: string, second: string): C {
+  #add(values: Values): C {
     const cell = this.#make()
-    const cells = this.#cells.get(first)
-    if (cells === undefined) this.#cells.set(first, new Map([[second, cell]]))
-    else cells.set(second, cell)
+    const cells = this.#cells.get(values[0])
+    const rest = this.#restOf(values)
+    if (cells === undefined) this.#cells.set(values[0], new Map([[rest, { values, cell }]]))
+    else cells.set(rest, { values, cell })
     this.#size++
     return cell
+  }
+
+  /** The key of all labels after the first. Most families have two labels at most and need no text of several. */
+  #restOf([, second, third, fourth]: Values): string {
+    return this.#labels <= LABELS_WITHOUT_DETAIL ? second : JSON.stringify([second, third, fourth])
   }
 }

@@ -43,10 +43,11 @@ function countUnder(metrics: LiveMetrics, n: number): void {
   observer.breakerRejected?.({ name })
   const reason = REASONS[n % REASONS.length]!
   const job = `job ${n}`
-  observer.letterSaved?.({ ...at, letter: { ...letter, job, cycle: { ...letter.cycle, reason } } })
+  const cycle = { ...letter.cycle, reason, failure: { ...letter.cycle.failure!, name: failure.name } }
+  observer.letterSaved?.({ ...at, letter: { ...letter, handler: name, job, cycle } })
   observer.letterFiltered?.({ ...at, reason })
   observer.letterWriteFailed?.({ ...at, error: new Error('down') })
-  observer.replaySent?.({ channel, letterId: '1', replayId: '1' })
+  observer.replaySent?.({ ...at, letterId: '1', replayId: '1' })
   observer.replayOutcome?.({ channel, letterId: '1', outcome: 'failed_again' })
   observer.poisonQuarantined?.({ ...at, by: 'repeats', letter })
   observer.eventLimited?.({ type: `type ${n}`, became: n % 2 === 0 ? 'saved' : 'dropped' })
@@ -70,7 +71,7 @@ describe('10 000 channels and 1 000 kinds of error', () => {
     metrics.watch(() =>
       Array.from({ length: CHANNELS }, (_, n) => ({
         name: 'dlq_size',
-        labels: { channel: `channel ${n}` },
+        labels: { channel: `channel ${n}`, name: `name ${n}` },
         value: 1,
       })),
     )

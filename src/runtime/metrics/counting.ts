@@ -8,6 +8,10 @@ import { breakerGauge } from '../breaker.ts'
 import type { MetricRegistry } from './registry.ts'
 
 const SECOND_MS = 1_000
+/** The error class of a letter without a failure: its event was refused, or had expired. */
+const NO_ERROR = '(none)'
+
+type LabelValues = [first: string, second?: string, third?: string, fourth?: string]
 
 /** The other counters besides the registry. */
 interface Tallies {
@@ -24,10 +28,10 @@ export function countingObserver(tallies: Tallies): Observer {
 }
 
 /** Adds one to a counter, under the values of its labels. */
-function counter(registry: MetricRegistry, name: CounterName): (first: string, second?: string) => void {
+function counter(registry: MetricRegistry, name: CounterName): (...values: LabelValues) => void {
   const series = registry.counter(name)
-  return (first, second) => {
-    series.at(first, second).value++
+  return (first, second, third, fourth) => {
+    series.at(first, second, third, fourth).value++
   }
 }
 
@@ -53,7 +57,7 @@ function consuming({ registry }: Tallies): Observer {
     lettersExpired({ byState }) {
       for (const [state, count] of Object.entries(byState)) expired.at(state).value += count
     },
-    replaySent: ({ channel }) => replayed(channel),
+    replaySent: ({ channel, name }) => replayed(channel, name),
     replayOutcome({ channel, outcome }) {
       outcomes(outcome)
       if (outcome === 'failed_again') replayFailed(channel)
@@ -66,9 +70,9 @@ function countingLetters(registry: MetricRegistry): (kept: LetterObservation) =>
   const saved = counter(registry, 'dlq_saved_total')
   const attempts = registry.histogram('attempts_before_dlq')
   const fromJob = counter(registry, 'dlq_from_job_total')
-  return ({ channel, letter: { cycle, job, detail }, again }) => {
+  return ({ channel, letter: { handler, cycle, job, detail }, again }) => {
     if (again) return
-    saved(channel, cycle.reason)
+    saved(channel, handler, cycle.reason, cycle.failure?.name ?? NO_ERROR)
     attempts.at(channel).add(cycle.attemptCount)
     // The reason of the end, such as an open breaker: the last of a job's letters, or its only one, says that every
     // sink failed.

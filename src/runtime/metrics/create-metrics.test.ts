@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { classify } from '../../core/failure/classify.ts'
 import type { MetricFamily } from '../../ports/metrics.ts'
 import { createFactory } from '../../testing/factories.ts'
@@ -64,9 +65,30 @@ describe('what is counted', () => {
     observer.letterSaved?.({ ...fromJob, again: true })
     observer.letterSpilled?.({ ...fromJob, again: true })
     const { reason, attemptCount } = make.letter().cycle
-    expect(await of('dlq_saved_total')).toEqual([`channel=orders reason=${reason} 3`])
+    const { handler, cycle } = make.letter()
+    expect(await of('dlq_saved_total')).toEqual([
+      `channel=orders name=${handler} reason=${reason} error_class=${cycle.failure!.name} 3`,
+    ])
     expect(await of('dlq_from_job_total')).toEqual([`job=SendEmailJob reason=${reason} 1`])
     expect(await of('attempts_before_dlq')).toEqual([`channel=orders 3/${3 * attemptCount}`])
+  })
+
+  it('R10: a saved letter names its handler or sink and the error class, a replay the handler', async () => {
+    const { observer, of, make } = world()
+    const saved = (letter: DeadLetter) =>
+      observer.letterSaved?.({ channel: letter.channel, name: letter.handler, letter })
+    const event = make.event({ channel: 'orders' })
+    saved(make.letter({ event, handler: 'bill', reason: 'permanent', error: new TypeError('no wallet') }))
+    saved(make.letter({ event, handler: 'loki', reason: 'permanent', error: new RangeError('no room') }))
+    const refused = make.letter({ event, handler: 'loki', reason: 'rate_limited' })
+    saved({ ...refused, cycle: { ...refused.cycle, failure: undefined } })
+    expect(await of('dlq_saved_total')).toEqual([
+      'channel=orders name=bill reason=permanent error_class=TypeError 1',
+      'channel=orders name=loki reason=permanent error_class=RangeError 1',
+      'channel=orders name=loki reason=rate_limited error_class=(none) 1',
+    ])
+    observer.replaySent?.({ channel: 'orders', name: 'loki', letterId: '1', replayId: '1' })
+    expect(await of('dlq_replayed_total')).toEqual(['channel=orders name=loki 1'])
   })
 
   it('E20: retries, and how they end', async () => {
@@ -157,7 +179,7 @@ describe('what is watched', () => {
 
   it('E20: a source that throws, hangs or answers nonsense has no series, and the others have', async () => {
     const { metrics, of, clock } = world()
-    const reading = { name: 'dlq_size', labels: { channel: 'orders' }, value: 4 }
+    const reading = { name: 'dlq_size', labels: { channel: 'orders', name: 'bill' }, value: 4 }
     metrics.watch(() => [reading, { ...reading, labels: { channel: 'mail' }, value: Number.NaN }])
     metrics.watch(() => {
       throw new Error('down')
@@ -169,7 +191,7 @@ describe('what is watched', () => {
     metrics.watch(() => new Promise(() => {}))
     const read = of('dlq_size')
     await clock.advance(8_000)
-    expect(await read).toEqual(['channel=orders 4'])
+    expect(await read).toEqual(['channel=orders name=bill 4'])
   })
 
   it('E20: a source that owes an answer is not asked again, and is when it has given it', async () => {
@@ -177,7 +199,7 @@ describe('what is watched', () => {
     const answers: ((size: number) => void)[] = []
     metrics.watch(async () => {
       const value = await new Promise<number>(resolve => answers.push(resolve))
-      return [{ name: 'dlq_size', labels: { channel: 'orders' }, value }]
+      return [{ name: 'dlq_size', labels: { channel: 'orders', name: 'bill' }, value }]
     })
     const late = of('dlq_size')
     await clock.advance(8_000)
@@ -185,9 +207,12 @@ describe('what is watched', () => {
     const [next, other] = [of('dlq_size'), of('dlq_size')]
     expect(answers).toHaveLength(1)
     answers[0]!(4)
-    expect(await Promise.all([next, other])).toEqual([['channel=orders 4'], ['channel=orders 4']])
+    expect(await Promise.all([next, other])).toEqual([
+      ['channel=orders name=bill 4'],
+      ['channel=orders name=bill 4'],
+    ])
     const fresh = of('dlq_size')
     answers[1]!(5)
-    expect(await fresh).toEqual(['channel=orders 5'])
+    expect(await fresh).toEqual(['channel=orders name=bill 5'])
   })
 })

@@ -1,6 +1,6 @@
 import { HistogramCell, NumberCell } from '../../core/metrics/cells.ts'
 import type { HistogramSample, NumberSample } from '../../core/metrics/family.ts'
-import { OVERFLOW, Series, type SeriesBound } from '../../core/metrics/series.ts'
+import { type LabelCount, OVERFLOW, Series, type SeriesBound } from '../../core/metrics/series.ts'
 import {
   type CounterName,
   type GaugeName,
@@ -34,7 +34,7 @@ export class MetricRegistry {
   }
 
   #series<C>(name: MetricName, make: () => C): Series<C> {
-    return new Series(METRICS[name].labels.length as 0 | 1 | 2, this.#bound, make)
+    return new Series(METRICS[name].labels.length as LabelCount, this.#bound, make)
   }
 
   counts(name: CounterName): NumberSample[] {
@@ -67,17 +67,17 @@ export function gaugeSamples(
   readings: readonly GaugeReading[],
   bound: SeriesBound,
 ): NumberSample[] {
-  const { labels, together } = METRICS[name]
-  const [label] = labels as readonly string[]
-  const series = new Series(label === undefined ? 0 : 1, bound, () => ({ value: Number.NaN }))
+  const { together } = METRICS[name]
+  const labels: readonly string[] = METRICS[name].labels
+  const series = new Series(labels.length as LabelCount, bound, () => ({ value: Number.NaN }))
   // The overflow of one source is that of all.
   for (const reading of readings) {
     if (reading.name !== name || !Number.isFinite(reading.value)) continue
-    const cell = series.at(label === undefined ? '' : (reading.labels[label] ?? OVERFLOW))
+    const cell = series.at(...labels.map(label => reading.labels[label] ?? OVERFLOW))
     cell.value = Number.isNaN(cell.value) ? reading.value : joined(together, cell.value, reading.value)
   }
-  return Array.from(series.entries(), ([[value], cell]) => ({
-    labels: label === undefined ? {} : { [label]: value ?? '' },
+  return Array.from(series.entries(), ([values, cell]) => ({
+    labels: labelled(labels, values),
     value: cell.value,
   }))
 }

@@ -1,10 +1,10 @@
 import { OVERFLOW } from '../../core/metrics/series.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { LetterStats } from '../../ports/dead-letters.ts'
+import type { HandlerCount, LetterStats } from '../../ports/dead-letters.ts'
 import type { GaugeReading } from '../../ports/metrics.ts'
 import type { Federation } from './federation.ts'
 import type { LocalConsumers } from './local-consumers.ts'
-import { oldestOf, waitingStats } from './search-stats.ts'
+import { oldestOf, waitingByHandler, waitingStats } from './search-stats.ts'
 import { TtlCache } from './ttl-cache.ts'
 
 /** Several Prometheus servers may scrape at once. The stores are queried at most this often. */
@@ -13,14 +13,21 @@ const SIZES_CACHE_MS = 15_000
 const TIMES_CACHE_MS = 60_000
 /** The channels with the most letters have their own series. The others share one. */
 const MAX_CHANNELS = 50
+/** The same of a channel's handlers and sinks. */
+const MAX_HANDLERS = 10
 const SECOND_MS = 1_000
 
 interface ChannelSize {
   readonly channel: string
   readonly size: number
+  /** Largest first. */
+  readonly byHandler: readonly (readonly [handler: string, size: number])[]
 }
 
-/** Reads the gauges of waiting letters: number and age of the oldest per channel, over all stores that answer. */
+/**
+ * Reads the gauges of waiting letters, over all stores that answer: their number per channel and handler, and the age of
+ * the oldest per channel.
+ */
 export class LetterGauges {
   readonly #stores: Federation
   readonly #consumers: LocalConsumers
@@ -42,8 +49,8 @@ export class LetterGauges {
     // If the oldest letter is older than those of all shown channels, it is in one of the other channels.
     const isElsewhere = oldestAt !== undefined && [...times.values()].every(at => at > oldestAt)
     return [
-      ...shown.map(({ channel, size }) => sizeOf(channel, size)),
-      ...(others === 0 ? [] : [sizeOf(OVERFLOW, others)]),
+      ...shown.flatMap(sizesOf),
+      ...(others === 0 ? [] : [sizeOf(OVERFLOW, OVERFLOW, others)]),
       ...ages,
       ...(isElsewhere && others > 0 ? [this.#age(OVERFLOW, oldestAt)] : []),
     ]
@@ -51,15 +58,16 @@ export class LetterGauges {
 
   #sizes() {
     return this.#cache.get('sizes', SIZES_CACHE_MS, async () => {
-      const { found, faults } = await this.#stores.each(({ store }) => waitingStats(store.deadLetters))
-      const stats = found.flatMap(({ value }) => value)
-      const sizes = addSizes(stats)
-      // A channel with a consumer here has a series even without letters, so that alerts on it can resolve.
-      for (const { health } of this.#consumers.all())
-        if (!sizes.has(health.channel)) sizes.set(health.channel, 0)
-      const sorted = Array.from(sizes, ([channel, size]): ChannelSize => ({ channel, size })).sort(
-        (a, b) => b.size - a.size || (a.channel < b.channel ? -1 : 1),
-      )
+      const { found, faults } = await this.#stores.each(async ({ store: { deadLetters } }) => {
+        const [stats, counts] = await Promise.all([waitingStats(deadLetters), waitingByHandler(deadLetters)])
+        return { stats, counts: counts ?? stats.flatMap(countsWithoutHandler) }
+      })
+      const stats = found.flatMap(({ value }) => value.stats)
+      // A consumer here has a series even without letters, so that alerts on it can resolve.
+      const here = this.#consumers
+        .all()
+        .map(({ health: { channel, handler } }) => ({ channel, handler, count: 0 }))
+      const sorted = channelSizes([...found.flatMap(({ value }) => value.counts), ...here])
       const others = sorted.slice(MAX_CHANNELS).reduce((sum, { size }) => sum + size, 0)
       const silent = new Set(faults.map(({ store }) => store))
       return { shown: sorted.slice(0, MAX_CHANNELS), others, oldestAt: oldestOf(stats), silent }
@@ -96,14 +104,33 @@ export class LetterGauges {
   }
 }
 
-function sizeOf(channel: string, value: number): GaugeReading {
-  return { name: 'dlq_size', labels: { channel }, value }
+function sizeOf(channel: string, name: string, value: number): GaugeReading {
+  return { name: 'dlq_size', labels: { channel, name }, value }
 }
 
-function addSizes(stats: readonly LetterStats[]): Map<string, number> {
-  const sizes = new Map<string, number>()
-  for (const { byChannel } of stats)
-    for (const [channel, count] of Object.entries(byChannel))
-      sizes.set(channel, (sizes.get(channel) ?? 0) + count)
-  return sizes
+function sizesOf({ channel, byHandler }: ChannelSize): readonly GaugeReading[] {
+  const others = byHandler.slice(MAX_HANDLERS).reduce((sum, [, size]) => sum + size, 0)
+  return [
+    ...byHandler.slice(0, MAX_HANDLERS).map(([handler, size]) => sizeOf(channel, handler, size)),
+    ...(others === 0 ? [] : [sizeOf(channel, OVERFLOW, others)]),
+  ]
+}
+
+/** A store that cannot count by handler: its letters have the overflow as their name. */
+function countsWithoutHandler({ byChannel }: LetterStats): readonly HandlerCount[] {
+  return Object.entries(byChannel).map(([channel, count]) => ({ channel, handler: OVERFLOW, count }))
+}
+
+/** The channels with their handlers, largest first. */
+function channelSizes(counts: readonly HandlerCount[]): readonly ChannelSize[] {
+  const channels = new Map<string, Map<string, number>>()
+  for (const { channel, handler, count } of counts) {
+    const byHandler = channels.get(channel) ?? new Map<string, number>()
+    channels.set(channel, byHandler)
+    byHandler.set(handler, (byHandler.get(handler) ?? 0) + count)
+  }
+  return Array.from(channels, ([channel, byHandler]): ChannelSize => {
+    const sizes = [...byHandler].sort(([a, sizeA], [b, sizeB]) => sizeB - sizeA || (a < b ? -1 : 1))
+    return { channel, size: sizes.reduce((sum, [, size]) => sum + size, 0), byHandler: sizes }
+  }).sort((a, b) => b.size - a.size || (a.channel < b.channel ? -1 : 1))
 }

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
-import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
+import type { DeadLetterStore, HandlerCount, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 
 /** Up to this many letters, a search is counted exactly. */
 const MAX_SEARCHED_EXACTLY = 50_000
@@ -57,6 +57,14 @@ export function waitingStats(
   filter: Omit<LetterFilter, 'state'> = {},
 ): Promise<readonly LetterStats[]> {
   return Promise.all(WAITING_STATES.map(state => letters.stats({ ...filter, state })))
+}
+
+/** The waiting letters by channel and handler. Undefined if the store cannot count them so. */
+export async function waitingByHandler(
+  letters: Pick<DeadLetterStore, 'countByHandler'>,
+): Promise<readonly HandlerCount[] | undefined> {
+  const counts = await Promise.all(WAITING_STATES.map(state => letters.countByHandler?.({ state })))
+  return counts.some(each => each === undefined) ? undefined : counts.flatMap(each => each ?? [])
 }
 
 export function countOf(stats: readonly LetterStats[]): number {

@@ -6,6 +6,7 @@ import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, optional, text, withDefault } from '../../../core/options/rules.ts'
 import type {
   DeadLetterStore,
+  HandlerCount,
   LetterChange,
   LetterCounts,
   LetterFilter,
@@ -20,7 +21,7 @@ import { FileAudit } from '../operating/audit.ts'
 import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules, journalSettings } from '../options.ts'
 import { expireLetters } from './cleanup.ts'
 import { LazyLetterLog } from './lazy-letter-log.ts'
-import { countLetters, countOverTime, listLetters } from './queries.ts'
+import { countByHandler, countLetters, countOverTime, listLetters } from './queries.ts'
 
 /** Options of a dead-letter store in a folder. */
 export interface FileDeadLettersOptions extends JournalOptions {
@@ -105,6 +106,11 @@ export class FileDeadLetters implements DeadLetterStore {
   async stats(filter?: LetterFilter): Promise<LetterStats> {
     const { log } = await this.log.read()
     return await countLetters(log, filter)
+  }
+
+  async countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+    const { log } = await this.log.read()
+    return await countByHandler(log, filter)
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {

@@ -5,11 +5,12 @@ import {
   resolveLetterFilter,
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
-import { LetterStatsCounter } from '../../../adapter-kit/query/letter-stats.ts'
+import { HandlerCounter, LetterStatsCounter } from '../../../adapter-kit/query/letter-stats.ts'
 import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type {
+  HandlerCount,
   LetterFilter,
   LetterPage,
   LetterQuery,
@@ -57,6 +58,16 @@ export async function countLetters(log: LetterLog, filter: LetterFilter | undefi
     for (const { kind, count, oldestAt, newestAt } of byKind(found))
       figures.add(kind, count, oldestAt, newestAt)
   return figures.stats
+}
+
+export async function countByHandler(
+  log: LetterLog,
+  filter: LetterFilter | undefined,
+): Promise<readonly HandlerCount[]> {
+  const counter = new HandlerCounter()
+  for await (const found of matchingLetters(log, resolveLetterFilter(filter)))
+    for (const { kind, count } of byKind(found)) counter.add(kind.channel, kind.handler, count)
+  return counter.counts
 }
 
 export async function countOverTime(

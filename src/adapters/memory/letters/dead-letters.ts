@@ -6,7 +6,7 @@ import {
   resolveLetterFilter,
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
-import { letterStats } from '../../../adapter-kit/query/letter-stats.ts'
+import { countByHandler, letterStats } from '../../../adapter-kit/query/letter-stats.ts'
 import { resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
@@ -22,6 +22,7 @@ import {
   type DeadLetterStore,
   DeadLettersClosedError,
   DeadLettersFullError,
+  type HandlerCount,
   type LetterChange,
   type LetterFilter,
   type LetterPage,
@@ -129,6 +130,11 @@ export class MemoryDeadLetters implements DeadLetterStore {
   async stats(filter?: LetterFilter): Promise<LetterStats> {
     this.#requireOpen()
     return letterStats(this.#matching(resolveLetterFilter(filter)))
+  }
+
+  async countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+    this.#requireOpen()
+    return countByHandler(this.#matching(resolveLetterFilter(filter)))
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {

@@ -12,6 +12,7 @@ import { yieldToEventLoop } from '../../../ports/clock.ts'
 import {
   type DeadLetterStore,
   DeadLettersClosedError,
+  type HandlerCount,
   type LetterChange,
   type LetterFilter,
   type LetterPage,
@@ -25,7 +26,7 @@ import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
 import { asTime, storableText, timeParameter } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
-import { addFilter, countByTime, countLetters } from './letter-query.ts'
+import { addFilter, countByHandler, countByTime, countLetters } from './letter-query.ts'
 import { LETTER_SELECTED, LetterTable, type StoredLetter } from './letter-table.ts'
 
 /** Letters that are read in one turn of the event loop, so that a large page does not hold up other work. */
@@ -114,6 +115,11 @@ export class PostgresDeadLetters implements DeadLetterStore {
   async stats(filter?: LetterFilter): Promise<LetterStats> {
     this.#requireOpen()
     return countLetters(this.#pool, resolveLetterFilter(filter))
+  }
+
+  async countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+    this.#requireOpen()
+    return countByHandler(this.#pool, resolveLetterFilter(filter))
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {

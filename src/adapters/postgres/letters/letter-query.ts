@@ -1,4 +1,4 @@
-import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
+import type { HandlerCount, LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
@@ -67,6 +67,22 @@ export async function countLetters(on: PgQueryable, filter: LetterFilter): Promi
     byReason: countsBy(rows, LEVEL.reason),
     byChannel: countsBy(rows, LEVEL.channel),
   }
+}
+
+/** No index has the handler: this reads the letters that match. */
+export async function countByHandler(
+  on: PgQueryable,
+  filter: LetterFilter,
+): Promise<readonly HandlerCount[]> {
+  const conditions = addFilter(new Conditions(), filter)
+  const { rows } = await runQuery(
+    on,
+    'counting dead letters by handler',
+    `select channel, handler, count(*)::float8 as count
+     from lazaret.dead_letters where ${conditions.text} group by channel, handler`,
+    conditions.values,
+  )
+  return rows
 }
 
 /** A channel may have any name, even one of an object's prototype: fromEntries makes own properties only. */

@@ -10,6 +10,7 @@ import {
   type DeadLetterStore,
   DeadLettersClosedError,
   DeadLettersFullError,
+  type HandlerCount,
   type LetterChange,
   type LetterCounts,
   type LetterFilter,
@@ -21,7 +22,7 @@ import {
 } from '../../../ports/dead-letters.ts'
 import { RedisError } from '../errors.ts'
 import type { KnownLetter, LetterRecords } from './letter-records.ts'
-import { countLetters, countOverTime, listLetters } from './queries.ts'
+import { countByHandler, countLetters, countOverTime, listLetters } from './queries.ts'
 import { deleteSeen, measure, type RedisUsage, recordExpired, removeDue } from './scripts.ts'
 
 const OUT_OF_MEMORY = 'the server is out of memory; raise maxmemory, or discard, replay or expire letters'
@@ -73,6 +74,10 @@ export class RedisDeadLetters implements DeadLetterStore {
 
   stats(filter?: LetterFilter): Promise<LetterStats> {
     return this.#track(() => countLetters(this.#records, resolveLetterFilter(filter)))
+  }
+
+  countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+    return this.#track(() => countByHandler(this.#records, resolveLetterFilter(filter)))
   }
 
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {

@@ -5,10 +5,11 @@ import {
   type ResolvedLetterFilter,
   type ResolvedLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
+import { HandlerCounter } from '../../../adapter-kit/query/letter-stats.ts'
 import { type resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
+import type { HandlerCount, LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type ScanFilter, scanFilterOf } from './facts.ts'
 import type { LetterRecords } from './letter-records.ts'
@@ -45,6 +46,19 @@ export async function countLetters(
   return counter.stats()
 }
 
+export async function countByHandler(
+  records: LetterRecords,
+  filter: ResolvedLetterFilter,
+): Promise<readonly HandlerCount[]> {
+  const counter = new HandlerCounter()
+  for await (const found of slices(records, 'handlers', scanFilterOf(filter)))
+    for (const [pair, count] of pairsOf(found)) {
+      const [channel, handler] = JSON.parse(pair) as [string, string]
+      counter.add(channel, handler, numberOf(count))
+    }
+  return counter.counts
+}
+
 export async function countOverTime(
   records: LetterRecords,
   { filter, span }: ReturnType<typeof resolveTimeline>,
@@ -78,7 +92,7 @@ type ScanPosition = NonNullable<Slice['next']>
 /** Yields the matches in slices, so that the server can do other work in between. */
 async function* slices(
   records: LetterRecords,
-  take: 'bodies' | 'counts' | 'times',
+  take: 'bodies' | 'counts' | 'handlers' | 'times',
   { facet, value, after, before, search, others }: ScanFilter,
   start?: ScanPosition | undefined,
   most: () => number = () => SCANNED_AT_ONCE,

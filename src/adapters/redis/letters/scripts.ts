@@ -195,7 +195,7 @@ elseif before ~= '' then start = redis.call('ZCOUNT', index, before, '+inf') end
 local slice = redis.call('ZREVRANGE', index, start, start + budget - 1, 'WITHSCORES')
 local more = #slice == budget * 2
 local found, sums, newest, oldest = {}, {}, nil, nil
-local looks = #fields > 0 or take == 'counts'
+local looks = #fields > 0 or take == 'counts' or take == 'handlers'
 local function sum(field) sums[field] = (sums[field] or 0) + 1 end
 for at = 1, #slice, 2 do
   local id, when = slice[at], slice[at + 1]
@@ -206,6 +206,7 @@ for at = 1, #slice, 2 do
   if matches(id, facts) then
     if take == 'bodies' then found[#found + 1] = redis.call('HGET', keyOf(id), 'b')
     elseif take == 'times' then found[#found + 1] = when
+    elseif take == 'handlers' then sum(cjson.encode({ facts.c, facts.h }))
     else
       sum('s:' .. facts.s)
       sum('r:' .. facts.r)

@@ -12,6 +12,7 @@ import {
   type DeadLetterStore,
   DeadLettersClosedError,
   DeadLettersFullError,
+  type HandlerCount,
   type LetterChange,
   type LetterFilter,
   type LetterPage,
@@ -83,6 +84,11 @@ export class SqliteDeadLetters implements DeadLetterStore {
   async stats(filter?: LetterFilter): Promise<LetterStats> {
     const { connection } = this.#session
     return connection.read('letters', 'stats', searched(resolveLetterFilter(filter)))
+  }
+
+  async countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+    const { connection } = this.#session
+    return connection.read('letters', 'countByHandler', searched(resolveLetterFilter(filter)))
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {

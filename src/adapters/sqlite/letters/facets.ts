@@ -150,6 +150,7 @@ export interface FacetRow {
   readonly id: number
   readonly key: string
   readonly channel: string
+  readonly handler: string
   readonly reason: string
   readonly grp: string
   readonly state: LetterState

@@ -1,7 +1,7 @@
 import type { LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
-import { LetterStatsCounter } from '../../../adapter-kit/query/letter-stats.ts'
+import { HandlerCounter, LetterStatsCounter } from '../../../adapter-kit/query/letter-stats.ts'
 import { Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
-import type { LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
+import type { HandlerCount, LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
 import { mergeFacets } from './facet-merge.ts'
 import { type CountedFacet, type FoundRow, facetsOf, type Span } from './letter-spans.ts'
@@ -14,6 +14,11 @@ const LETTERS_PER_FACET = 4
 const RARE_SHARE = 4
 /** The most letters to read that way. After that the search index is used. */
 const MAX_SCANNED = 8_000
+
+/** Adds up letters of a facet. */
+interface FacetFigures {
+  add(facet: CountedFacet, count: number, oldestAt: number, newestAt?: number): void
+}
 
 /** Pages and figures of letters, for the reading thread. */
 export class LetterReader {
@@ -38,9 +43,20 @@ export class LetterReader {
   }
 
   stats(filter: LetterFilter): LetterStats {
+    const figures = new LetterStatsCounter()
+    this.#addUp(filter, figures)
+    return figures.stats
+  }
+
+  countByHandler(filter: LetterFilter): readonly HandlerCount[] {
+    const counter = new HandlerCounter()
+    this.#addUp(filter, { add: ({ channel, handler }, count) => counter.add(channel, handler, count) })
+    return counter.counts
+  }
+
+  #addUp(filter: LetterFilter, figures: FacetFigures): void {
     const facets = facetsOf(this.#db, filter)
     const span = spanOf(filter)
-    const figures = new LetterStatsCounter()
     if (filter.search === undefined) {
       for (const facet of facets) this.#addFacet(figures, facet, span)
     } else {
@@ -48,7 +64,6 @@ export class LetterReader {
       for (const { facet, lastFailedAt } of this.#search.every(searchOf(facets, span, filter.search)))
         figures.add(byId.get(facet)!, 1, lastFailedAt)
     }
-    return figures.stats
   }
 
   /** Letters by time. Without a search they are counted on the index alone. */
@@ -80,7 +95,7 @@ export class LetterReader {
   }
 
   /** Mostly all letters of a facet are within the requested time. Then its counts are enough. */
-  #addFacet(figures: LetterStatsCounter, facet: CountedFacet, { after, before }: Span): void {
+  #addFacet(figures: FacetFigures, facet: CountedFacet, { after, before }: Span): void {
     const { id, count, oldest_at: oldestAt, last_at: lastAt } = facet
     if (oldestAt >= after && lastAt < before) {
       figures.add(facet, count, oldestAt, lastAt)

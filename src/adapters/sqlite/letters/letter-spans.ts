@@ -11,7 +11,7 @@ export interface FoundRow extends LetterPosition {
 
 export type CountedFacet = Pick<
   FacetRow,
-  'id' | 'channel' | 'reason' | 'state' | 'count' | 'oldest_at' | 'last_at'
+  'id' | 'channel' | 'handler' | 'reason' | 'state' | 'count' | 'oldest_at' | 'last_at'
 >
 
 /** The times that a page may show: those after the previous page, and those that the filter allows. */
@@ -31,7 +31,7 @@ export function facetsOf(db: Database, filter: LetterFilter): CountedFacet[] {
   })
   const conditions = wanted.map(({ column }) => ` and ${column} = ?`).join('')
   const facets = db.select<CountedFacet>(
-    `select id, channel, reason, state, count, oldest_at, last_at from facets where count > 0${conditions}`,
+    `select id, channel, handler, reason, state, count, oldest_at, last_at from facets where count > 0${conditions}`,
     ...wanted.map(({ value }) => value),
   )
   return [...facets]

@@ -97,6 +97,21 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     })
   })
 
+  it('R10: letters are counted by channel and handler, for every filter', async world => {
+    const letters = assortedLetters(world, MANY, seededRandom(5))
+    await world.send(...letters)
+    for (const filter of [undefined, ...filtersFor(letters)]) {
+      const counts = await world.store.countByHandler?.(filter)
+      if (counts === undefined) return
+      const matching = letters.filter(each => matchesFilter(each, filter ?? {}))
+      assert.deepEqual(
+        Object.fromEntries(counts.map(({ channel, handler, count }) => [`${channel} ${handler}`, count])),
+        countBy(matching, ({ channel, handler }) => `${channel} ${handler}`),
+        `filter ${JSON.stringify(filter)}`,
+      )
+    }
+  })
+
   it('E10: a timeline counts by the time of the last failure, for every filter and bucket size', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(3))
     await world.send(...letters)
