@@ -49,6 +49,7 @@ export class SimulatedSink implements Sink {
     try {
       await this.#process.wait(world.faults.workMs())
       const rejected = this.#rejected(batch)
+      this.#maybeRefuseAll(rejected)
       const isMalformed = rejected.length > 0 && this.#functions.breaks('sink-answer')
       const taken = events.filter((_, index) => !rejected.some(item => item.index === index))
       await this.#process.callPort('sink', 'write', () => {
@@ -61,6 +62,12 @@ export class SimulatedSink implements Sink {
     } finally {
       end()
     }
+  }
+
+  /** Some receivers refuse a whole request because of one event, and do not say which. */
+  #maybeRefuseAll(rejected: readonly RejectedItem[]): void {
+    const guilty = rejected.find(({ error }) => error instanceof PermanentError)
+    if (guilty !== undefined && this.#process.world.extraChance.maybe(0.5)) throw guilty.error
   }
 
   /** An answer that names the rejected items in a shape that the contract does not allow. */

@@ -21,7 +21,8 @@ export interface BatchLimits {
  *
  * - `write` resolves when the receiver has accepted the batch, naming the items it refused; it throws when the batch as
  *   a whole failed. An answer that does not fit the batch (`rejected: null`, an index outside the batch, the same index
- *   twice) is a failed write: nothing counts as written. `write` may be called again with the same events: the receiver
+ *   twice) is a failed write: nothing counts as written. After a permanent failure of the batch that is not one of the
+ *   receiver (category `schema`, `business` or `unknown`) the lane writes its halves, down to the events to blame. `write` may be called again with the same events: the receiver
  *   sees duplicates, never a gap.
  * - It is called with one batch at a time unless the lane is configured otherwise, in the order of tracking, and
  *   should stop when the signal aborts. The lane gives up on time by itself either way.

@@ -4,6 +4,7 @@ import type { GiveUpReason } from '../../../ports/observer.ts'
 import { observeGivingUp } from '../../attempt/after-failure.ts'
 import type { Breaker } from '../../breaker.ts'
 import { observe } from '../../observe.ts'
+import { Halves, mayBlameSome } from '../after/halves.ts'
 import { earliest, Retries } from '../after/retries.ts'
 import type { Starts } from '../after/retry-window.ts'
 import type { UnsentItems } from '../after/unsent-items.ts'
@@ -31,8 +32,8 @@ interface HeldRetry {
  * One sink's own way for events. A lane knows nothing of the others, so nothing that goes wrong in one can be felt in another.
  *
  *   offer ─▶ buffer ─▶ fresh ─┬─▶ breaker ─▶ batch ─▶ write ─▶ delivered
- *                    retries ─┘                         │
- *                       ▲───────────────────────────────┴──▶ given up on
+ *           retries ─ halves ─┘                         │
+ *              ▲────────▲───────────────────────────────┴──▶ given up on
  *
  * A look is asked for whenever something may have changed, and happens once the code that is running now has ended, so
  * that what is tracked in one go is written in one go. Between two looks there is one timer at most. Looks happen in
@@ -46,6 +47,7 @@ export class Lane {
   readonly #blocked = new Fifo<Item>()
   readonly #fresh: Fresh
   readonly #retries: Retries
+  readonly #halves = new Halves()
   readonly #writes = new Set<Write>()
   /**
    * By the write that runs on after its timeout. An event must not be on two writes at once, so its retry waits for the end of
@@ -194,18 +196,19 @@ export class Lane {
   #startNext(now: number): boolean {
     if (this.#refusedUntil !== undefined && now < this.#refusedUntil) return false
     this.#refusedUntil = undefined
-    if (!this.#retries.isDue(now) && !this.#isFreshDue(now)) return false
+    if (this.#halves.size === 0 && !this.#retries.isDue(now) && !this.#isFreshDue(now)) return false
     const epoch = this.#admit(now)
     if (epoch === undefined) return false
     this.#retries.advance(now)
-    const { items, retries } = this.#takeBatch(now)
+    const half = this.#halves.take()?.filter(item => this.#isInTime(item, now))
+    const { items, retries } = half ? { items: half, retries: undefined } : this.#takeBatch(now)
     const { breaker, budget } = this.policy
     if (items.length === 0) {
       breaker?.settle(epoch, 'ignored', now)
       return false
     }
     // Each event counts as one call, at its first attempt.
-    if (budget !== undefined)
+    if (budget !== undefined && half === undefined)
       for (const { failures } of items) if (failures === undefined) budget.recordCall(now)
     const write = new Write(this.policy, items, retries, epoch, now)
     this.#writes.add(write)
@@ -227,7 +230,7 @@ export class Lane {
     const isAdmitted = typeof admission === 'number'
     // Half-open the probes decide, and they are soon over: nothing is given up on meanwhile.
     if (!isAdmitted && whenOpen === 'dead-letter' && breaker.state.mode !== 'half-open') {
-      for (const item of [...this.#fresh.drain(), ...this.#retries.drainDue(now)])
+      for (const item of [...this.#halves.drain(), ...this.#fresh.drain(), ...this.#retries.drainDue(now)])
         this.#giveUp(item, giveUpOn(item, 'breaker_open'))
       return undefined
     }
@@ -282,6 +285,7 @@ export class Lane {
   #nextAt(now: number): number | undefined {
     if (this.#writes.size >= this.policy.concurrency) return undefined
     if (this.#refusedUntil !== undefined) return this.#refusedUntil
+    if (this.#halves.size > 0) return now
     return earliest([this.#retries.nextAt(), this.#fresh.dueAt(now)])
   }
 
@@ -295,6 +299,11 @@ export class Lane {
     const isLate = !end.ok && write.isLate
     const held: HeldRetry[] = []
     const failureOf = settleWrite(policy, write, end, now)
+    if (!end.ok && !isLate && items.length > 1 && mayBlameSome(failureOf(items[0]!)!.failure)) {
+      this.#halves.split(items)
+      this.#lookSoon()
+      return
+    }
     for (const item of items) {
       const failure = failureOf(item)
       if (failure === undefined) {
@@ -356,7 +365,7 @@ export class Lane {
     const { breaker, clock } = this.policy
     this.#isStopped = true
     this.#cancelWake?.()
-    const items = [...this.#fresh.drain(), ...this.#retries.drain()]
+    const items = [...this.#halves.drain(), ...this.#fresh.drain(), ...this.#retries.drain()]
     for (const [write, held] of this.#held) {
       items.push(...held.map(({ item }) => item))
       write.abort(reason)
