@@ -1,5 +1,14 @@
 // The public entry point. Every name is exported one by one, so that a change of the public API shows in review.
 
+export { ConfigError } from './config/config-error.ts'
+export {
+  type CallPolicies,
+  type ConsumerPolicies,
+  type DispatcherPolicies,
+  type LoadPoliciesOptions,
+  loadPolicies,
+  type Policies,
+} from './config/policies/load-policies.ts'
 export { BreakerOpenError } from './core/breaker/errors.ts'
 export {
   BREAKER_PRESETS,
@@ -57,6 +66,7 @@ export type { NamePattern } from './core/options/pattern.ts'
 export type { PoisonOptions } from './core/poison/options.ts'
 export type { Random } from './core/random.ts'
 export type { Backoff } from './core/retry/backoff.ts'
+export type { BackoffOptions } from './core/retry/backoff-options.ts'
 export type { BudgetOptions } from './core/retry/budget.ts'
 export { decorrelated } from './core/retry/decorrelated.ts'
 export { exponential } from './core/retry/exponential.ts'

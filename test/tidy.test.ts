@@ -111,6 +111,18 @@ describe('the house is tidy', () => {
     expect(wrong).toEqual([])
   })
 
+  it('R1: `lazaret` does not load yaml, which loadPolicies loads with the first file', () => {
+    const byPath = new Map(source.map(file => [file.path, withoutTypeImports(file)]))
+    const reached = new Set(['src/index.ts'])
+    const packages = new Set<string>()
+    for (const path of reached)
+      for (const specifier of importsOf(byPath.get(path)!))
+        if (specifier.startsWith('.')) reached.add(posix.join(posix.dirname(path), specifier))
+        else if (!specifier.startsWith('node:')) packages.add(`${path} imports ${specifier}`)
+    expect(reached.size).toBeGreaterThan(100)
+    expect([...packages].filter(line => line.endsWith(' yaml'))).toEqual([])
+  })
+
   it('time and chance have one home', () => {
     const wrong = source.filter(
       file => file.path !== HOME_OF_TIME && AMBIENT.test(withoutComments(file.text)),
@@ -196,6 +208,10 @@ function foldersOf(folder: string): SourceFile[] {
     const text = others.map(other => `import _ from './${posix.basename(other)}'`).join('\n')
     return { path, text, lines: others.length }
   })
+}
+
+function withoutTypeImports(file: SourceFile): SourceFile {
+  return { ...file, text: file.text.replaceAll(/^import type [^;]*? from '[^']+'$/gm, '') }
 }
 
 function withoutComments(text: string): string {

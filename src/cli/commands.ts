@@ -225,6 +225,14 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/rabbitmq.ts')).rabbitmqStatus,
   }),
   command({
+    name: 'config check',
+    about: 'check a config file, and list all faults with their lines',
+    arguments: { placeholder: '[FILE]', min: 0, max: 1 },
+    flags: flags.configCheckFlags,
+    examples: ['lazaret config check lazaret.yaml'],
+    load: async () => (await import('./verbs/config-check.ts')).configCheck,
+  }),
+  command({
     name: 'doctor',
     about: 'check config, store, clock and disk, and suggest fixes',
     flags: flags.storeFlags,

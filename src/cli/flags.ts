@@ -33,6 +33,7 @@ export const storeFlags = {
   help: HELP,
 }
 
+export const configCheckFlags = { config: storeFlags.config, json: JSON_OUTPUT, help: HELP }
 export const serveFlags = {
   port: port('port to listen on [4600]'),
   host: word('NAME', 'address to listen on; a non-loopback address needs tokens in the config [127.0.0.1]'),

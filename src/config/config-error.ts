@@ -1,7 +1,7 @@
 import { LazaretError } from '../core/failure/errors.ts'
 import type { LocatedFault } from './yaml-source.ts'
 
-/** An invalid config file. The message lists every fault with its line. */
+/** A config file or an object of policies is not valid. The message lists every fault with its line. */
 export class ConfigError extends LazaretError {
   override readonly name = 'ConfigError'
   readonly file: string
@@ -9,9 +9,10 @@ export class ConfigError extends LazaretError {
 
   constructor(file: string, problem: readonly LocatedFault[] | string, cause?: unknown) {
     const faults = typeof problem === 'string' ? [] : problem
-    const lines = faults.map(
-      ({ line, path, received, remedy }) => `${file}:${line}: ${path}: got ${received}; ${remedy}`,
-    )
+    const lines = faults.map(({ line, path, received, remedy }) => {
+      const place = line === undefined ? path : `${file}:${line}: ${path}`
+      return `${place}: got ${received}; ${remedy}`
+    })
     super(typeof problem === 'string' ? `${file}: ${problem}` : lines.join('\n'), {
       code: 'LAZARET_CONFIG_INVALID',
       retryable: false,

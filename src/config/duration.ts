@@ -9,6 +9,15 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/
 const PART = /(\d+(?:\.\d+)?)(ms|[smhdw])/g
 
+/** A duration as a file gives it: `30s` for 30 000. */
+export function durationText(ms: number): string {
+  const [unit = 'ms', length = 1] =
+    Object.entries(UNIT_MS)
+      .reverse()
+      .find(([unit, each]) => unit !== 'w' && ms >= each && ms % each === 0) ?? []
+  return `${ms / length}${unit}`
+}
+
 /** Milliseconds of `90s`, `1h30m`, `3d`; undefined when the text is not a duration. */
 export function durationMs(text: string): number | undefined {
   if (!DURATION.test(text)) return undefined

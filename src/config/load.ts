@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { checkConfig } from './check.ts'
 import { type Config, DEFAULT_CONFIG, parseConfig } from './config.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './substitute.ts'
@@ -19,6 +20,15 @@ interface LoadOptions {
   readonly file?: string | undefined
   readonly cwd: string
   readonly env: Env
+}
+
+/** Checks the whole file. Returns its name; undefined without a config file. */
+export async function checkConfigFile({ file, cwd, env }: LoadOptions): Promise<string | undefined> {
+  const named = file ?? DEFAULT_CONFIG_FILE
+  const text = await readText(resolve(cwd, named), named)
+  if (text !== undefined) checkConfig(text, named, env)
+  else if (file !== undefined) throw new ConfigError(named, 'config file not found; give an existing path')
+  return text === undefined ? undefined : named
 }
 
 export async function loadConfig({ file, cwd, env }: LoadOptions): Promise<LoadedConfig> {

@@ -32,6 +32,7 @@ import {
   storeUrl,
 } from './rules.ts'
 import { serverRule } from './server.ts'
+import type { SETTING_NAMES } from './setting-names.ts'
 import { watchRule } from './watch.ts'
 
 const DEFAULT_AUTOMATIC_BATCH = 50
@@ -132,7 +133,11 @@ const rules = {
   notify: optional(notifyRule),
   watch: watchRule,
   server: serverRule,
-}
+} satisfies Record<(typeof SETTING_NAMES)[number], Rule<unknown>>
 
-export type Settings = Resolved<typeof rules>
-export const settingsRule: Rule<Settings> = group(rules)
+/** Services read these sections with `loadPolicies`, and `lazaret config check` checks them. */
+const ofServices: Rule<undefined> = { read: () => undefined }
+const all = { ...rules, policies: ofServices, service: ofServices }
+
+export type Settings = Resolved<typeof all>
+export const settingsRule: Rule<Settings> = group(all)

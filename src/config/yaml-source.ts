@@ -1,29 +1,40 @@
-import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import { createRequire } from 'node:module'
+import type * as Yaml from 'yaml'
+import type { Document, Node } from 'yaml'
 import type { Fault } from '../core/options/faults.ts'
 import { type Env, substitute } from './substitute.ts'
 
-/** A fault and the line of the file it is on. */
+/** A fault and the line of the file it is on; undefined for a fault that is not in a file. */
 export interface LocatedFault extends Fault {
-  readonly line: number
+  readonly line: number | undefined
 }
 
-/** A parsed YAML text with substituted variables: its value, and the lines of its parts. */
-export interface YamlSource {
+/** A parsed YAML text, or an object, with substituted variables: its value, and the lines of its parts. */
+export interface ConfigSource {
   /** Undefined when the text is not valid YAML. */
   readonly value: unknown
   readonly faults: readonly LocatedFault[]
-  /** The line of a path, or of its nearest existing parent. */
-  lineOf(path: readonly string[]): number
+  /** The line of a path, or of its nearest existing parent; undefined without a file. */
+  lineOf(path: readonly string[]): number | undefined
   /** `environment`: a value at or below the path came from a variable. `missing`: the variable is not set. */
   originOf(path: readonly string[]): 'file' | 'environment' | 'missing'
+  /** The variable that set the path in place of the file. */
+  variableOf?(path: readonly string[]): string | undefined
 }
 
 /** A config needs no aliases. Many of them are an attack or a mistake. */
 const MOST_ALIASES = 20
 // biome-ignore lint/suspicious/noTemplateCurlyInString: it shows how a variable is written
-const SYNTAX_HELP = 'write ${NAME} or ${NAME:-default}, or $${ for a literal ${'
+export const SYNTAX_HELP = 'write ${NAME} or ${NAME:-default}, or $${ for a literal ${'
 
-export function readYaml(text: string, env: Env): YamlSource {
+/** The package is loaded with the first file: `lazaret` exports `loadPolicies`, and most of its users never read YAML. */
+function loadYaml(): typeof Yaml {
+  return createRequire(import.meta.url)('yaml') as typeof Yaml
+}
+
+/** `reads` names the keys at the top of the file in which variables are substituted [all of them]. */
+export function readYaml(text: string, env: Env, reads: (key: string) => boolean = () => true): ConfigSource {
+  const { LineCounter, isScalar, parseDocument, visit } = loadYaml()
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const lineAt = (offset: number | undefined) => lines.linePos(offset ?? 0).line || 1
@@ -35,6 +46,9 @@ export function readYaml(text: string, env: Env): YamlSource {
   }))
   const origins = new Map<Node, 'environment' | 'missing'>()
   visit(document, {
+    Pair(_, { key }, path) {
+      return path.length === 2 && isScalar(key) && !reads(String(key.value)) ? visit.SKIP : undefined
+    },
     Scalar(key, node) {
       if (key === 'key' || typeof node.value !== 'string') return
       const { text: filled, isFromEnvironment, missing, isMalformed } = substitute(node.value, env)
@@ -61,6 +75,7 @@ export function readYaml(text: string, env: Env): YamlSource {
 }
 
 function originBelow(node: Node | undefined, origins: ReadonlyMap<Node, 'environment' | 'missing'>) {
+  const { visit } = loadYaml()
   const found = new Set<'environment' | 'missing' | undefined>()
   if (node !== undefined) visit(node, { Scalar: (_, scalar) => void found.add(origins.get(scalar)) })
   return found.has('missing') ? 'missing' : found.has('environment') ? 'environment' : 'file'
@@ -81,6 +96,7 @@ function find(
   document: Document,
   path: readonly string[],
 ): { readonly node: Node | undefined; readonly offset: number | undefined } {
+  const { isMap, isScalar, isSeq } = loadYaml()
   let node: unknown = document.contents
   let offset: number | undefined
   for (const step of path) {

@@ -202,6 +202,7 @@ const sharedRule = port<SharedLimit>('a shared limit', 'reserve', 'leave', 'clos
 /** Reads `shared` beside the options of a limit. */
 function shareable<P extends object>(rule: Rule<P>): Rule<Shareable<P>> {
   return {
+    form: rule.form,
     read(value, path, faults) {
       if (typeof value !== 'object' || value === null || !('shared' in value) || value.shared === undefined)
         return Object.freeze({ ...rule.read(value, path, faults), shared: undefined })

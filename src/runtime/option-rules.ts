@@ -19,6 +19,7 @@ export function liveOr<L, P>(
   rule: Rule<P>,
 ): Rule<InstanceOrPolicy<L, P>> {
   return {
+    form: rule.form,
     read: (value, path, faults) =>
       value instanceof liveClass ? { live: value } : { policy: rule.read(value, path, faults) },
   }

@@ -1,5 +1,14 @@
 import { group, type Relations, type Resolved, resolveBy } from '../options/resolve.ts'
-import { custom, integer, milliseconds, number, optional, type Rule, withDefault } from '../options/rules.ts'
+import {
+  custom,
+  eitherForm,
+  integer,
+  milliseconds,
+  number,
+  optional,
+  type Rule,
+  withDefault,
+} from '../options/rules.ts'
 
 /** What may be set of a breaker; what is left out comes from the preset of its side. */
 export interface BreakerOptions {
@@ -38,6 +47,12 @@ const DEFAULT_MINIMUM_CALLS = 20
 
 /** The longest open time. A longer value is usually a wrong unit; a person who wants it can force the breaker open. */
 const MAX_OPEN_MS = 86_400_000
+
+const countOrOff = custom(
+  isCountOrOff,
+  "give a whole number of at least 1, or 'off'",
+  eitherForm({ kind: 'choice', values: ['off'] }, integer({ min: 1 }).form),
+)
 
 const failureRateRules = {
   threshold: number({ min: 0, above: true, max: 1 }),
@@ -78,10 +93,7 @@ export function breakerRule(preset: BreakerPreset): Rule<BreakerPolicy> {
 
 function rules(preset: BreakerPolicy) {
   return {
-    failures: withDefault(
-      custom(isCountOrOff, "give a whole number of at least 1, or 'off'"),
-      preset.failures,
-    ),
+    failures: withDefault(countOrOff, preset.failures),
     failureRate: optional(group(failureRateRules)),
     openMs: withDefault(milliseconds({ min: 1, max: MAX_OPEN_MS }), preset.openMs),
     openMaxMs: optional(milliseconds({ min: 1, max: MAX_OPEN_MS })),

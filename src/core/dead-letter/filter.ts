@@ -69,6 +69,7 @@ const pattern = custom(
   (value): value is SavePattern =>
     (typeof value === 'string' && value !== '') || value instanceof RegExp || typeof value === 'function',
   'give a string (with * for anything), a regular expression or a function',
+  { kind: 'pattern' },
 )
 
 const RULES = {

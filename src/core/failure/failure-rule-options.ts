@@ -5,7 +5,9 @@ import { type FailureRule, isErrorClass } from './failure-rule.ts'
 
 const rule = group(
   {
-    when: custom(isWhen, 'give an error class, the name or code of an error, or a function that tests it'),
+    when: custom(isWhen, 'give an error class, the name or code of an error, or a function that tests it', {
+      kind: 'text',
+    }),
     retryable: optional(flag()),
     category: optional(oneOf(...CATEGORIES)),
     retryAfterMs: optional(milliseconds()),

@@ -127,7 +127,10 @@ export const retryLimitRule: Rule<RetryLimitPolicy> = derived(
 )
 /** For an option whose absence means the default limit; `{}` and its fields have the defaults of `RetryLimitOptions`. */
 export function withDefaultRetryLimit<P>(rule: Rule<P>): Rule<P> {
-  return { read: (value, path, faults) => rule.read(value ?? DEFAULT_RETRY_LIMIT, path, faults) }
+  return {
+    form: rule.form,
+    read: (value, path, faults) => rule.read(value ?? DEFAULT_RETRY_LIMIT, path, faults),
+  }
 }
 export const eventLimitRule: Rule<EventLimitPolicy> = derived(
   group({ ...rateLimitRules, bypass: bypassRule }),

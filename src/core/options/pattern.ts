@@ -6,6 +6,7 @@ export type NamePattern = string | RegExp
 export const patternRule: Rule<NamePattern> = custom(
   (value): value is NamePattern => value instanceof RegExp || (typeof value === 'string' && value !== ''),
   "give a name such as 'order.paid', with * for any characters, or a regular expression",
+  { kind: 'pattern' },
 )
 
 /** Case counts, and a text must match the whole name; a regular expression matches where it says. */

@@ -2,7 +2,7 @@ import { Faults } from './faults.ts'
 import { nearest } from './nearest.ts'
 import type { Rule } from './rules.ts'
 
-type Rules = { readonly [name: string]: Rule<unknown> }
+export type Rules = { readonly [name: string]: Rule<unknown> }
 
 /** What options become once they are read: every default filled in, nothing left to check. */
 export type Resolved<R extends Rules> = { readonly [K in keyof R]: R[K] extends Rule<infer T> ? T : never }
@@ -37,6 +37,7 @@ export function resolveBy<T>(subject: string, rule: Rule<T>, input: unknown): T 
 /** Options inside options: read by the same rules, reported in the same error. */
 export function group<R extends Rules>(rules: R, relations?: Relations<R>): Rule<Resolved<R>> {
   return {
+    form: { kind: 'fields', fields: rules },
     read(value, path, faults) {
       const given = value === undefined ? {} : value
       const before = faults.list.length

@@ -6,6 +6,46 @@ import type { Faults } from './faults.ts'
  */
 export interface Rule<T> {
   read(value: unknown, path: string, faults: Faults): T
+  /**
+   * The data that the rule accepts. Config files are read by it, and their JSON Schema is generated from it. A rule without
+   * a form accepts functions and objects with methods only, so its option cannot be set in a file.
+   */
+  readonly form?: Form | undefined
+}
+
+/** The form of data that a rule accepts, as far as a JSON Schema can say it. */
+export type Form =
+  | NumberForm
+  | { readonly kind: 'duration'; readonly words: readonly string[] }
+  | { readonly kind: 'flag' }
+  | { readonly kind: 'text'; readonly maxLength?: number | undefined }
+  /** A name, a name with `*`, or a regular expression between slashes. */
+  | { readonly kind: 'pattern' }
+  | { readonly kind: 'choice'; readonly values: readonly string[] }
+  | {
+      readonly kind: 'list'
+      readonly item: Form
+      readonly minItems: number
+      readonly maxItems: number
+    }
+  | { readonly kind: 'map'; readonly value: Form | undefined }
+  | { readonly kind: 'fields'; readonly fields: Readonly<Record<string, Rule<unknown>>> }
+  | { readonly kind: 'either'; readonly forms: readonly Form[] }
+
+/** A number within limits. A file gives an option whose name ends in `Ms` as a duration such as `30s`. */
+export interface NumberForm {
+  readonly kind: 'number'
+  readonly isInteger: boolean
+  readonly min: number
+  readonly max: number
+  /** `min` itself is excluded. */
+  readonly above: boolean
+}
+
+/** The form of a value that has one of several forms; undefined if none of them is data. */
+export function eitherForm(...forms: readonly (Form | undefined)[]): Form | undefined {
+  const known = forms.filter(form => form !== undefined)
+  return known.length > 1 ? { kind: 'either', forms: known } : known[0]
 }
 
 interface NumberLimits {
@@ -34,6 +74,7 @@ function numeric(noun: string, accepts: (value: number) => boolean, limits: Numb
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, above = false } = limits
   const remedy = `give ${noun}${rangeText(min, max, above)}`
   return {
+    form: { kind: 'number', isInteger: accepts === Number.isSafeInteger, min, max, above },
     read(value, path, faults) {
       if (typeof value === 'number' && accepts(value) && value <= max && (above ? value > min : value >= min))
         return value
@@ -55,6 +96,7 @@ export function rangeText(min: number, max: number, above: boolean): string {
 export function text(options: { readonly maxLength?: number } = {}): Rule<string> {
   const maxLength = options.maxLength ?? 1_000
   return {
+    form: { kind: 'text', maxLength },
     read(value, path, faults) {
       if (typeof value === 'string' && value.length > 0 && value.length <= maxLength) return value
       faults.add(path, value, `give a string of 1 to ${maxLength} characters`)
@@ -65,6 +107,7 @@ export function text(options: { readonly maxLength?: number } = {}): Rule<string
 
 export function flag(): Rule<boolean> {
   return {
+    form: { kind: 'flag' },
     read(value, path, faults) {
       if (typeof value === 'boolean') return value
       faults.add(path, value, 'give true or false')
@@ -76,6 +119,7 @@ export function flag(): Rule<boolean> {
 /** A rule that accepts one of the given texts. */
 export function oneOf<const T extends string>(...allowed: readonly [T, ...T[]]): Rule<T> {
   return {
+    form: { kind: 'choice', values: allowed },
     read(value, path, faults) {
       const found = allowed.find(candidate => candidate === value)
       if (found !== undefined) return found
@@ -85,9 +129,13 @@ export function oneOf<const T extends string>(...allowed: readonly [T, ...T[]]):
   }
 }
 
-/** A value recognised by a predicate: a function, a handle, anything with a shape of its own. */
-export function custom<T>(accepts: (value: unknown) => value is T, remedy: string): Rule<T> {
+/**
+ * A value recognised by a predicate: a function, a handle, anything with a shape of its own. `form` is for values that can
+ * be data.
+ */
+export function custom<T>(accepts: (value: unknown) => value is T, remedy: string, form?: Form): Rule<T> {
   return {
+    form,
     read(value, path, faults) {
       if (!accepts(value)) faults.add(path, value, remedy)
       return value as T
@@ -128,6 +176,7 @@ export function list<T>(
   const { minItems = 0, maxItems = 1_000 } = options
   const remedy = `give an array of ${minItems > 0 ? `${minItems} to` : 'at most'} ${maxItems}`
   return {
+    form: item.form && { kind: 'list', item: item.form, minItems, maxItems },
     read(value, path, faults) {
       if (!Array.isArray(value) || value.length < minItems || value.length > maxItems) {
         faults.add(path, value, remedy)
@@ -142,18 +191,23 @@ export function list<T>(
 /** The option may be left out; then it stays `undefined`. */
 export function optional<T>(rule: Rule<T>): Rule<T | undefined> {
   return {
+    form: rule.form,
     read: (value, path, faults) => (value === undefined ? undefined : rule.read(value, path, faults)),
   }
 }
 
 /** The option may be this word instead, such as 'off'. */
 export function orWord<const W extends string, T>(word: W, rule: Rule<T>): Rule<T | W> {
-  return { read: (value, path, faults) => (value === word ? word : rule.read(value, path, faults)) }
+  return {
+    form: eitherForm({ kind: 'choice', values: [word] }, rule.form),
+    read: (value, path, faults) => (value === word ? word : rule.read(value, path, faults)),
+  }
 }
 
 /** The option may be left out; then it is `fallback`. */
 export function withDefault<T>(rule: Rule<T>, fallback: T): Rule<T> {
   return {
+    form: rule.form,
     read: (value, path, faults) => (value === undefined ? fallback : rule.read(value, path, faults)),
   }
 }
@@ -161,6 +215,7 @@ export function withDefault<T>(rule: Rule<T>, fallback: T): Rule<T> {
 /** Maps a valid option to another value. The function runs only if the option has no fault. */
 export function derived<A, B>(rule: Rule<A>, derive: (given: A) => B): Rule<B> {
   return {
+    form: rule.form,
     read(value, path, faults) {
       const before = faults.list.length
       const given = rule.read(value, path, faults)

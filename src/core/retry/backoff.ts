@@ -29,12 +29,13 @@ export const DEFAULT_MAX_MS = 5_000
 
 export const delayRule: Rule<number> = milliseconds({ max: MAX_DELAY_MS })
 
-export const backoffRule: Rule<Backoff> = custom(
+/** A backoff as a value of code. `backoffRule` also accepts its description as data. */
+export const backoffValueRule: Rule<Backoff> = custom(
   isBackoff,
   'give a backoff: exponential(), linear(), fixed(), decorrelated() or tiers()',
 )
 
-function isBackoff(value: unknown): value is Backoff {
+export function isBackoff(value: unknown): value is Backoff {
   if (typeof value !== 'object' || value === null) return false
   const { kind, delayMs, maxMs } = value as Partial<Backoff>
   return typeof kind === 'string' && typeof delayMs === 'function' && typeof maxMs === 'number' && maxMs >= 0

@@ -1,5 +1,5 @@
-import { resolveOptions } from '../options/resolve.ts'
-import { withDefault } from '../options/rules.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { derived, type Rule, withDefault } from '../options/rules.ts'
 import {
   type Backoff,
   capIsNotBelowBase,
@@ -10,7 +10,8 @@ import {
 } from './backoff.ts'
 import { between } from './jitter.ts'
 
-interface DecorrelatedOptions {
+/** Options of `decorrelated()`. */
+export interface DecorrelatedOptions {
   /** The shortest wait, in ms [100]. */
   readonly baseMs?: number | undefined
   /** The longest wait, in ms [5 000]. */
@@ -24,12 +25,17 @@ const rules = {
   maxMs: withDefault(delayRule, DEFAULT_MAX_MS),
 }
 
+export const decorrelatedRule: Rule<Backoff> = derived(group(rules, capIsNotBelowBase), create)
+
 /**
  * Anywhere from the base to three times the previous wait, up to the cap: it grows like an exponential backoff, and
  * two events that failed together drift apart with every retry. Before the first retry the base is the previous wait.
  */
 export function decorrelated(options: DecorrelatedOptions = {}): Backoff {
-  const { baseMs, maxMs } = resolveOptions('decorrelated', rules, options, capIsNotBelowBase)
+  return resolveBy('decorrelated', decorrelatedRule, options)
+}
+
+function create({ baseMs, maxMs }: Resolved<typeof rules>): Backoff {
   return Object.freeze({
     kind: 'decorrelated',
     maxMs,

@@ -1,5 +1,5 @@
-import { resolveOptions } from '../options/resolve.ts'
-import { number, withDefault } from '../options/rules.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { derived, number, type Rule, withDefault } from '../options/rules.ts'
 import {
   type Backoff,
   capIsNotBelowBase,
@@ -10,7 +10,8 @@ import {
 } from './backoff.ts'
 import { DEFAULT_JITTER, type Jitter, jittered, jitterRule } from './jitter.ts'
 
-interface ExponentialOptions {
+/** Options of `exponential()`. */
+export interface ExponentialOptions {
   /** The wait before the first retry, in ms [100]. */
   readonly baseMs?: number | undefined
   /** The longest wait, in ms [5 000]. */
@@ -32,14 +33,14 @@ const rules = {
   jitter: withDefault(jitterRule, DEFAULT_JITTER),
 }
 
+export const exponentialRule: Rule<Backoff> = derived(group(rules, capIsNotBelowBase), create)
+
 /** base, base × m, base × m² … up to the cap. */
 export function exponential(options: ExponentialOptions = {}): Backoff {
-  const { baseMs, maxMs, multiplier, jitter } = resolveOptions(
-    'exponential',
-    rules,
-    options,
-    capIsNotBelowBase,
-  )
+  return resolveBy('exponential', exponentialRule, options)
+}
+
+function create({ baseMs, maxMs, multiplier, jitter }: Resolved<typeof rules>): Backoff {
   return Object.freeze({
     kind: 'exponential',
     maxMs,

@@ -1,9 +1,10 @@
-import { resolveOptions } from '../options/resolve.ts'
-import { withDefault } from '../options/rules.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { derived, type Rule, withDefault } from '../options/rules.ts'
 import { type Backoff, delayRule } from './backoff.ts'
 import { type Jitter, jittered, jitterRule } from './jitter.ts'
 
-interface FixedOptions {
+/** Options of `fixed()`. */
+export interface FixedOptions {
   /** The wait before every retry, in ms [1 000]. */
   readonly delayMs?: number | undefined
   /** How waits are spread at random, so that events that failed together are not retried together [none]. */
@@ -18,9 +19,14 @@ const rules = {
   jitter: withDefault(jitterRule, 'none'),
 }
 
+export const fixedRule: Rule<Backoff> = derived(group(rules), create)
+
 /** The same wait every time. Its cap is the longest wait its jitter can make of it. */
 export function fixed(options: FixedOptions = {}): Backoff {
-  const { delayMs, jitter } = resolveOptions('fixed', rules, options)
+  return resolveBy('fixed', fixedRule, options)
+}
+
+function create({ delayMs, jitter }: Resolved<typeof rules>): Backoff {
   const maxMs = typeof jitter === 'object' ? delayMs + delayMs * jitter.ratio : delayMs
   return Object.freeze({
     kind: 'fixed',

@@ -1,5 +1,5 @@
 import { group } from '../options/resolve.ts'
-import { number, oneOf, type Rule } from '../options/rules.ts'
+import { eitherForm, number, oneOf, type Rule } from '../options/rules.ts'
 import type { Random } from '../random.ts'
 import { wholeMs } from './backoff.ts'
 
@@ -22,6 +22,7 @@ const named = oneOf('full', 'equal', 'none')
 const ratio = group({ ratio: number({ min: 0, max: 1 }) })
 
 export const jitterRule: Rule<Jitter> = {
+  form: eitherForm(named.form, ratio.form),
   read(value, path, faults) {
     if (typeof value === 'object' && value !== null) return ratio.read(value, path, faults)
     if (typeof value === 'string') return named.read(value, path, faults)

@@ -1,5 +1,5 @@
-import { resolveOptions } from '../options/resolve.ts'
-import { optional, withDefault } from '../options/rules.ts'
+import { group, type Resolved, resolveBy } from '../options/resolve.ts'
+import { derived, optional, type Rule, withDefault } from '../options/rules.ts'
 import {
   type Backoff,
   capIsNotBelowBase,
@@ -10,7 +10,8 @@ import {
 } from './backoff.ts'
 import { DEFAULT_JITTER, type Jitter, jittered, jitterRule } from './jitter.ts'
 
-interface LinearOptions {
+/** Options of `linear()`. */
+export interface LinearOptions {
   /** The wait before the first retry, in ms [100]. */
   readonly baseMs?: number | undefined
   /** How much longer each further wait is, in ms [`baseMs`]. */
@@ -30,14 +31,14 @@ const rules = {
   jitter: withDefault(jitterRule, DEFAULT_JITTER),
 }
 
+export const linearRule: Rule<Backoff> = derived(group(rules, capIsNotBelowBase), create)
+
 /** base, base + step, base + 2 × step … up to the cap. */
 export function linear(options: LinearOptions = {}): Backoff {
-  const {
-    baseMs,
-    stepMs = baseMs,
-    maxMs,
-    jitter,
-  } = resolveOptions('linear', rules, options, capIsNotBelowBase)
+  return resolveBy('linear', linearRule, options)
+}
+
+function create({ baseMs, stepMs = baseMs, maxMs, jitter }: Resolved<typeof rules>): Backoff {
   return Object.freeze({
     kind: 'linear',
     maxMs,

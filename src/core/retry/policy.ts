@@ -1,7 +1,8 @@
 import type { Category } from '../failure/failure.ts'
 import { group, type Resolved } from '../options/resolve.ts'
 import { derived, integer, milliseconds, optional, type Rule } from '../options/rules.ts'
-import { type Backoff, backoffRule, delayRule } from './backoff.ts'
+import { type Backoff, delayRule } from './backoff.ts'
+import { type BackoffOptions, backoffRule } from './backoff-options.ts'
 import { RETRY_PRESETS, type RetryPreset } from './presets.ts'
 import type { CategoryRetry, RetryPolicy } from './retry-policy.ts'
 
@@ -13,11 +14,11 @@ export interface RetryOptions {
    */
   readonly attempts?: number | undefined
   /**
-   * How long to wait before each retry: `exponential()`, `linear()`, `fixed()`, `decorrelated()` or `tiers()`
-   * [exponential with 10 % jitter; producer: from 100 ms up to 5 s; consumer: from 1 s up to 1 min; outbox: from 1 s
+   * How long to wait before each retry: `exponential()`, `linear()`, `fixed()`, `decorrelated()` or `tiers()`, or the same
+   * as data, such as `{ kind: 'fixed', delayMs: 500 }` [exponential with 10 % jitter; producer: from 100 ms up to 5 s; consumer: from 1 s up to 1 min; outbox: from 1 s
    * up to 5 min with full jitter].
    */
-  readonly backoff?: Backoff | undefined
+  readonly backoff?: Backoff | BackoffOptions | undefined
   /** No retry starts later than this many ms after the first attempt started [no limit]. */
   readonly maxElapsedMs?: number | undefined
   /**
@@ -33,7 +34,7 @@ interface CategoryRetryOptions {
   /** All attempts for failures of this category, the first one included [`attempts` of the policy]. */
   readonly attempts?: number | undefined
   /** The waits before retries of failures of this category [`backoff` of the policy]. */
-  readonly backoff?: Backoff | undefined
+  readonly backoff?: Backoff | BackoffOptions | undefined
 }
 
 const limits = { attempts: optional(integer({ min: 1 })), backoff: optional(backoffRule) }
@@ -71,7 +72,7 @@ function completed(given: Resolved<typeof rules>, defaults: RetryPolicy): RetryP
   })
 }
 
-function withFallback(given: CategoryRetryOptions, fallback: CategoryRetry): CategoryRetry {
+function withFallback(given: Partial<Resolved<typeof limits>>, fallback: CategoryRetry): CategoryRetry {
   const { backoff = fallback.backoff, attempts } = given
   const provided = given.backoff?.retries === undefined ? fallback.attempts : 1 + given.backoff.retries
   return { attempts: attempts ?? provided, backoff }

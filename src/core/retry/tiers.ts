@@ -1,6 +1,6 @@
 import { group, resolveBy } from '../options/resolve.ts'
-import { integer, list } from '../options/rules.ts'
-import { type Backoff, backoffRule } from './backoff.ts'
+import { integer, list, type Rule } from '../options/rules.ts'
+import { type Backoff, backoffValueRule } from './backoff.ts'
 
 /** One step of `tiers()`: a number of retries and their backoff. */
 export interface Tier {
@@ -11,10 +11,11 @@ export interface Tier {
 }
 
 const MAX_TIERS = 20
-const rule = list(group({ retries: integer({ min: 1 }), backoff: backoffRule }), {
-  minItems: 1,
-  maxItems: MAX_TIERS,
-})
+
+/** Tiers whose backoffs follow the given rule. */
+export function tiersRule(backoff: Rule<Backoff>): Rule<readonly Tier[]> {
+  return list(group({ retries: integer({ min: 1 }), backoff }), { minItems: 1, maxItems: MAX_TIERS })
+}
 
 /**
  * Backoffs one after the other: a few quick retries for failures that pass quickly, then slow ones for failures that a
@@ -22,7 +23,7 @@ const rule = list(group({ retries: integer({ min: 1 }), backoff: backoffRule }),
  * policy allows more attempts than the tiers provide for, go on with the last tier.
  */
 export function tiers(list: readonly Tier[]): Backoff {
-  const read = resolveBy('tiers', rule, list)
+  const read = resolveBy('tiers', tiersRule(backoffValueRule), list)
   return Object.freeze({
     kind: 'tiers',
     maxMs: Math.max(...read.map(tier => tier.backoff.maxMs)),

@@ -4,6 +4,7 @@ import { createSaveFilter, type SaveFilter } from '../../core/dead-letter/filter
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
+import { fileOptions } from '../../core/options/file-options.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   callable,
@@ -158,7 +159,7 @@ const rulesOf = { consumer: rules, outbox: { ...rules, retry: retryRule('outbox'
 type ConsumerRetryPreset = keyof typeof rulesOf
 
 const relations: Relations<typeof rules> = (options, fault) => {
-  const { broker, ordering, deadLetters, spill, prefetch, concurrency, leaseMs, timeoutMs } = options
+  const { broker, ordering, deadLetters, spill } = options
   if (broker.retryPreset !== undefined && !Object.hasOwn(rulesOf, broker.retryPreset))
     fault(
       'broker',
@@ -170,11 +171,20 @@ const relations: Relations<typeof rules> = (options, fault) => {
     fault('deadLetters', `give a store: ${broker.name} has no dead-letter queue of its own`)
   if (spill !== undefined && deadLetters === undefined)
     fault('spill', 'set deadLetters too: a spill only holds letters for a store')
+  relationsOfData(options, fault)
+}
+
+/** The relations that do not depend on a broker or a store. */
+const relationsOfData: Relations<typeof rules> = (options, fault) => {
+  const { prefetch, concurrency, leaseMs, timeoutMs } = options
   if (prefetch !== undefined && prefetch < concurrency)
     fault('prefetch', `give at least the concurrency (${concurrency}), or handlers stay idle`)
   if (leaseMs !== undefined && leaseMs <= timeoutMs)
     fault('leaseMs', `give more than timeoutMs (${timeoutMs}), or a claim ends before its attempt`)
 }
+
+/** The options of a consumer that a config file can set. */
+export const consumerFileOptions = fileOptions(rules, ['channel', 'name', 'leaveOpen'], relationsOfData)
 
 type Settings = Resolved<typeof rules>
 

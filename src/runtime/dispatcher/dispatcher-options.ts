@@ -1,6 +1,7 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventLimitsOptions, eventLimitsRule } from '../../core/event/limits.ts'
 import type { Faults } from '../../core/options/faults.ts'
+import { fileOptions } from '../../core/options/file-options.ts'
 import { group, type Resolved, resolveBy } from '../../core/options/resolve.ts'
 import {
   custom,
@@ -110,6 +111,9 @@ const rules = {
   limits: eventLimitsRule,
   ...commonRules,
 }
+
+/** The options of a dispatcher that a config file can set. */
+export const dispatcherFileOptions = fileOptions(rules, ['leaveOpen'])
 
 type Settings = Resolved<typeof rules>
 

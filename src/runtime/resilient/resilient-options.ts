@@ -1,6 +1,7 @@
 import { type BreakerOptions, breakerRule } from '../../core/breaker/options.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
+import { fileOptions } from '../../core/options/file-options.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { flag, milliseconds, optional, text, withDefault } from '../../core/options/rules.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
@@ -83,6 +84,9 @@ const rules = {
   tracing: tracingRule,
   ...clockAndRandomRules,
 }
+
+/** The options of a protected call that a config file can set. */
+export const callFileOptions = fileOptions(rules, ['name', 'passContext'])
 
 export interface ResilientPolicy
   extends AttemptPolicy,

@@ -3,6 +3,8 @@ import type { LetterCaps } from '../../../core/dead-letter/caps.ts'
 import type { FailureRule } from '../../../core/failure/failure-rule.ts'
 import { failureRules } from '../../../core/failure/failure-rule-options.ts'
 import type { RetryLimitPolicy } from '../../../core/limit/options.ts'
+import { fileOptions } from '../../../core/options/file-options.ts'
+import { isPlain, mergeOptions } from '../../../core/options/merge.ts'
 import { group, type Resolved } from '../../../core/options/resolve.ts'
 import {
   integer,
@@ -130,34 +132,18 @@ export const laneRules = {
 }
 
 export const laneRule: Rule<LaneSettings> = group(laneRules)
+/** The options of a sink that a config file can set. */
+export const laneFileOptions = fileOptions(laneRules, [])
 
 export type BatchPolicy = Resolved<typeof batchRules>
 export type BufferPolicy = Resolved<typeof bufferRules>
 export type LaneSettings = Resolved<typeof laneRules>
 
-/**
- * What holds for one sink: what is set for all, with its own over it. Groups of options are merged field by field, so
- * that `{ retry: { attempts: 6 } }` keeps the backoff that is set for all. Unknown options stay, so that they are
- * reported.
- */
-export function mergeLaneOptions(forAll: LaneOptions, own: LaneOptions | undefined): unknown {
+/** What holds for one sink: what is set for all, with its own over it. Unknown options stay, so that they are reported. */
+export function mergeLaneOptions(forAll: object, own: LaneOptions | undefined): unknown {
   if (own !== undefined && !isPlain(own)) return own
-  const merged: Record<string, unknown> = { ...own }
-  for (const name of Object.keys(laneRules) as (keyof LaneOptions)[]) {
-    const general = forAll[name]
-    const special = own?.[name]
-    if (special === undefined) merged[name] = general
-    else if (isPlain(general) && isPlain(special)) merged[name] = { ...general, ...given(special) }
-  }
-  return merged
-}
-
-function given(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
-}
-
-function isPlain(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+  const general = Object.entries(forAll).filter(([name]) => Object.hasOwn(laneRules, name))
+  return mergeOptions(Object.fromEntries(general), own ?? {})
 }
 
 /** Everything a lane needs to know. */

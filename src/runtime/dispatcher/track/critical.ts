@@ -30,6 +30,7 @@ const named = group({
 type CriticalTest = (event: LazaretEvent, report: (error: unknown) => void) => boolean
 
 export const criticalRule: Rule<CriticalTest> = {
+  form: named.form,
   read(value, path, faults) {
     if (typeof value === 'function') return (event, report) => evaluate(value as Ask, event, report)
     const { severities, types, when } = named.read(value, path, faults)

@@ -1,0 +1,107 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { nearest } from '../../core/options/nearest.ts'
+import type { StandardSchema } from '../../ports/schema.ts'
+import { ConfigError } from '../config-error.ts'
+import { inOrder, locateFault } from '../locate.ts'
+import { readObject } from '../object-source.ts'
+import { isServiceSection, SERVICE_SECTIONS, SETTING_NAMES } from '../setting-names.ts'
+import type { Env } from '../substitute.ts'
+import { type ConfigSource, type LocatedFault, readYaml } from '../yaml-source.ts'
+import { type PolicySet, readPolicies } from './policy-set.ts'
+import { policiesForm } from './rules.ts'
+import { withVariables } from './variables.ts'
+
+const DEFAULT_FILE = 'lazaret.yaml'
+const POLICIES: readonly string[] = ['policies']
+
+/** What a service reads of its config file. */
+export interface ServiceConfig<S> {
+  readonly policies: PolicySet
+  readonly service: S
+}
+
+/** The name and the text of a file with policies. Without a name it is `lazaret.yaml`, which need not exist. */
+export function readFile(given: string | URL | undefined): { readonly file: string; readonly text: string } {
+  const file = given instanceof URL ? fileURLToPath(given) : (given ?? DEFAULT_FILE)
+  if (given === undefined && !existsSync(file)) return { file, text: '' }
+  try {
+    return { file, text: readFileSync(file, 'utf8') }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const problem =
+      code === 'ENOENT'
+        ? 'config file not found; give the path of an existing file'
+        : `cannot be read (${code}); check that it is a file and that you may read it`
+    throw new ConfigError(file, problem, error)
+  }
+}
+
+/** Reads the sections for services of a config file. Throws with all faults. */
+export function parseServiceConfig<S>(
+  text: string,
+  file: string,
+  env: Env,
+  schema?: StandardSchema<S>,
+): ServiceConfig<S> {
+  const source = readYaml(text, env, isServiceSection)
+  return read(source, file, env, schema)
+}
+
+/** The same for the section `policies` as an object. */
+export function readPolicyObject<S>(
+  policies: object,
+  env: Env,
+  schema?: StandardSchema<S>,
+): ServiceConfig<S> {
+  return read(readObject({ policies }, env), 'policies', env, schema)
+}
+
+function read<S>(
+  from: ConfigSource,
+  file: string,
+  env: Env,
+  schema: StandardSchema<S> | undefined,
+): ServiceConfig<S> {
+  const source = withVariables(from, POLICIES, policiesForm, env)
+  const root = (source.value ?? {}) as Readonly<Record<string, unknown>>
+  const { set, faults } = readPolicies(root['policies'], POLICIES, source)
+  const service = readService(root['service'], schema, source)
+  const all = inOrder([...source.faults, ...unknownKeys(root, source), ...faults, ...service.faults])
+  if (all.length > 0) throw new ConfigError(file, all)
+  return { policies: set, service: service.value as S }
+}
+
+/** `lazaret serve` checks the values of the other known keys; a name that nobody reads is a fault here too. */
+function unknownKeys(root: object, source: ConfigSource): readonly LocatedFault[] {
+  const known = [...SERVICE_SECTIONS, ...SETTING_NAMES]
+  return Object.keys(root)
+    .filter(key => !(known as readonly string[]).includes(key))
+    .map(key => {
+      const near = nearest(key, known)
+      const remedy = near
+        ? `did you mean '${near}'?`
+        : "write policies below 'policies', and settings of your own below 'service'"
+      return { line: source.lineOf([key]), path: key, received: 'an unknown key', remedy }
+    })
+}
+
+function readService(
+  given: unknown,
+  schema: StandardSchema<unknown> | undefined,
+  source: ConfigSource,
+): { readonly value: unknown; readonly faults: readonly LocatedFault[] } {
+  if (schema === undefined) return { value: given, faults: [] }
+  const result = schema['~standard'].validate(given ?? {})
+  if (result instanceof Promise)
+    throw new TypeError('loadPolicies: give a schema for `service` that is not async')
+  if (result.issues === undefined) return { value: result.value, faults: [] }
+  const faults = result.issues.map(({ message, path = [] }) => {
+    const keys = path.map(step => String(typeof step === 'object' ? step.key : step))
+    const steps = ['service', ...keys]
+    // The value may be a password.
+    const fault = { received: 'a hidden value', remedy: message }
+    return locateFault(fault, steps.join('.'), steps, source)
+  })
+  return { value: undefined, faults: faults.filter(fault => fault !== undefined) }
+}

@@ -1,0 +1,21 @@
+/**
+ * Options with more specific ones over them. Groups of options are merged field by field, so that
+ * `{ retry: { attempts: 6 } }` keeps a more general backoff. Deeper groups replace each other as a whole.
+ */
+export function mergeOptions(general: object, specific: object): Record<string, unknown> {
+  const merged: Record<string, unknown> = { ...general }
+  for (const [name, own] of Object.entries(specific)) {
+    if (own === undefined) continue
+    const below = merged[name]
+    merged[name] = isPlain(below) && isPlain(own) ? { ...below, ...given(own) } : own
+  }
+  return merged
+}
+
+function given(options: object): object {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}
+
+export function isPlain(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
+}
