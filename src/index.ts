@@ -17,6 +17,7 @@ export {
   type FailureRateOptions,
 } from './core/breaker/options.ts'
 export type { BreakerMode, BreakerState } from './core/breaker/state.ts'
+export type { AutoReplayTest } from './core/dead-letter/auto-replay.ts'
 export type { LetterCapsOptions } from './core/dead-letter/caps.ts'
 export { changeLetter, type LetterReplay } from './core/dead-letter/change.ts'
 export type { ExpiryByReason, LetterExpiryOptions } from './core/dead-letter/expiry.ts'
@@ -31,6 +32,7 @@ export { maskLetter } from './core/dead-letter/mask-letter.ts'
 export { createMasks, type MaskOptions, type Masks } from './core/dead-letter/masks.ts'
 export { mergeLetter } from './core/dead-letter/merge.ts'
 export type { Reason } from './core/dead-letter/reason.ts'
+export type { ReplayLimitOptions } from './core/dead-letter/replay-limit.ts'
 export type { LetterState } from './core/dead-letter/state.ts'
 export type { TimeToLive } from './core/dead-letter/time-to-live.ts'
 export { TransitionError } from './core/dead-letter/transition.ts'
@@ -155,6 +157,7 @@ export type {
   TraceSpan,
   Tracing,
 } from './ports/tracing.ts'
+export { consumerGates, type GateConsumer } from './replay/consumer-gates.ts'
 export {
   approveReplay,
   cancelReplay,
@@ -169,6 +172,7 @@ export { planReplay } from './replay/plan.ts'
 export type { PlanRequest } from './replay/plan-options.ts'
 export { type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'
 export { sinkReplays } from './replay/sink-replays.ts'
+export { type AutomaticReplayOptions, startAutomaticReplay } from './replay/start-automatic.ts'
 export type { ReplayEnvironment, ReplayTarget } from './replay/target.ts'
 export { type AttemptContext, TimeoutError } from './runtime/attempt/attempt.ts'
 export { type Breaker, type BreakerSnapshot, createBreaker } from './runtime/breaker.ts'

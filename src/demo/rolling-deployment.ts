@@ -1,3 +1,4 @@
+import type { StandardSchema } from '../ports/schema.ts'
 import type { Breaker } from '../runtime/breaker.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
 import type { ConsumerHealth } from '../runtime/consumer/health.ts'
@@ -9,6 +10,7 @@ import type { ConsumerHealth } from '../runtime/consumer/health.ts'
 export class RollingDeployment<R extends string> implements Consumer {
   readonly breaker: Breaker | undefined
   readonly brokerName: string
+  readonly schema: StandardSchema | undefined
   readonly #make: (release: R) => Consumer
   #release: R
   #current: Consumer
@@ -21,6 +23,7 @@ export class RollingDeployment<R extends string> implements Consumer {
     this.#release = release
     this.#current = this.#make(release)
     this.brokerName = this.#current.brokerName
+    this.schema = this.#current.schema
   }
 
   get release(): R {

@@ -161,6 +161,8 @@ export interface Observations {
     readonly letterId: string
     readonly replayId: string
     readonly status: 'recovered' | 'failed_same_cause' | 'failed_new_cause' | 'skipped'
+    /** A schedule planned the replay and not a person. */
+    readonly isAutomatic?: boolean | undefined
   }
 
   letterSaved: LetterObservation
@@ -207,6 +209,7 @@ export type UserFunction =
   | 'bypass'
   | 'critical'
   | 'describe'
+  | 'autoReplay'
 
 /** A letter is safe. */
 export interface LetterObservation {

@@ -107,6 +107,8 @@ export interface Replay {
   readonly maxAgeMs: number
   readonly allowQuarantined: boolean
   readonly needsApproval: boolean
+  /** A schedule planned it, so it sends only letters with `autoReplay: true`. */
+  readonly isAutomatic?: boolean | undefined
   readonly approvedBy?: string | undefined
   readonly approvedAt?: number | undefined
   readonly startedAt?: number | undefined

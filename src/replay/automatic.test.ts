@@ -19,7 +19,9 @@ it('E19: replays on its schedule, so many at a time and none that is too old', a
   const newId = createIdSource(seededRandom(1))
   const dead = async (id: string, at: number) => {
     const event = createEvent({ id, type: 't', channel: 'orders', payload: id }, { now: at, newId })
-    await store.deadLetters.send(createLetter({ event, handler: 'orders', reason: 'attempts_exhausted', at }))
+    await store.deadLetters.send(
+      createLetter({ event, handler: 'orders', reason: 'attempts_exhausted', at, autoReplay: true }),
+    )
   }
   await dead('too old', clock.now() - 7_200_000)
   for (const id of ['a', 'b', 'c']) await dead(id, clock.now())
@@ -33,7 +35,7 @@ it('E19: replays on its schedule, so many at a time and none that is too old', a
   })
   await consumer.start()
   const runs: Replay[] = []
-  const stop = replayAutomatically({
+  const schedule = replayAutomatically({
     store,
     cron: '0 2 * * *',
     batchSize: 3,
@@ -50,7 +52,7 @@ it('E19: replays on its schedule, so many at a time and none that is too old', a
   expect(runs).toMatchObject([{ state: 'finished', createdBy: 'automatic replay' }])
   await clock.advance(24 * 3_600_000)
   expect(handled).toHaveLength(3)
-  await stop()
+  await schedule.close()
 })
 
 const EVERY_MINUTE = { cron: '* * * * *', batchSize: 5, maxAgeMs: 86_400_000, owner: 'server' }
@@ -58,11 +60,11 @@ const EVERY_MINUTE = { cron: '* * * * *', batchSize: 5, maxAgeMs: 86_400_000, ow
 it('E19: runs the replays that it plans, with and without a listener', async () => {
   const it = await createWorldAfterOutage(5)
   it.world.broken = () => false
-  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it })
+  const schedule = replayAutomatically({ ...EVERY_MINUTE, ...it })
   await it.clock.advance(70_000)
   expect(it.handled).toHaveLength(5)
   expect(await it.store.replays.list()).toMatchObject([{ state: 'finished' }])
-  await stop()
+  await schedule.close()
 })
 
 it("E19: letters that no gate lets through take nobody else's place, and alone they make no replay", async () => {
@@ -79,17 +81,17 @@ it("E19: letters that no gate lets through take nobody else's place, and alone t
     },
   }
   const environment = { ...it.environment, schemaOf: () => schema }
-  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, environment })
+  const schedule = replayAutomatically({ ...EVERY_MINUTE, ...it, environment })
   await it.clock.advance(600_000)
   expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 25, dead: 5 })
   expect((await it.store.replays.list()).map(({ count }) => count)).toEqual([5, 5, 5, 5, 5])
-  await stop()
+  await schedule.close()
 })
 
 it('R3: where a second person approves, it plans and waits, and starts what was approved', async () => {
   const it = await createWorldAfterOutage(5)
   it.world.broken = () => false
-  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, needsApproval: true })
+  const schedule = replayAutomatically({ ...EVERY_MINUTE, ...it, needsApproval: true })
   await it.clock.advance(200_000)
   expect(it.handled).toEqual([])
   const plans = await it.store.replays.list()
@@ -98,7 +100,7 @@ it('R3: where a second person approves, it plans and waits, and starts what was 
   await it.clock.advance(120_000)
   expect(it.handled).toHaveLength(5)
   expect(await it.store.replays.list()).toMatchObject([{ state: 'finished', approvedBy: 'ann' }])
-  await stop()
+  await schedule.close()
 })
 
 it('B18: letters that nothing here can send take no place in a batch', async () => {
@@ -111,9 +113,26 @@ it('B18: letters that nothing here can send take no place in a batch', async () 
         ? ({ kind: 'none', reason: 'it came from no broker' } as const)
         : ({ kind: 'durable', via: 'memory' } as const),
   }
-  for (let n = 0; n < 10; n++) await it.store.deadLetters.send(createFactory(it).letter())
-  const stop = replayAutomatically({ ...EVERY_MINUTE, ...it, target })
+  for (let n = 0; n < 10; n++) await it.store.deadLetters.send(createFactory(it).letter({ autoReplay: true }))
+  const schedule = replayAutomatically({ ...EVERY_MINUTE, ...it, target })
   await it.clock.advance(70_000)
   expect(it.handled).toHaveLength(5)
-  await stop()
+  await schedule.close()
+})
+
+it('R3: takes only letters whose policy allows it, and the gate says so before each send', async () => {
+  const it = await createWorldAfterOutage(6, {
+    autoReplay: ({ event }) => (event.payload as { n: number }).n % 2 === 0,
+  })
+  it.world.broken = () => false
+  const schedule = replayAutomatically({ ...EVERY_MINUTE, ...it })
+  await it.clock.advance(600_000)
+  expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 3, dead: 3 })
+  const { letters } = await it.store.deadLetters.list({ state: 'dead' })
+  expect(letters.map(({ autoReplay }) => autoReplay)).toEqual([undefined, undefined, undefined])
+  await schedule.close()
+  const plan = await it.plan({ isAutomatic: true })
+  expect([plan.isAutomatic, plan.findings]).toEqual([true, { skip_unapproved: 3 }])
+  const byPerson = await it.plan()
+  expect([byPerson.isAutomatic, byPerson.findings]).toEqual([undefined, { replay: 3 }])
 })

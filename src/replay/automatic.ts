@@ -1,5 +1,5 @@
 import { letterPages } from '../adapter-kit/query/letter-pages.ts'
-import { startSchedule } from '../operations/schedule.ts'
+import { type Schedule, startSchedule } from '../operations/schedule.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { startReplay } from './control.ts'
@@ -9,8 +9,11 @@ import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { type RunOptions, runReplay } from './runner.ts'
 import { withRoutes } from './target.ts'
 
-/** Replays on a schedule. Off unless asked for: a person should see what failed before it is sent again. */
-export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onProgress'> {
+/**
+ * Replays on a schedule. Off unless asked for: a person should see what failed before it is sent again. It takes only letters
+ * with `autoReplay: true`.
+ */
+export interface AutomaticReplaySettings extends Omit<RunOptions, 'signal' | 'onProgress'> {
   /** The store with the dead letters to replay. */
   readonly store: Store
   /** Five fields, in UTC: `0 2 * * *` is two in the morning. */
@@ -30,17 +33,16 @@ export interface AutomaticReplayOptions extends Omit<RunOptions, 'signal' | 'onP
 const PAGE = 500
 const ACTOR = 'automatic replay'
 
-/** Starts the schedule; the function returned ends it, after the run under way. */
-export function replayAutomatically(options: AutomaticReplayOptions): () => Promise<void> {
+/** Starts the schedule. */
+export function replayAutomatically(options: AutomaticReplaySettings): Schedule {
   const { cron, store, environment, onError } = options
   const turn = { ledger: store.ledger, what: ACTOR }
-  const schedule = startSchedule(cron, { clock: environment.clock, onError, turn }, signal =>
+  return startSchedule(cron, { clock: environment.clock, onError, turn }, signal =>
     replayOnce(options, signal),
   )
-  return () => schedule.close()
 }
 
-async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal): Promise<void> {
+async function replayOnce(options: AutomaticReplaySettings, signal: AbortSignal): Promise<void> {
   const { store, environment, onRun } = options
   const id = await idToStart(options, signal)
   if (id === undefined || signal.aborted) return
@@ -55,7 +57,7 @@ async function replayOnce(options: AutomaticReplayOptions, signal: AbortSignal):
 }
 
 /** A plan that may be started; undefined when there is nothing to send, or a person has to approve it first. */
-async function idToStart(options: AutomaticReplayOptions, signal: AbortSignal): Promise<string | undefined> {
+async function idToStart(options: AutomaticReplaySettings, signal: AbortSignal): Promise<string | undefined> {
   const { store, maxAgeMs, needsApproval = false, target } = options
   if (needsApproval) {
     const [waiting] = [...(await ownPlans(store, 'approved')), ...(await ownPlans(store, 'planned'))]
@@ -63,7 +65,7 @@ async function idToStart(options: AutomaticReplayOptions, signal: AbortSignal): 
     if (waiting !== undefined) return waiting.state === 'approved' ? waiting.id : undefined
   }
   const environment = withRoutes(options.environment, target)
-  const request = { reason: `every ${options.cron}`, by: ACTOR, maxAgeMs, needsApproval }
+  const request = { reason: `every ${options.cron}`, by: ACTOR, maxAgeMs, needsApproval, isAutomatic: true }
   const ids = await lettersToSend({ ...options, environment }, request, signal)
   if (ids.length === 0 || signal.aborted) return undefined
   const { id } = await planReplay(store, { ...request, ids }, environment)
@@ -76,7 +78,7 @@ async function ownPlans({ replays }: Store, state: ReplayState): Promise<readonl
 
 /** The newest letters that may be sent: letters that a gate refuses do not count, in any number. */
 async function lettersToSend(
-  { store, environment, batchSize, maxAgeMs }: AutomaticReplayOptions,
+  { store, environment, batchSize, maxAgeMs }: AutomaticReplaySettings,
   request: PlanRequest,
   signal: AbortSignal,
 ): Promise<readonly string[]> {

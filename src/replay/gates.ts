@@ -6,6 +6,8 @@ interface GateInput {
   readonly now: number
   /** The longest time after the first failure in which an event without `expiresAt` is replayed. */
   readonly maxAgeMs: number
+  /** A schedule asks for the replay and not a person. */
+  readonly isAutomatic: boolean
   /** The payload is edited, so that even a quarantined letter is allowed. */
   readonly isEdited: boolean
   /** A person has allowed quarantined letters unchanged, because the cause is fixed. */
@@ -35,7 +37,7 @@ const PASSED: GateVerdict = Object.freeze({ decision: 'replay', why: undefined }
  * refuses decides. The route comes early, because without one neither an approval nor an edit helps.
  */
 export function passGates(letter: DeadLetter, circumstances: GateInput): GateVerdict {
-  const { now, maxAgeMs, isEdited, allowQuarantined } = circumstances
+  const { now, maxAgeMs, isAutomatic, isEdited, allowQuarantined } = circumstances
   const { routeFault, unsendable, schemaFault, downstreamFault } = circumstances
   const { state, event, cycle } = letter
   if (state === 'replaying') return skip('skip_state', 'another replay has sent it and has no outcome yet')
@@ -46,6 +48,8 @@ export function passGates(letter: DeadLetter, circumstances: GateInput): GateVer
     )
   if (state === 'resolved' || state === 'discarded') return skip('skip_state', `it is ${state}`)
   if (routeFault !== undefined) return skip('skip_unreachable', routeFault)
+  if (isAutomatic && letter.autoReplay !== true)
+    return skip('skip_unapproved', 'its consumer does not allow automatic replay: a person must replay it')
   if (state === 'quarantined' && !isEdited && !allowQuarantined)
     return skip(
       'skip_unapproved',

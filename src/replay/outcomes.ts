@@ -51,7 +51,7 @@ async function endedItems(
 /** Records the outcomes that are known now. It reads the next page only if every item of the page has ended. */
 export async function recordOutcomes(
   store: Store,
-  id: string,
+  { id, isAutomatic }: Pick<Replay, 'id' | 'isAutomatic'>,
   clock: Clock,
   observer: Observer = {},
 ): Promise<void> {
@@ -64,7 +64,7 @@ export async function recordOutcomes(
         id,
         ended.map(({ item }) => item),
       )
-    for (const { item, letter } of ended) observeEnded(observer, id, item.status, letter)
+    for (const { item, letter } of ended) observeEnded(observer, { id, isAutomatic }, item.status, letter)
     if (ended.length < SENT_PAGE) return
   }
 }
@@ -72,25 +72,25 @@ export async function recordOutcomes(
 /** Observes the end of an item. The channel of a deleted letter is unknown, so its end is not observed. */
 export function observeEnded(
   observer: Observer,
-  replayId: string,
+  { id: replayId, isAutomatic = false }: Pick<Replay, 'id' | 'isAutomatic'>,
   status: ItemStatus,
   letter: DeadLetter | undefined,
 ): void {
   if (!safeObserver(observer).replayItemEnded || letter === undefined) return
   if (status === 'waiting' || status === 'sent' || status === 'lost') return
   const { id: letterId, channel } = letter
-  observe(observer, 'replayItemEnded', { channel, letterId, replayId, status })
+  observe(observer, 'replayItemEnded', { channel, letterId, replayId, status, isAutomatic })
 }
 
 /** For a replay that was stopped: its runner has ended, but the events that it sent are still handled. */
 export async function recordLateOutcomes(
   store: Store,
-  { id, state }: Pick<Replay, 'id' | 'state'>,
+  { id, state, isAutomatic }: Pick<Replay, 'id' | 'state' | 'isAutomatic'>,
   clock: Clock,
   observer?: Observer,
 ): Promise<void> {
   if (!STATES_WITHOUT_RUNNER.includes(state)) return
-  await recordOutcomes(store, id, clock, observer)
+  await recordOutcomes(store, { id, isAutomatic }, clock, observer)
   // The cancel command leaves this to the runner, which may have crashed.
   if (state === 'cancelled') await returnUnsentLetters(store, id, clock, 'someone else')
 }

@@ -45,6 +45,8 @@ export interface PlanRequest {
   readonly maxAgeMs?: number | undefined
   /** Whether the replay may send quarantined letters [false]. */
   readonly allowQuarantined?: boolean | undefined
+  /** Whether no person asks for it, so that it sends only letters with `autoReplay: true` [false]. */
+  readonly isAutomatic?: boolean | undefined
   /** Whether a second person must approve the replay before it starts [false]. */
   readonly needsApproval?: boolean | undefined
 }
@@ -81,6 +83,7 @@ const rules = {
   patch: optional(list(operation, { minItems: 1, maxItems: 100 })),
   maxAgeMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_AGE_MS),
   allowQuarantined: withDefault(flag(), false),
+  isAutomatic: withDefault(flag(), false),
   needsApproval: withDefault(flag(), false),
 }
 

@@ -105,6 +105,7 @@ async function storePlan(
     maxAgeMs: asked.maxAgeMs,
     allowQuarantined: asked.allowQuarantined,
     needsApproval: asked.needsApproval,
+    ...(asked.isAutomatic ? { isAutomatic: true } : {}),
     stage: 0,
     revision: 0,
   }
@@ -139,20 +140,22 @@ function isUnfinished({ state }: DeadLetter): boolean {
 /** Runs when planning, and again before each send, because a letter may change in between. */
 export async function judge(
   letter: DeadLetter,
-  asked: Pick<Replay, 'to' | 'patch' | 'maxAgeMs' | 'allowQuarantined'>,
+  asked: Pick<Replay, 'to' | 'patch' | 'maxAgeMs' | 'allowQuarantined' | 'isAutomatic'>,
   environment: ReplayEnvironment,
   now: number,
 ): Promise<{ readonly decision: ReplayDecision; readonly why: string | undefined }> {
   const channel = asked.to ?? letter.channel
+  const handler = channel === letter.channel ? letter.handler : undefined
   const route = environment.routeOf?.(letter, asked.to)
   return passGates(letter, {
     now,
     maxAgeMs: asked.maxAgeMs,
+    isAutomatic: asked.isAutomatic ?? false,
     isEdited: asked.patch !== undefined,
     allowQuarantined: asked.allowQuarantined,
     routeFault: route?.kind === 'none' ? route.reason : undefined,
     unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
-    schemaFault: await schemaFault(letter, asked, environment.schemaOf?.(channel)),
+    schemaFault: await schemaFault(letter, asked, environment.schemaOf?.(channel, handler)),
     downstreamFault: await environment.downstreamFault?.(channel),
   })
 }

@@ -263,3 +263,45 @@ describe('a replay runs', () => {
     expect(await it.store.replays.counts(replay.id)).toMatchObject({ failed_new_cause: 1 })
   })
 })
+
+it('K8: a round sends at most 50 letters before it looks at commands and outcomes again', async () => {
+  const it = await createWorldAfterOutage(120)
+  it.world.broken = () => false
+  const { replays } = it.store
+  const rounds: number[] = []
+  const items = replays.items.bind(replays)
+  replays.items = async (id, query) => {
+    const found = await items(id, query)
+    if (query?.status === 'waiting') rounds.push(found.length)
+    return found
+  }
+  const replay = await it.plan({ stages: ['rest'], perSecond: 100_000 })
+  await it.start(replay)
+  expect(await it.run(replay)).toMatchObject({ state: 'finished' })
+  expect(it.handled).toHaveLength(120)
+  expect(rounds).toEqual([50, 50, 20])
+})
+
+it('K8, R4: a letter is parked after 3 failed replays, or as many as the consumer says for the channel', async () => {
+  const replayed = async (more: Parameters<typeof createWorldAfterOutage>[1]) => {
+    const it = await createWorldAfterOutage(1, more)
+    for (let replays = 0; ; replays++) {
+      const [letter] = (await it.store.deadLetters.list()).letters
+      if (letter!.state === 'parked') return replays
+      const replay = await it.plan({ haltOnSameFingerprint: false, haltRefailRatio: 1 })
+      await it.start(replay)
+      await it.run(replay)
+    }
+  }
+  expect(await replayed({})).toBe(3)
+  expect(await replayed({ replayLimit: 1 })).toBe(1)
+  expect(await replayed({ replayLimit: { default: 1, byChannel: { orders: 5 } } })).toBe(5)
+  expect(await replayed({ replayLimit: { byChannel: { mails: 5 } } })).toBe(3)
+})
+
+it('R2: a letter is not replayed after its own expiry', async () => {
+  const it = await createWorldAfterOutage(1, { expiresAfterMs: 3_600_000 })
+  expect((await it.plan()).findings).toEqual({ replay: 1 })
+  await it.clock.advance(3_600_000)
+  expect((await it.plan()).findings).toEqual({ skip_expired: 1 })
+})

@@ -107,7 +107,7 @@ class Runner {
 
   /** Records outcomes, applies the halt rules, then sends the next letters of the stage. */
   async #round(replay: Replay): Promise<void> {
-    await recordOutcomes(this.#store, this.#id, this.#options.environment.clock, this.#options.observer)
+    await recordOutcomes(this.#store, replay, this.#options.environment.clock, this.#options.observer)
     // Read before the counts, so that the counts contain at least these outcomes.
     const forgiven = await this.#forgiven.of(replay)
     const counts = await this.#store.replays.counts(this.#id)
@@ -164,7 +164,7 @@ class Runner {
       }
       if (gateDecision !== undefined && gateDecision.decision !== 'replay') {
         await replays.record(this.#id, [{ ...item, ...gateDecision, status: 'skipped', endedAt: now }])
-        observeEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
+        observeEnded(this.#options.observer ?? {}, replay, 'skipped', letter)
         continue
       }
       const claimed = isOurs ? letter : await this.#claim(letter, replay)
@@ -205,7 +205,7 @@ class Runner {
     } catch (error) {
       // After any other failure the event may have arrived.
       if (!isUnroutable(error)) throw error
-      await this.#giveUp(letter, item, error.message)
+      await this.#giveUp(letter, replay, item, error.message)
       return
     }
     this.#sentItems.add(item, routeThrough(target, letter, replay.to))
@@ -230,17 +230,17 @@ class Runner {
   async #giveUpUnreachable(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<boolean> {
     const route = routeThrough(this.#options.target, letter, replay.to)
     if (route.kind !== 'none') return false
-    await this.#giveUp(letter, item, route.reason)
+    await this.#giveUp(letter, replay, item, route.reason)
     return true
   }
 
   /** Records the item before it returns the letter. Otherwise the new state of the letter would count as an outcome. */
-  async #giveUp(letter: DeadLetter, item: ReplayItem, why: string): Promise<void> {
+  async #giveUp(letter: DeadLetter, replay: Replay, item: ReplayItem, why: string): Promise<void> {
     const { clock } = this.#options.environment
     const ended = { decision: 'skip_unreachable', why, status: 'skipped', endedAt: clock.now() } as const
     await this.#store.replays.record(this.#id, [{ ...item, ...ended }])
     await returnLetter(this.#store.deadLetters, letter, clock)
-    observeEnded(this.#options.observer ?? {}, this.#id, 'skipped', letter)
+    observeEnded(this.#options.observer ?? {}, replay, 'skipped', letter)
   }
 
   /** Waits for the next turn; false if the run must stop. */

@@ -23,8 +23,13 @@ export interface ReplayEnvironment {
   readonly clock: Clock
   /** Makes a new id, given the current time in epoch milliseconds. */
   readonly newId: (now: number) => string
-  /** Returns the schema of a channel's payloads [payloads are not checked]. */
-  readonly schemaOf?: ((channel: string) => StandardSchema | undefined) | undefined
+  /**
+   * Returns the schema of the payloads of a channel and handler [payloads are not checked]. The handler is undefined for
+   * events that go to another channel.
+   */
+  readonly schemaOf?:
+    | ((channel: string, handler: string | undefined) => StandardSchema | undefined)
+    | undefined
   /** Returns why a channel's consumer cannot take events now; undefined when it can [not checked]. */
   readonly downstreamFault?:
     | ((channel: string) => string | undefined | Promise<string | undefined>)

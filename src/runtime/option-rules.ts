@@ -1,8 +1,11 @@
 import { hostname } from 'node:os'
+import { type AutoReplayTest, autoReplayRule } from '../core/dead-letter/auto-replay.ts'
 import { type LetterCapsOptions, letterCapsRule } from '../core/dead-letter/caps.ts'
 import { type LetterExpiryOptions, letterExpiryRule } from '../core/dead-letter/expiry.ts'
 import { type SaveFilterOptions, saveFilterRule } from '../core/dead-letter/filter.ts'
+import { type ReplayLimitOptions, replayLimitRule } from '../core/dead-letter/replay-limit.ts'
 import type { TimeToLive } from '../core/dead-letter/time-to-live.ts'
+import type { Category } from '../core/failure/failure.ts'
 import { custom, flag, milliseconds, optional, type Rule, text, withDefault } from '../core/options/rules.ts'
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
@@ -85,6 +88,13 @@ export interface CommonOptions extends ClockAndRandomOptions {
    */
   readonly expiresAfterMs?: TimeToLive | LetterExpiryOptions | undefined
   /**
+   * Which letters automatic replay may send: those of these categories, or those for which the function returns true
+   * [none]. A function that throws or returns anything else does not allow it.
+   */
+  readonly autoReplay?: readonly Category[] | AutoReplayTest | undefined
+  /** After how many failed replays a letter is parked, for all channels or by channel [3]. */
+  readonly replayLimit?: number | ReplayLimitOptions | undefined
+  /**
    * Receives every event of the runtime: attempts, retries, breaker changes, dead letters [none]. Use it for logs and
    * metrics.
    */
@@ -112,6 +122,8 @@ export const commonRules = {
   filter: saveFilterRule,
   caps: letterCapsRule,
   expiresAfterMs: letterExpiryRule,
+  autoReplay: autoReplayRule,
+  replayLimit: replayLimitRule,
   observer: withDefault<Observer>(observerRule, {}),
   notifier: optional(port<Notifier>('a notifier', 'notify')),
   tracing: tracingRule,

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createIdSource } from '../core/event/uuid.ts'
 import { DEFAULT_WATCH } from '../core/watch/options.ts'
+import { consumerGates } from '../replay/consumer-gates.ts'
 import { replayToBroker, routeReplays } from '../replay/routes.ts'
 import { type ReplayEnvironment, withRoutes } from '../replay/target.ts'
 import { TokenAuthenticator } from './auth/authenticator.ts'
@@ -44,7 +45,7 @@ export function createServerContext(options: ServerOptions) {
   const { demo } = given.extensions
   const collectors = given.collectors.map(({ collector }) => collector)
   const stores = new Federation(isStore(given.stores) ? { [ONLY_STORE]: given.stores } : given.stores, clock)
-  const consumers = new LocalConsumers(given.consumers, clock)
+  const consumers = new LocalConsumers(given.consumers)
   const depths = new QueueDepths(consumers, collectors, clock)
   const statsCache = new StatsCache(clock)
   const snapshotReader = new SnapshotReader(
@@ -66,11 +67,13 @@ export function createServerContext(options: ServerOptions) {
   const metricsEndpoint = new MetricsEndpoint({ metrics, prefix: metricsPrefix, sources, clock })
 
   const newId = createIdSource(random)
+  const gates = consumerGates(given.consumers, clock)
   const environment: ReplayEnvironment = {
     clock,
     newId,
-    schemaOf: channel => (Object.hasOwn(schemas, channel) ? schemas[channel] : undefined),
-    downstreamFault: channel => consumers.downstreamFault(channel),
+    schemaOf: (channel, handler) =>
+      Object.hasOwn(schemas, channel) ? schemas[channel] : gates.schemaOf?.(channel, handler),
+    downstreamFault: gates.downstreamFault,
   }
   const targetOf = ({ store: { broker } }: NamedStore) =>
     routeReplays(collectors, broker === undefined ? replayTarget : replayToBroker(broker, replayTarget))

@@ -89,7 +89,9 @@ export interface ServerOptions extends ClockAndRandomOptions {
    * as those of a dispatcher's sinks [none].
    */
   readonly replayTarget?: ReplayTarget | undefined
-  /** Payload schemas by channel [none]. A replay does not send an event whose payload does not fit. */
+  /**
+   * Payload schemas by channel [those of `consumers`]. A replay does not send an event whose payload does not fit.
+   */
   readonly schemas?: Readonly<Record<string, StandardSchema>> | undefined
   /** The request rate for each token [100 per second, burst 400]. */
   readonly rateLimit?: RequestLimitOptions | undefined
@@ -108,7 +110,7 @@ export interface ServerOptions extends ClockAndRandomOptions {
    * are then deleted ['never'].
    */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
-  /** Replays letters on a schedule [off]. */
+  /** Replays letters with `autoReplay: true` on a schedule [off]. */
   readonly automaticReplay?: ScheduleOptions['automaticReplay']
   /** When to delete letters past their retention, as a cron pattern in UTC [never]. */
   readonly cleanup?: ScheduleOptions['cleanup']

@@ -31,6 +31,7 @@ export async function createWorldAfterOutage(letters: number, more: Partial<Cons
     concurrency: 5,
     retry: { attempts: 1 },
     breaker: 'off',
+    autoReplay: () => true,
     handle: async event => {
       if (world.handlerMs > 0) await sleep(clock, world.handlerMs)
       if (world.broken(event.id)) throw down()

@@ -20,7 +20,7 @@ export const WATCHED = [
   ...['eventProcessed', 'handlerEnded', 'retryScheduled', 'retrySucceeded', 'gaveUp', 'retryAllowed'],
   ...['retryLimited', 'eventDropped', 'retryBatchReleased', 'breakerChanged', 'breakerRejected'],
   ...['letterSaved', 'letterSpilled', 'replaySent', 'replayOutcome', 'letterFiltered', 'letterWriteFailed'],
-  ...['lettersExpired'],
+  ...['lettersExpired', 'replayItemEnded'],
   ...['eventLimited', 'trackingFailureSwallowed', 'trackedInJob', 'healthChecked', 'batchWritten'],
   ...['undelivered', 'poisonQuarantined'],
 ] as (keyof Observations)[]
@@ -148,6 +148,15 @@ export const COUNTERS: Readonly<Record<string, (log: EventLog) => readonly Value
         .map(({ channel, letter }) => ({ channel, category: letter.cycle.category })),
     ),
   replay_outcomes_total: log => tally(log.all('replayOutcome').map(({ outcome }) => ({ outcome }))),
+  automatic_replay_outcomes_total: log =>
+    tally(
+      log
+        .all('replayItemEnded')
+        .filter(({ isAutomatic }) => isAutomatic)
+        .map(({ status }) => ({
+          outcome: status === 'recovered' || status === 'skipped' ? status : 'failed_again',
+        })),
+    ),
 }
 
 function limited(log: EventLog, as: 'saved' | 'dropped'): readonly Labels[] {

@@ -107,6 +107,12 @@ export const deadLetters: Dashboard = {
         'Recovered means that the handler has succeeded, not that it was sent. By job, as beside.',
         'cps',
         rate('lazaret_replay_outcomes_total', HERE, 'job, outcome', '{{job}}: {{outcome}}'),
+        rate(
+          'lazaret_automatic_replay_outcomes_total',
+          HERE,
+          'job, outcome',
+          '{{job}}: {{outcome}} by automatic replay',
+        ),
       ),
     ],
   ],

@@ -45,6 +45,7 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
         ['failed', isoAndRelative(cycle.lastFailedAt, now)],
         ['replays', replays],
         ['expires', expiryText(letter, now)],
+        ['automatic replay', letter.autoReplay ? 'allowed' : undefined],
         ['detail', letter.detail === undefined ? undefined : say(JSON.stringify(letter.detail))],
         ['job', letter.job],
         ['release', letter.release],

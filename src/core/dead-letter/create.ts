@@ -32,6 +32,8 @@ export interface LetterInput {
   /** Default: `at` and `expiresAfterMs`, if that is a number. */
   readonly expiresAt?: number | undefined
   readonly expiresAfterMs?: TimeToLive | undefined
+  /** Whether automatic replay may send it. Default: false. */
+  readonly autoReplay?: boolean | undefined
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
   readonly job?: string | undefined
   readonly release?: string | undefined
@@ -82,6 +84,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     updatedAt: at,
     expiresAt: input.expiresAt ?? expiryOf(at, input.expiresAfterMs),
     expiresAfterMs: input.expiresAfterMs,
+    autoReplay: input.autoReplay === true ? true : undefined,
     detail: detailWith(input.detail, lost),
     job: input.job,
     release: input.release,

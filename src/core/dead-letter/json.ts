@@ -85,6 +85,7 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
     updatedAt: reader.number('updatedAt'),
     expiresAt: reader.optionalNumber('expiresAt'),
     expiresAfterMs: reader.optional('expiresAfterMs', isTimeToLive, "give milliseconds above 0, or 'never'"),
+    autoReplay: reader.optional('autoReplay', isTrue, 'give true, or leave it out'),
     detail: reader.optionalRecord<JsonValue>('detail'),
     job: reader.optionalText('job'),
     release: reader.optionalText('release'),
@@ -92,6 +93,10 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
   } satisfies EveryField<DeadLetter>
   // `readEvent` has reported the fault of a missing event.
   return event === undefined ? undefined : letter
+}
+
+function isTrue(value: unknown): value is true {
+  return value === true
 }
 
 function readOrigin(value: unknown, path: string, faults: Faults): Origin {

@@ -106,6 +106,8 @@ export interface DeadLetter {
    * letters of collectors and of earlier versions.
    */
   readonly expiresAfterMs?: TimeToLive | undefined
+  /** Automatic replay may send the letter, because the policy of its consumer or dispatcher says so. Otherwise undefined. */
+  readonly autoReplay?: true | undefined
   /** Facts that belong to the reason, such as the limit and the time of `rate_limited`. */
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
   /** The background job that tracked the event. */

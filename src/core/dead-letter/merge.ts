@@ -50,6 +50,7 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
     updatedAt: mergedUpdate(existing, incoming),
     expiresAt: expiry.expiresAt,
     expiresAfterMs: expiry.expiresAfterMs,
+    autoReplay: newer.autoReplay,
     detail: detailWith(newer.detail, notReplayable(original)),
     job: newer.job,
     release: newer.release,

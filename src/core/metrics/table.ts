@@ -88,6 +88,7 @@ export const METRICS = {
   ),
   poison_quarantined_total: counter('Events quarantined as poison.', 'channel', 'category'),
   replay_outcomes_total: counter('Outcomes of replayed events.', 'outcome'),
+  automatic_replay_outcomes_total: counter('Outcomes of events that automatic replay sent.', 'outcome'),
 } as const satisfies Readonly<Record<string, MetricSpec>>
 
 export type MetricName = keyof typeof METRICS

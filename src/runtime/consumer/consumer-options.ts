@@ -38,7 +38,7 @@ import {
   made,
   port,
 } from '../option-rules.ts'
-import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
+import { guardRandom, guardRetry, guardRules, guardTest } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { Trails } from './work.ts'
@@ -226,6 +226,7 @@ export function resolveConsumer(input: ConsumerOptions, internals: ConsumerInter
     faults,
     retry: guardRetry(retry, RETRY_PRESETS[preset].backoff, faults),
     classify: guardRules(given.classify, faults),
+    autoReplay: guardTest(given.autoReplay, 'autoReplay', false, faults),
     trails: tracing && new Trails(tracing, { system: broker.name, channel, handler: name }, clock),
     mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
     breaker:

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Delivery, QueueDepth, Subscription } from '../../ports/broker.ts'
 import { type Cancel, settlesWithin } from '../../ports/clock.ts'
+import type { StandardSchema } from '../../ports/schema.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
 import type { PendingTurn } from '../fleet/fleet-turns.ts'
@@ -33,12 +34,11 @@ export interface Consumer {
   /** Stops taking deliveries, lets attempts finish within the grace time, and releases the others. Closing twice is safe. */
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
   health(): ConsumerHealth
-  /**
-   * The messages in the broker's own dead-letter queues; empty if it has none. Rejects when the broker is unreachable.
-   */
+  /** The messages in the broker's own dead-letter queues; empty if it has none. Rejects if the broker is unreachable. */
   deadLetterDepths(): Promise<readonly QueueDepth[]>
   readonly brokerName: string
   readonly breaker: Breaker | undefined
+  readonly schema: StandardSchema | undefined
 }
 
 /**
@@ -64,6 +64,7 @@ export function consumerThatUses<P>(
  */
 class ChannelConsumer implements Consumer {
   readonly breaker: Breaker | undefined
+  readonly schema: StandardSchema | undefined
   readonly brokerName: string
   readonly #policy: ConsumerPolicy
   readonly #more: readonly Closeable[]
@@ -93,6 +94,7 @@ class ChannelConsumer implements Consumer {
     this.#policy = policy
     this.#more = more
     this.breaker = policy.breaker
+    this.schema = policy.schema
     this.brokerName = policy.broker.name
     this.#pauses = new Pauses(policy)
     this.#ledgerProbe = new LedgerProbe(policy.clock, () => this.#probeLedger())

@@ -179,8 +179,9 @@ export class ConsumerLetters {
   }
 
   #letter(work: Work, { reason, failure }: GiveUp, replay: CheckedReplay | undefined): DeadLetter {
-    const { name, channel, caps, clock, release, host, expiresAfterMs } = this.#policy
-    return createLetter(
+    const { name, channel, caps, clock, release, host, expiresAfterMs, replayLimit, autoReplay } =
+      this.#policy
+    const letter = createLetter(
       {
         event: work.event,
         handler: name,
@@ -198,8 +199,9 @@ export class ConsumerLetters {
         release,
         host,
       },
-      { caps },
+      { caps, replayLimit: replayLimit(channel) },
     )
+    return autoReplay(letter) ? { ...letter, autoReplay: true } : letter
   }
 
   #isKept({ event, channel, handler, cycle }: DeadLetter, { failure, thrown: error }: GiveUp): boolean {

@@ -45,6 +45,7 @@ function consuming({ registry }: Tallies): Observer {
   const replayFailed = counter(registry, 'dlq_replay_failed_total')
   const expired = registry.counter('dlq_expired_total')
   const outcomes = counter(registry, 'replay_outcomes_total')
+  const automatic = counter(registry, 'automatic_replay_outcomes_total')
   const letters = countingLetters(registry)
   return {
     eventProcessed: ({ channel, outcome }) => processed(channel, outcome),
@@ -61,6 +62,9 @@ function consuming({ registry }: Tallies): Observer {
     replayOutcome({ channel, outcome }) {
       outcomes(outcome)
       if (outcome === 'failed_again') replayFailed(channel)
+    },
+    replayItemEnded({ status, isAutomatic }) {
+      if (isAutomatic) automatic(status === 'recovered' || status === 'skipped' ? status : 'failed_again')
     },
   }
 }

@@ -15,7 +15,7 @@ dlq_filtered_total{channel} · dlq_write_errors_total{channel} · dlq_expired_to
 attempts_before_dlq{channel} · rate_limiter_limited_total{type} · rate_limiter_dlq_saved_total{type} ·
 rate_limiter_dropped_total{type} · tracking_failures_swallowed_total{error_class,context} · tracked_in_job_total{job} ·
 dlq_from_job_total{job,reason} · health_checks_total{name,result} · dispatch_success_ratio · poison_quarantined_total{channel,category} ·
-replay_outcomes_total{outcome}`
+replay_outcomes_total{outcome} · automatic_replay_outcomes_total{outcome}`
   .split('·')
   .map(each => each.trim())
 

@@ -93,6 +93,12 @@ const CASES: readonly Case[] = [
     ways: [...THROWN, 'returns NaN', 'returns undefined'],
     shells: ['consumer', 'withDeadLetters'],
   },
+  {
+    which: 'autoReplay',
+    options: fault => ({ autoReplay: fault }),
+    ways: [...THROWN, 'never answers'],
+    shells: WITH_LETTERS,
+  },
   { which: 'describe', options: fault => ({ describe: fault }), ways: ALL, shells: ['withDeadLetters'] },
   {
     which: 'bypass',

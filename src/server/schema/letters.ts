@@ -93,6 +93,10 @@ export const letterSummary = z.object({
     z.union([z.number(), z.literal('never')]),
     'The time to live that the policy of its consumer or dispatcher gave the letter, in ms, or `never`. Absent when nobody gave it one.',
   ),
+  autoReplay: optional(
+    z.boolean(),
+    'Whether automatic replay may send the letter, by the policy of its consumer or dispatcher. Absent when it may not.',
+  ),
   release: optionalText('The release of the process that gave up. Absent when it named none.'),
   host: optionalText('The host of the process that gave up. Absent when it named none.'),
 })

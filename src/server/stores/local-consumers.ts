@@ -1,4 +1,3 @@
-import type { Clock } from '../../ports/clock.ts'
 import type { Consumer } from '../../runtime/consumer/consumer.ts'
 import type { ConsumerHealth } from '../../runtime/consumer/health.ts'
 import { ProblemError } from '../problem.ts'
@@ -11,11 +10,9 @@ export interface LocalConsumer {
 /** The consumers of this process. The server can control only these. */
 export class LocalConsumers {
   readonly #consumers: readonly Consumer[]
-  readonly #clock: Clock
 
-  constructor(consumers: readonly Consumer[], clock: Clock) {
+  constructor(consumers: readonly Consumer[]) {
     this.#consumers = consumers
-    this.#clock = clock
   }
 
   all(): readonly LocalConsumer[] {
@@ -44,16 +41,6 @@ export class LocalConsumers {
     const found = this.require(channel, handler).filter(({ consumer }) => consumer.breaker !== undefined)
     if (found.length > 0) return found
     throw new ProblemError('conflict', `The breaker of ${handler} is off. Pause channel ${channel} instead.`)
-  }
-
-  /** Why the consumers of a channel would not handle an event now. A breaker that admits a probe is not a fault. */
-  downstreamFault(channel: string): string | undefined {
-    const now = this.#clock.now()
-    for (const { consumer, health } of this.of(channel)) {
-      if (consumer.breaker?.wouldAdmit(now) === false) return `the breaker of ${health.handler} is open`
-      if (health.paused.includes('manual')) return `the consumer ${health.handler} is paused manually`
-    }
-    return undefined
   }
 }
 

@@ -31,6 +31,7 @@ export function letterSummary(store: string, letter: DeadLetter, masks: Masks): 
       'replays',
       'replayId',
       'expiresAfterMs',
+      'autoReplay',
       'release',
       'host',
     ),

@@ -50,7 +50,7 @@ it('E19: replays by itself only where it is told to', async () => {
     handle: () => void handled++,
   })
   await consumer.start()
-  await base.bury(base.make.letter())
+  await base.bury(base.make.letter({ autoReplay: true }), base.make.letter())
   await base.ask('/healthz')
   await clock.advance(2 * 3_600_000)
   expect(handled).toBe(0)
@@ -75,7 +75,7 @@ it('E19: of several servers one replays at a time that is due, so many as one ma
     handle: () => {},
   })
   await consumer.start()
-  for (let n = 0; n < 6; n++) await base.bury(base.make.letter())
+  for (let n = 0; n < 6; n++) await base.bury(base.make.letter({ autoReplay: true }))
   const automaticReplay = { cron: '0 * * * *', batchSize: 2, maxAgeMs: DAY_MS }
   const servers = [1, 2, 3].map(() => serverWorld({ stores: store, clock, automaticReplay }))
   for (const { ask } of servers) await ask('/healthz')

@@ -1,13 +1,13 @@
 import type { Retention } from '../../core/dead-letter/retention.ts'
 import { startHousekeeping } from '../../operations/housekeeping.ts'
-import { type AutomaticReplayOptions, replayAutomatically } from '../../replay/automatic.ts'
+import { type AutomaticReplaySettings, replayAutomatically } from '../../replay/automatic.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import type { RunnerOptions } from './replay-runner.ts'
 
 /** The scheduled work of a server. Schedules are cron patterns in UTC. */
 export interface ScheduleOptions extends Retention {
-  /** Replays dead letters on a schedule [off]. */
-  readonly automaticReplay?: Pick<AutomaticReplayOptions, 'cron' | 'batchSize' | 'maxAgeMs'> | undefined
+  /** Replays letters with `autoReplay: true` on a schedule [off]. */
+  readonly automaticReplay?: Pick<AutomaticReplaySettings, 'cron' | 'batchSize' | 'maxAgeMs'> | undefined
   /** Whether a person must approve the plans of a schedule [false]. */
   readonly needsApproval?: boolean | undefined
   /** Deletes letters after their retention on a schedule [never]. */
@@ -34,7 +34,7 @@ function startOf(
 ): () => Promise<void> {
   const { store } = named
   const target = targetOf(named)
-  const endReplay =
+  const replaying =
     automaticReplay === undefined || target === undefined
       ? undefined
       : replayAutomatically({
@@ -46,6 +46,6 @@ function startOf(
     cleanup &&
     startHousekeeping({ ...cleanup, store, retentionMs, expireUndecidedAfterMs, observer, clock, onError })
   return async () => {
-    await Promise.all([endReplay?.(), housekeeping?.close()])
+    await Promise.all([replaying?.close(), housekeeping?.close()])
   }
 }

@@ -51,6 +51,7 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
               'kept until',
               letter.expiresAt ? <Timestamp key="kept" at={letter.expiresAt} /> : expiryText(letter),
             ],
+            ['automatic replay', letter.autoReplay && 'allowed'],
             ['release', letter.release && plainText(letter.release)],
             ['host', letter.host && plainText(letter.host)],
             ['job', letter.job && plainText(letter.job)],

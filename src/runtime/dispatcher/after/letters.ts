@@ -6,6 +6,7 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
 import { ignoreErrors } from '../../../ports/tracing.ts'
 import { isKept, type LetterSaver } from '../../letter-saver.ts'
+import { guardTest } from '../../user-functions/guards.ts'
 import type { UserFaults } from '../../user-functions/user-faults.ts'
 import { Fifo } from '../buffer/fifo.ts'
 import type { DispatcherPolicy } from '../dispatcher-options.ts'
@@ -55,6 +56,7 @@ export class DispatcherLetters {
   readonly #policy: DispatcherPolicy
   readonly #saver: LetterSaver
   readonly #filter: SaveFilter
+  readonly #autoReplay: (letter: DeadLetter) => boolean
   readonly #journal: TrackJournal | undefined
   readonly #rescues = new Set<Promise<void>>()
   readonly #waiting = new Fifo<Save>()
@@ -76,6 +78,7 @@ export class DispatcherLetters {
     this.#policy = policy
     this.#saver = saver
     this.#filter = createSaveFilter(policy.filter, (_rule, error) => faults.report('filter', error))
+    this.#autoReplay = guardTest(policy.autoReplay, 'autoReplay', false, faults)
     this.#journal = journal
   }
 
@@ -142,12 +145,12 @@ export class DispatcherLetters {
   }
 
   #letter(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): DeadLetter {
-    const { clock, caps, release, host, expiresAfterMs } = this.#policy
+    const { clock, caps, release, host, expiresAfterMs, replayLimit } = this.#policy
     const { event, replay, replayId } = subject
     const { job } = subject.scope
     const { reason: endedBy, failure, attempts, attemptCount, detail } = giveUp
     const reason = reasonOf(giveUp, inVain)
-    return createLetter(
+    const letter = createLetter(
       {
         event,
         handler,
@@ -165,8 +168,9 @@ export class DispatcherLetters {
         release,
         host,
       },
-      { caps },
+      { caps, replayLimit: replayLimit(event.channel) },
     )
+    return this.#autoReplay(letter) ? { ...letter, autoReplay: true } : letter
   }
 
   /**

@@ -52,6 +52,7 @@ export function fullLetter(world: LetterWorld): DeadLetter {
     replayId: 'replay-1',
     replayedBy: 'ada',
     expiresAfterMs: 3_600_000,
+    autoReplay: true,
     detail: { limit: 1_000, list: [1, 'two', null] },
     job: 'nightly',
     release: '1.2.3',

@@ -31,6 +31,14 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     }
   })
 
+  it('R3: whether automatic replay may send a letter is stored, and letters without it stay readable', async world => {
+    for (const autoReplay of [true, undefined]) {
+      const letter = world.make.letter({ autoReplay })
+      await world.send(letter)
+      assert.equal((await world.store.get(letter.id))?.autoReplay, autoReplay)
+    }
+  })
+
   it('P2: a payload of bytes comes back as bytes', async world => {
     const payload = new Uint8Array([0, 1, 127, 128, 255])
     const letter = world.make.letter({ event: world.make.event({ payload }) })

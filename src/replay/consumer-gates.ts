@@ -1,0 +1,37 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Consumer } from '../runtime/consumer/consumer.ts'
+import type { ReplayEnvironment } from './target.ts'
+
+/** The part of a consumer that the gates ask. */
+export type GateConsumer = Pick<Consumer, 'health' | 'breaker' | 'schema'>
+
+/**
+ * The gates that the consumers of this process answer for: the schema of their payloads, and whether they can take events now.
+ * A consumer has both already, so nobody repeats them for a replay.
+ */
+export function consumerGates(
+  consumers: readonly GateConsumer[],
+  clock: Clock,
+): Required<Pick<ReplayEnvironment, 'schemaOf' | 'downstreamFault'>> {
+  const of = (channel: string) =>
+    consumers
+      .map(consumer => ({ consumer, health: consumer.health() }))
+      .filter(({ health }) => health.channel === channel)
+  return {
+    schemaOf(channel, handler) {
+      const found = of(channel)
+      // A redirected event has no handler of its own there: every handler of the channel gets it.
+      const own = found.find(({ health }) => health.handler === handler) ?? found[0]
+      return own?.consumer.schema
+    },
+    downstreamFault(channel) {
+      const now = clock.now()
+      for (const { consumer, health } of of(channel)) {
+        // A breaker that admits a probe is not a fault.
+        if (consumer.breaker?.wouldAdmit(now) === false) return `the breaker of ${health.handler} is open`
+        if (health.paused.includes('manual')) return `the consumer ${health.handler} is paused manually`
+      }
+      return undefined
+    },
+  }
+}
