@@ -1,6 +1,6 @@
 import { group } from '../core/options/resolve.ts'
-import { integer, list, oneOf, optional, text } from '../core/options/rules.ts'
-import { duration, entries, HTTP, numeric, url } from './rules.ts'
+import { entries, integer, list, oneOf, optional, text } from '../core/options/rules.ts'
+import { duration, HTTP, numeric, url } from './rules.ts'
 
 const amqpUrl = url(/^amqps?:\/\/./, "give a URL such as 'amqp://user:password@host:5672/vhost'")
 const httpUrl = url(HTTP, "give the URL of the management API, such as 'http://host:15672'")

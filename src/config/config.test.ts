@@ -271,6 +271,23 @@ describe('the watch section', () => {
     expect(DEFAULT_CONFIG.watch).toEqual({})
   })
 
+  it('R11: has limits of single channels, each fault with its channel', () => {
+    const { watch } = parse(
+      'watch: { depth: 50, channels: { orders: { depth: "5", age: 5m, ratePerHour: 20 } } }',
+    )
+    expect(watch).toMatchObject({
+      depth: 50,
+      channels: { orders: { depth: 5, ageMs: 300_000, ratePerHour: 20 } },
+    })
+    expect(
+      faultsOf('watch:\n  channels:\n    orders: { dominance: 50 }\n    mails: { dept: 5, age: soon }'),
+    ).toEqual([
+      expect.stringContaining('watch.channels.orders.dominance: got 50; give a number from 0 to 1'),
+      expect.stringContaining("watch.channels.mails.dept: got 5; unknown option, did you mean 'depth'?"),
+      expect.stringContaining('watch.channels.mails.age'),
+    ])
+  })
+
   it('K7: tells what cannot be meant, with its line', () => {
     expect(faultsOf('watch:\n  every: 10ms\n  keep: 1s')).toEqual([
       expect.stringContaining('lazaret.yaml:2: watch.every: got 10; give a duration from 1s up to 1d'),

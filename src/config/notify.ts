@@ -9,8 +9,8 @@ import {
   subjectPrefix,
 } from '../core/options/addresses.ts'
 import { group } from '../core/options/resolve.ts'
-import { integer, list, oneOf, optional, type Rule, text } from '../core/options/rules.ts'
-import { duration, entries, HTTP, numeric, url } from './rules.ts'
+import { entries, integer, list, oneOf, optional, type Rule, text } from '../core/options/rules.ts'
+import { duration, HTTP, numeric, url } from './rules.ts'
 
 /** Which alerts a target gets. */
 const route = {

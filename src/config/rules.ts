@@ -89,21 +89,6 @@ function isRegExp(value: unknown): value is string {
   }
 }
 
-/** A map of names to values. */
-export function entries<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
-  return {
-    read(value, path, faults) {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-        faults.add(path, value, remedy)
-        return {}
-      }
-      return Object.fromEntries(
-        Object.entries(value).map(([name, each]) => [name, rule.read(each, `${path}.${name}`, faults)]),
-      )
-    },
-  }
-}
-
 const STORE_URL = /^(?:memory:$|(?:file|sqlite):.|(?:postgres|postgresql|redis|rediss):\/\/.)/
 
 export const storeUrl: Rule<string> = custom(

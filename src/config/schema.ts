@@ -5,6 +5,7 @@ import { group, type Resolved } from '../core/options/resolve.ts'
 import {
   custom,
   derived,
+  entries,
   flag,
   integer,
   list,
@@ -20,17 +21,7 @@ import { cronRule } from '../operations/schedule.ts'
 import type { Stage } from '../ports/replays.ts'
 import { collectorsRule } from './collectors.ts'
 import { notifyRule } from './notify.ts'
-import {
-  boolean,
-  coerced,
-  duration,
-  durationOrNever,
-  entries,
-  fileUrl,
-  numeric,
-  regExp,
-  storeUrl,
-} from './rules.ts'
+import { boolean, coerced, duration, durationOrNever, fileUrl, numeric, regExp, storeUrl } from './rules.ts'
 import { serverRule } from './server.ts'
 import type { SETTING_NAMES } from './setting-names.ts'
 import { watchRule } from './watch.ts'

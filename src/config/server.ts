@@ -1,8 +1,8 @@
 import { prefixRule } from '../core/metrics/prefix.ts'
 import { checkAccess, tokenRule } from '../core/options/access.ts'
 import { group } from '../core/options/resolve.ts'
-import { flag, integer, list, number, optional, text } from '../core/options/rules.ts'
-import { boolean, entries, numeric, storeUrl } from './rules.ts'
+import { entries, flag, integer, list, number, optional, text } from '../core/options/rules.ts'
+import { boolean, numeric, storeUrl } from './rules.ts'
 
 /** The settings of `lazaret serve`. Undefined settings take the defaults of the server. */
 export const serverRule = group(

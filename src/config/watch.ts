@@ -1,17 +1,23 @@
 import { group, type Resolved } from '../core/options/resolve.ts'
-import { integer, number, optional, type Rule } from '../core/options/rules.ts'
-import type { WatchOptions } from '../core/watch/options.ts'
+import { entries, integer, number, optional, type Rule } from '../core/options/rules.ts'
+import type { ChannelLimits, WatchOptions } from '../core/watch/options.ts'
 import { duration, numeric } from './rules.ts'
 
 const SHORTEST_MS = 1_000
 const LONGEST_MS = 86_400_000
 
-const rules = {
-  every: optional(duration),
+const limits = {
   depth: optional(numeric(integer({ min: 0 }))),
   age: optional(duration),
   dominance: optional(numeric(number({ min: 0, max: 1 }))),
   dominanceOver: optional(numeric(integer({ min: 0 }))),
+  ratePerHour: optional(numeric(integer({ min: 0 }))),
+}
+
+const rules = {
+  every: optional(duration),
+  ...limits,
+  channels: optional(entries(group(limits), 'give a map of channel names to limits')),
   calmAfter: optional(numeric(integer({ min: 1, max: 100 }))),
   trendOver: optional(numeric(integer({ min: 3, max: 1_000 }))),
   stableWithin: optional(numeric(number({ min: 0, max: 10 }))),
@@ -31,6 +37,17 @@ export const watchRule: Rule<WatchOptions | 'off'> = {
   },
 }
 
-function optionsOf({ every, age, keep, ...rest }: Resolved<typeof rules>): WatchOptions {
-  return { ...rest, everyMs: every, ageMs: age, keepMs: keep }
+function optionsOf({ every, keep, channels, ...rest }: Resolved<typeof rules>): WatchOptions {
+  return {
+    ...limitsOf(rest),
+    everyMs: every,
+    keepMs: keep,
+    channels:
+      channels &&
+      Object.fromEntries(Object.entries(channels).map(([channel, own]) => [channel, limitsOf(own)])),
+  }
+}
+
+function limitsOf<L extends Resolved<typeof limits>>({ age, ...rest }: L): Omit<L, 'age'> & ChannelLimits {
+  return { ...rest, ageMs: age }
 }

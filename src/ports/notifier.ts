@@ -25,10 +25,10 @@ export interface ChannelNotice {
   readonly channel: string
   /** Where several stores are watched: the one it is about. */
   readonly store?: string | undefined
-  readonly rule: 'depth' | 'age' | 'dominance'
+  readonly rule: 'depth' | 'age' | 'dominance' | 'rate'
   /** False: it is over. */
   readonly firing: boolean
-  /** Letters, milliseconds or a share, by the rule. */
+  /** Letters, milliseconds, a share or letters within an hour, by the rule. */
   readonly value: number
   readonly limit: number
   /** Of a dominant error: which one. */

@@ -21,6 +21,8 @@ export interface ChannelSnapshot {
   readonly oldestAt?: number | undefined
   /** How many wait for longer than the limit on their age. */
   readonly overAge: number
+  /** Letters that failed within the hour before, whatever became of them; only where a limit needs the number. */
+  readonly failedInLastHour?: number | undefined
   /** Of those looked at, the attempts made beyond the first, on average. */
   readonly averageRetries: number
   /** How many letters the average and the errors were taken from: the newest, when there are very many. */

@@ -52,6 +52,7 @@ export function createServerContext(options: ServerOptions) {
     stores,
     given.watch === 'off' ? DEFAULT_WATCH : given.watch,
     clock,
+    channel => consumers.of(channel).flatMap(({ health }) => health.watch ?? []),
   )
   const retention = { retentionMs, expireUndecidedAfterMs }
   const streamSources = { stores, consumers, statsCache, snapshotReader, retention, clock, demo }

@@ -1,4 +1,4 @@
-export type { WatchOptions } from '../core/watch/options.ts'
+export type { ChannelLimits, WatchOptions } from '../core/watch/options.ts'
 export type { TokenOptions } from './auth/authenticator.ts'
 export type { RequestLimitOptions } from './auth/request-limiter.ts'
 export { type DemoControl, UnknownActionError } from './demo-control.ts'

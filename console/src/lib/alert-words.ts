@@ -7,6 +7,7 @@ export const ALERT_NAMES: Readonly<Record<ChannelAlert['rule'], string>> = {
   depth: 'Too many letters',
   age: 'Letters too old',
   dominance: 'One cause dominates',
+  rate: 'Letters come fast',
 }
 
 /** What is amiss, with its limit. An alert ends a little later than what it is of, so that it does not flicker. */
@@ -21,6 +22,8 @@ function measured({ rule, value, limit, error }: ChannelAlert): string {
       return `${counted(value, 'letter')} waiting (limit ${whole(limit)})`
     case 'age':
       return `Oldest has waited ${span(value)} (limit ${span(limit)})`
+    case 'rate':
+      return `${counted(value, 'letter')} within an hour (limit ${whole(limit)})`
     default:
       return `${error?.name.replace(/\.$/, '') ?? 'One cause'}: ${percent(value)} of letters (limit ${percent(limit)})`
   }

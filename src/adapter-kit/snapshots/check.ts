@@ -24,6 +24,7 @@ const snapshotRules: RulesFor<ChannelSnapshot> = {
   depth: count,
   oldestAt: optional(time),
   overAge: count,
+  failedInLastHour: optional(count),
   averageRetries: number({ min: 0 }),
   sampled: count,
   errors: list(group(errorRules), { maxItems: MAX_ERRORS }),
@@ -37,8 +38,12 @@ const snapshotsRule = list(group(snapshotRules), { maxItems: MAX_AT_ONCE })
  */
 export function resolveSnapshots(snapshots: readonly ChannelSnapshot[]): readonly ChannelSnapshot[] {
   const byMoment = new Map<string, ChannelSnapshot>()
-  for (const { oldestAt, ...rest } of resolveBy('snapshots', snapshotsRule, snapshots))
-    byMoment.set(`${rest.at} ${rest.channel}`, oldestAt === undefined ? rest : { ...rest, oldestAt })
+  for (const { oldestAt, failedInLastHour, ...rest } of resolveBy('snapshots', snapshotsRule, snapshots))
+    byMoment.set(`${rest.at} ${rest.channel}`, {
+      ...rest,
+      ...(oldestAt !== undefined && { oldestAt }),
+      ...(failedInLastHour !== undefined && { failedInLastHour }),
+    })
   return [...byMoment.values()].sort(compareSnapshots)
 }
 

@@ -35,7 +35,11 @@ export interface AlertFacts {
   /** The name of a breaker. */
   readonly breaker?: string | undefined
   readonly limit?:
-    | { readonly rule: 'depth' | 'age' | 'dominance'; readonly value: number; readonly limit: number }
+    | {
+        readonly rule: 'depth' | 'age' | 'dominance' | 'rate'
+        readonly value: number
+        readonly limit: number
+      }
     | undefined
   /** The name of the notifier's own target that does not take alerts. */
   readonly target?: string | undefined

@@ -188,6 +188,23 @@ export function list<T>(
   }
 }
 
+/** A map of names to values that follow another rule. A name may be any, also one of an object's prototype. */
+export function entries<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
+  return {
+    read(value, path, faults) {
+      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+        faults.add(path, value, remedy)
+        return {}
+      }
+      return Object.freeze(
+        Object.fromEntries(
+          Object.entries(value).map(([name, each]) => [name, rule.read(each, `${path}.${name}`, faults)]),
+        ),
+      )
+    },
+  }
+}
+
 /** The option may be left out; then it stays `undefined`. */
 export function optional<T>(rule: Rule<T>): Rule<T | undefined> {
   return {

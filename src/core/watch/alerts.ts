@@ -1,22 +1,26 @@
 import type { WatchPolicy } from './options.ts'
 
-type AlertRule = 'depth' | 'age' | 'dominance'
+type AlertRule = 'depth' | 'age' | 'dominance' | 'rate'
 
 /** Of what waits in a channel at one moment, what limits are held against. */
 export interface Measured {
   readonly at: number
   readonly depth: number
   readonly oldestAt?: number | undefined
+  /** Letters that failed within the hour before. Undefined if nobody counted them. */
+  readonly failedInLastHour?: number | undefined
   readonly sampled: number
   readonly errors: readonly { readonly fingerprint: string; readonly name: string; readonly count: number }[]
 }
 
-type Limits = Pick<WatchPolicy, 'depth' | 'ageMs' | 'dominance' | 'dominanceOver' | 'calmAfter'>
+type Limits = Pick<WatchPolicy, 'depth' | 'ageMs' | 'dominance' | 'dominanceOver' | 'calmAfter'> & {
+  readonly ratePerHour?: number | undefined
+}
 
 /** A limit that is crossed, as it stands at a moment. */
 interface Reading {
   readonly rule: AlertRule
-  /** Letters, milliseconds or a share, by the rule. */
+  /** Letters, milliseconds, a share or letters within an hour, by the rule. */
   readonly value: number
   readonly limit: number
   /** Of a dominant error: which one. */
@@ -37,11 +41,13 @@ export function alertKey({ rule, error }: Pick<Reading, 'rule' | 'error'>): stri
 
 /** Every limit that is crossed at this moment: more than it, never just as much. */
 export function crossings(measured: Measured, limits: Limits): readonly Reading[] {
-  const { depth, sampled, errors } = measured
+  const { depth, sampled, errors, failedInLastHour = 0 } = measured
   const crossed: Reading[] = []
   if (depth > limits.depth) crossed.push({ rule: 'depth', value: depth, limit: limits.depth })
   if (ageOf(measured) > limits.ageMs)
     crossed.push({ rule: 'age', value: ageOf(measured), limit: limits.ageMs })
+  if (limits.ratePerHour !== undefined && failedInLastHour > limits.ratePerHour)
+    crossed.push({ rule: 'rate', value: failedInLastHour, limit: limits.ratePerHour })
   if (sampled > limits.dominanceOver)
     for (const { fingerprint, name, count } of errors)
       if (count / sampled > limits.dominance)
@@ -97,6 +103,7 @@ function beginningOf(isCrossed: readonly boolean[], calmAfter: number): number {
 export function valueNow(measured: Measured, { rule, error }: Pick<Reading, 'rule' | 'error'>): number {
   if (rule === 'depth') return measured.depth
   if (rule === 'age') return ageOf(measured)
+  if (rule === 'rate') return measured.failedInLastHour ?? 0
   const found = measured.errors.find(({ fingerprint }) => fingerprint === error?.fingerprint)
   return found === undefined || measured.sampled === 0 ? 0 : found.count / measured.sampled
 }

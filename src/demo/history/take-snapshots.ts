@@ -1,4 +1,4 @@
-import { DEFAULT_AGE_MS } from '../../core/watch/options.ts'
+import { DEFAULT_WATCH } from '../../core/watch/options.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ChannelSnapshot } from '../../ports/snapshots.ts'
 import type { Store } from '../../ports/store.ts'
@@ -15,7 +15,7 @@ export function takeSnapshots(store: Store, clock: Clock): readonly ChannelSnaps
   const round = async (): Promise<void> => {
     const letters = store.deadLetters
     const at = clock.now()
-    const about = { letters, queues: new Map(), required: [], ageMs: DEFAULT_AGE_MS, at, signal }
+    const about = { letters, queues: new Map(), required: [], limitsOf: () => DEFAULT_WATCH, at, signal }
     // The last survey can meet a store that is already closed.
     taken.push(...(await taker.take(about).catch(() => [])))
   }

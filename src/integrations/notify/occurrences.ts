@@ -186,11 +186,12 @@ export class Occurrences {
 function channelWords({ rule, value, error }: ChannelNotice): string {
   if (rule === 'depth') return `${value} dead letters waiting`
   if (rule === 'age') return `oldest dead letter has waited ${spanText(value)}`
+  if (rule === 'rate') return `${value} events became dead letters within an hour`
   return `${percent(value)} of its dead letters have one error, ${error?.name ?? 'unknown'}`
 }
 
 function limitWords(rule: ChannelNotice['rule'], limit: number): string {
-  if (rule === 'depth') return String(limit)
+  if (rule === 'depth' || rule === 'rate') return String(limit)
   return rule === 'age' ? spanText(limit) : percent(limit)
 }
 

@@ -21,6 +21,7 @@ import { type PoisonOptions, poisonRule } from '../../core/poison/options.ts'
 import { type BudgetOptions, budgetRule } from '../../core/retry/budget.ts'
 import { type RetryOptions, retryRule } from '../../core/retry/policy.ts'
 import { RETRY_PRESETS } from '../../core/retry/presets.ts'
+import { type ChannelLimits, channelLimitsRule } from '../../core/watch/options.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Ledger } from '../../ports/ledger.ts'
@@ -121,6 +122,11 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
   readonly deadLetters?: DeadLetterQueue | DeadLetterStore | undefined
   /** Your own rules for the meaning of errors. Lazaret applies them before the built-in table [none]. */
   readonly classify?: readonly FailureRule[] | undefined
+  /**
+   * The alert limits of the channel, for a server in this process that has the consumer [those of the server]. The
+   * server's own `watch.channels` takes precedence.
+   */
+  readonly watch?: ChannelLimits | undefined
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
@@ -150,6 +156,7 @@ const rules = {
   leaseMs: optional(milliseconds({ min: 1, max: DAY_MS })),
   deadLetters: optional(deadLettersRule),
   classify: withDefault(failureRules, Object.freeze([])),
+  watch: optional(channelLimitsRule),
   ...commonRules,
 }
 

@@ -1,5 +1,6 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
 import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
+import type { ChannelLimits } from '../../core/watch/options.ts'
 import type { PauseReason, ProcessedOutcome } from '../../ports/observer.ts'
 import { breakerGauge } from '../breaker.ts'
 import { observe } from '../observe.ts'
@@ -32,6 +33,8 @@ export interface ConsumerHealth {
   readonly userFunctions: UserFunctionHealth
   /** Since the start: settlements that threw or that the broker did not take. Their events come again. */
   readonly settlementFailures: number
+  /** The alert limits that the consumer sets for its channel. Absent if it sets none. */
+  readonly watch?: ChannelLimits
   /** The parts of the subscription that stall now. Absent if there are none. */
   readonly stalls?: readonly Stall[]
 }
@@ -64,7 +67,7 @@ export class ConsumerActivity {
   report(
     counts: Pick<ConsumerHealth, 'active' | 'waiting' | 'retrying' | 'late' | 'paused'>,
   ): ConsumerHealth {
-    const { channel, name: handler, breaker, clock, faults } = this.#policy
+    const { channel, name: handler, breaker, clock, faults, watch } = this.#policy
     const now = clock.now()
     const ended = windowTotal(this.#ended, now)
     return {
@@ -76,6 +79,7 @@ export class ConsumerActivity {
       ...counts,
       userFunctions: faults.health(),
       settlementFailures: this.#settlementFailures,
+      ...(watch !== undefined && { watch }),
     }
   }
 }

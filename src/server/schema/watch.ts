@@ -2,8 +2,10 @@ import * as z from 'zod'
 import { count, faults, share, storeName, text, time } from './common.ts'
 
 export const alertRule = z
-  .enum(['depth', 'age', 'dominance'])
-  .describe('The limit that the channel exceeds: number of letters, age of letters, or share of one error.')
+  .enum(['depth', 'age', 'dominance', 'rate'])
+  .describe(
+    'The limit that the channel exceeds: number of letters, age of letters, share of one error, or letters that failed within an hour.',
+  )
 export type AlertRule = z.infer<typeof alertRule>
 
 export const trend = z
@@ -20,7 +22,9 @@ export const channelAlert = z.object({
   value: z
     .number()
     .min(0)
-    .describe('The latest value: letters for `depth`, milliseconds for `age`, a share for `dominance`.'),
+    .describe(
+      'The latest value: letters for `depth`, milliseconds for `age`, a share for `dominance`, letters for `rate`.',
+    ),
   limit: z.number().min(0).describe('The limit, in the unit of the value.'),
   error: z
     .object({

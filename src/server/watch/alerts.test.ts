@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { discard, MINUTE_MS, saveManyLetters, watchingWorld } from '../../../test/support/watching-world.ts'
-import { memoryStore } from '../../adapters/memory/index.ts'
+import { memoryBroker, memoryStore } from '../../adapters/memory/index.ts'
+import type { ChannelLimits } from '../../core/watch/options.ts'
 import type { Notice } from '../../ports/notifier.ts'
+import { createConsumer } from '../../runtime/consumer/consumer.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 
 describe('alerts', () => {
@@ -32,6 +34,62 @@ describe('alerts', () => {
     expect(told().slice(1)).toEqual([['orders', 'depth', false, 41]])
     expect((await world.ask('/api/v1/overview')).body.alerts).toEqual([])
     await world.server.close()
+  })
+
+  it('R11: a channel has its own limits, and the others those of all', async () => {
+    const channels = { orders: { depth: 2 }, mails: { ageMs: 5 * MINUTE_MS } }
+    const world = watchingWorld({ watch: { dominance: 1, depth: 4, channels } })
+    for (const channel of ['orders', 'mails', 'users']) await saveManyLetters(world, 3, channel)
+    await world.ask('/healthz')
+    await world.minute(7)
+    expect(world.told()).toEqual([
+      ['orders', 'depth', true, 3],
+      ['mails', 'age', true, expect.any(Number)],
+    ])
+    expect(world.notices.map(({ limit }) => limit)).toEqual([2, 5 * MINUTE_MS])
+    await world.server.close()
+  })
+
+  it('R11: letters that fail within an hour are told where a limit is set, and it is over when they are older', async () => {
+    const watch = { dominance: 1, ageMs: 24 * 60 * MINUTE_MS, channels: { orders: { ratePerHour: 2 } } }
+    const world = watchingWorld({ watch })
+    await saveManyLetters(world, 3, 'orders')
+    await saveManyLetters(world, 9, 'mails')
+    await world.ask('/healthz')
+    await world.minute(2)
+    expect(world.told()).toEqual([['orders', 'rate', true, 3]])
+    await world.minute(64)
+    expect(world.told().slice(1)).toEqual([['orders', 'rate', false, 0]])
+    await world.server.close()
+  })
+
+  it('R11: a consumer sets the limits of its channel, the lowest of several counts, and the server has the last word', async () => {
+    const { clock, store } = watchingWorld()
+    const consumer = (channel: string, name: string, watch: ChannelLimits) =>
+      createConsumer({
+        broker: memoryBroker({ clock }),
+        channel,
+        name,
+        deadLetters: store.deadLetters,
+        clock,
+        watch,
+        handle: () => {},
+      })
+    const consumers = [
+      consumer('orders', 'bill', { depth: 9 }),
+      consumer('orders', 'ship', { depth: 1 }),
+      consumer('mails', 'mailer', { depth: 1 }),
+    ]
+    const watch = { dominance: 1, channels: { mails: { depth: 50 } } }
+    const world = watchingWorld({ stores: store, clock, consumers, watch })
+    for (const channel of ['orders', 'mails'])
+      for (let n = 0; n < 2; n++) await store.deadLetters.send(world.make.letter({ channel }))
+    await world.ask('/healthz')
+    await world.minute(2)
+    expect(world.told()).toEqual([['orders', 'depth', true, 2]])
+    expect(world.notices[0]?.limit).toBe(1)
+    await world.server.close()
+    for (const each of consumers) await each.close()
   })
 
   it('K7: age and one error that dominates are told with what they are', async () => {

@@ -1,5 +1,5 @@
 import { type Alert, alertKey, alertsOf } from '../../core/watch/alerts.ts'
-import type { WatchPolicy } from '../../core/watch/options.ts'
+import { type ChannelLimits, policyOf, type WatchPolicy } from '../../core/watch/options.ts'
 import { type Trend, trendOf } from '../../core/watch/trend.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { ChannelSnapshot, SnapshotQuery } from '../../ports/snapshots.ts'
@@ -30,17 +30,30 @@ interface AlertStart {
 /** Reads the snapshots of all servers, and derives trends and alerts from them. */
 export class SnapshotReader {
   readonly policy: WatchPolicy
+  readonly #limitsOfConsumers: (channel: string) => readonly ChannelLimits[]
   readonly #stores: Federation
   readonly #clock: Clock
   readonly #cache: TtlCache
   /** The known start of each firing alert, by store. */
   readonly #alertStarts = new Map<string, ReadonlyMap<string, AlertStart>>()
 
-  constructor(stores: Federation, policy: WatchPolicy, clock: Clock) {
+  /** `limitsOfConsumers` are the limits that the consumers of a channel in this process set. */
+  constructor(
+    stores: Federation,
+    policy: WatchPolicy,
+    clock: Clock,
+    limitsOfConsumers: (channel: string) => readonly ChannelLimits[],
+  ) {
     this.#stores = stores
     this.policy = policy
+    this.#limitsOfConsumers = limitsOfConsumers
     this.#clock = clock
     this.#cache = new TtlCache(clock)
+  }
+
+  /** The policy with the limits of this channel. */
+  policyOf(channel: string): WatchPolicy {
+    return policyOf(this.policy, channel, this.#limitsOfConsumers(channel))
   }
 
   read(named: NamedStore): Promise<readonly ChannelWatch[]> {
@@ -95,7 +108,7 @@ export class SnapshotReader {
     const [{ channel, at }] = newestFirst
     const alerts: Alert[] = []
     let history: readonly Alert[] | undefined
-    for (const alert of alertsOf(newestFirst, this.policy)) {
+    for (const alert of alertsOf(newestFirst, this.policyOf(channel))) {
       const key = `${channel}\n${alertKey(alert)}`
       const before = known(key)
       let { since } = alert
@@ -114,7 +127,7 @@ export class SnapshotReader {
 
   async #lookBack(named: NamedStore, channel: string): Promise<readonly Alert[]> {
     const found = await this.#list(named, { channel, perChannel: MAX_LOOK_BACK })
-    return alertsOf(found, this.policy)
+    return alertsOf(found, this.policyOf(channel))
   }
 
   /**

@@ -1,6 +1,7 @@
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { LetterState } from '../../core/dead-letter/state.ts'
+import type { WatchPolicy } from '../../core/watch/options.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
 import { oldestOf, WAITING_STATES, waitingStats } from '../stores/search-stats.ts'
@@ -11,6 +12,7 @@ const MAX_CHANNELS = 200
 const MAX_PER_CHANNEL = 1_000
 const MIN_PER_CHANNEL = 50
 const MAX_IN_TOTAL = 5_000
+const HOUR_MS = 3_600_000
 
 interface TakeOptions {
   readonly letters: DeadLetterStore
@@ -18,7 +20,7 @@ interface TakeOptions {
   readonly queues: ReadonlyMap<string, number>
   /** Channels that need a snapshot even without letters: their last one was not empty, or an alert is firing. */
   readonly required: readonly string[]
-  readonly ageMs: number
+  readonly limitsOf: (channel: string) => Pick<WatchPolicy, 'ageMs' | 'ratePerHour'>
   readonly at: number
   /** Stops between two channels. */
   readonly signal: AbortSignal
@@ -57,13 +59,18 @@ export class SnapshotTaker {
   }
 
   async #takeOne(
-    { letters, at, ageMs }: TakeOptions,
+    { letters, at, limitsOf }: TakeOptions,
     { channel, waiting, count, queued }: SelectedChannel,
     limit: number,
     samples: SampleCache,
   ): Promise<ChannelSnapshot> {
     const depth = count + queued
-    if (count === 0) return { v: 1, at, channel, depth, overAge: 0, ...NO_SAMPLE }
+    const { ageMs, ratePerHour } = limitsOf(channel)
+    const rate =
+      ratePerHour === undefined
+        ? {}
+        : { failedInLastHour: (await letters.stats({ channel, after: at - HOUR_MS })).count }
+    if (count === 0) return { v: 1, at, channel, depth, overAge: 0, ...rate, ...NO_SAMPLE }
     const stats = await Promise.all(waiting.map(({ state }) => letters.stats({ channel, state })))
     const mark = JSON.stringify([
       limit,
@@ -81,6 +88,7 @@ export class SnapshotTaker {
       depth,
       oldestAt: oldestAt && Math.max(0, Math.floor(oldestAt)),
       overAge: await overAge(letters, { channel, before: at - ageMs }, waiting, stats),
+      ...rate,
       ...sample,
     }
   }

@@ -104,7 +104,7 @@ export class ChannelWatcher implements LeaderTask {
       letters: named.store.deadLetters,
       queues: await queues(),
       required: before.filter(needsSnapshot).map(({ channel }) => channel),
-      ageMs: snapshotReader.policy.ageMs,
+      limitsOf: channel => snapshotReader.policyOf(channel),
       at,
       signal,
     })
