@@ -3,7 +3,13 @@ import { expect, it } from 'vitest'
 import { MIGRATIONS } from './migrations.ts'
 
 /** One line for each version. A line is added with a new version, and never changed after its release. */
-const RELEASED = ['1 20e634eead3f6b3b', '2 a72c1f3d72eb69f6', '3 51c9feea5c0c423b', '4 76a140ea5ed84142']
+const RELEASED = [
+  '1 20e634eead3f6b3b',
+  '2 a72c1f3d72eb69f6',
+  '3 51c9feea5c0c423b',
+  '4 76a140ea5ed84142',
+  '5 c9b615f9bd4947d4',
+]
 
 it('S1: the SQL of a released migration stays the same, byte for byte', () => {
   const hashes = MIGRATIONS.map(({ version, sql }) => `${version} ${hashOf(sql)}`)

@@ -1,6 +1,7 @@
 import { COMMENTS, SNAPSHOT_COMMENTS } from './comments.ts'
 import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
+import { LETTER_FUNCTIONS } from './letter-functions.ts'
 import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
 import { LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
 
@@ -38,6 +39,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'one row for a replay by SQL',
     worksWith: 1,
     sql: `${REPLAY_ONE_ROW}\n`,
+  },
+  {
+    version: 5,
+    name: 'views and functions for letters and triage',
+    worksWith: 1,
+    sql: `${LETTER_FUNCTIONS}\n`,
   },
 ]
 
