@@ -43,6 +43,7 @@ export {
   fromBinaryCloudEvent,
   toBinaryCloudEvent,
 } from './core/event/cloudevents-binary.ts'
+export { correlationIdOf } from './core/event/correlation-id.ts'
 export { CloudEventError, EventError } from './core/event/errors.ts'
 export type { EventInput, JsonValue, LazaretEvent } from './core/event/event.ts'
 export { DEFAULT_EVENT_LIMITS, type EventLimits } from './core/event/limits.ts'

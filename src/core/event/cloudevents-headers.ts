@@ -8,6 +8,7 @@ import {
   parseTime,
   timeText,
 } from './attributes.ts'
+import { CORRELATION_HEADER } from './correlation.ts'
 import type { LazaretEvent } from './event.ts'
 import { isPlainObject } from './plain.ts'
 import { cleanTextBytes } from './text.ts'
@@ -20,6 +21,12 @@ export function attributeOf(header: string, value: string, event: LazaretEvent):
     case 'traceparent':
     case 'tracestate':
       return isTraceText(value) ? [header, value] : undefined
+    case CORRELATION_HEADER:
+      return isTraceText(value) ? ['correlationid', value] : undefined
+    // Reading would give the header above.
+    case 'ce-correlationid':
+    case 'cejson-correlationid':
+      return undefined
     case 'ce-time':
       return isOtherSpelling(value, event.occurredAt) ? ['time', value] : undefined
     case 'ce-expirytime':
@@ -46,6 +53,10 @@ export function readHeaders(attributes: ReadonlyMap<string, unknown>, faults: Fa
   const headers = new Map<string, string>()
   for (const [name, value] of attributes) {
     if (name === 'traceparent' || name === 'tracestate') readTrace(name, value, headers, faults)
+    if (name === 'correlationid' && isTraceText(value)) {
+      headers.set(CORRELATION_HEADER, value)
+      continue
+    }
     if (name === 'data_base64' || isReserved(name)) continue
     const remedy = attributeRemedy(name, value)
     if (remedy !== undefined) faults.add(name.slice(0, 40), value, remedy)

@@ -1,6 +1,7 @@
 import { type Fault, Faults } from '../options/faults.ts'
 import { show } from '../options/show.ts'
 import { checkEvent } from './check.ts'
+import { CORRELATION_HEADER } from './correlation.ts'
 import { EventError } from './errors.ts'
 import { DEFAULT_EVENT_LIMITS, type EventLimits } from './limits.ts'
 import { isPlainObject } from './plain.ts'
@@ -53,6 +54,8 @@ export interface EventInput<P = unknown> {
   readonly occurredAt?: number | undefined
   readonly expiresAt?: number | undefined
   readonly source?: string | undefined
+  /** The id that all events of one request or business process share. Travels as the header `correlation-id`. */
+  readonly correlationId?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
@@ -91,7 +94,7 @@ function fillIn<P>(input: EventInput<P>, sources: EventSources): LazaretEvent<P>
       occurredAt: input.occurredAt ?? now,
       expiresAt: input.expiresAt,
       source: input.source ?? source,
-      headers: copyHeaders(input.headers, headers),
+      headers: correlated(copyHeaders(input.headers, headers), input.correlationId),
       payload: input.payload === undefined ? (null as P) : input.payload,
     }
   } catch (error) {
@@ -106,6 +109,10 @@ function copyHeaders(
 ): Readonly<Record<string, string>> {
   if (headers === undefined) return otherwise ?? {}
   return isPlainObject(headers) ? { ...headers } : headers
+}
+
+function correlated(headers: LazaretEvent['headers'], id: string | undefined): LazaretEvent['headers'] {
+  return id === undefined || !isPlainObject(headers) ? headers : { ...headers, [CORRELATION_HEADER]: id }
 }
 
 function unreadable(input: unknown): Fault {

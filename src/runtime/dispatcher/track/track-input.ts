@@ -62,6 +62,7 @@ function having(input: TrackInput, headers: TrackInput['headers']): TrackInput {
     occurredAt: input.occurredAt,
     expiresAt: input.expiresAt,
     source: input.source,
+    correlationId: input.correlationId,
     headers,
   }
 }

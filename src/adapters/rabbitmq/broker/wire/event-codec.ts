@@ -2,6 +2,8 @@ import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import { checkEvent } from '../../../../core/event/check.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
 import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
+import { CORRELATION_HEADER } from '../../../../core/event/correlation.ts'
+import { correlationIdOf } from '../../../../core/event/correlation-id.ts'
 import { EventError } from '../../../../core/event/errors.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
@@ -31,6 +33,9 @@ export interface Outgoing {
 const JSON_TYPE = 'application/json'
 const BYTES_TYPE = 'application/octet-stream'
 const PERSISTENT = 2
+
+/** A short string of AMQP has a length of one byte. */
+const MAX_SHORT_TEXT_BYTES = 255
 
 /**
  * The payload is the body and the envelope is in properties and headers, so that programs in any language can read
@@ -64,6 +69,7 @@ export function encodeEvent(event: LazaretEvent, exchange: string): Omit<Outgoin
       deliveryMode: PERSISTENT,
       appId: APP_ID,
       timestamp: Math.floor(event.occurredAt / 1_000),
+      correlationId: fitting(correlationIdOf(event), MAX_SHORT_TEXT_BYTES),
       headers: hasHeaders ? headers : undefined,
     },
   }
@@ -165,9 +171,15 @@ function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): La
     occurredAt: properties.timestamp === undefined ? 0 : Math.max(0, properties.timestamp * 1_000),
     expiresAt: undefined,
     source: undefined,
-    headers: headersOf(headers),
+    headers: withCorrelation(headersOf(headers), properties.correlationId),
     payload: payloadOf(message),
   }
+}
+
+/** Other programs have a property for the correlation id, and events a header. */
+function withCorrelation(headers: Record<string, string>, id: string | undefined): Record<string, string> {
+  const text = fitting(id, MAX_SHORT_TEXT_BYTES)
+  return text === undefined ? headers : { [CORRELATION_HEADER]: text, ...headers }
 }
 
 /** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
