@@ -13,6 +13,7 @@ import {
   median,
   row,
 } from './harness/result.ts'
+import { latencyRows } from './policy-latency.ts'
 import { tracedPolicyRows } from './tracing/policy.ts'
 
 const TIMEOUT_MS = 2_000
@@ -91,10 +92,11 @@ export async function run(): Promise<BenchResult> {
   opossum.shutdown()
   const grown = (await heapGrowthBytes(() => observed(1), CALLS_FOR_GROWTH)) / MEBIBYTE
   const traced = await tracedPolicyRows(work, FIVE)
+  const latency = await latencyRows(FIVE)
   return {
     bench: 'policy',
     machine: machine(),
-    rows: [...rows, row('heap growth over 10 M calls', 'MiB', [grown]), ...traced.rows],
+    rows: [...rows, row('heap growth over 10 M calls', 'MiB', [grown]), ...traced.rows, ...latency.rows],
     bars: [
       atMost(
         'all five with observer ÷ cockatiel retry+breaker',
@@ -108,6 +110,7 @@ export async function run(): Promise<BenchResult> {
       ),
       atMost('heap growth over 10 M calls, MiB', grown, 1),
       ...traced.bars,
+      ...latency.bars,
     ],
   }
 }

@@ -3,7 +3,8 @@ import type { BenchResult } from './harness/result.ts'
 
 const benches: Record<string, { about: string; load: () => Promise<{ run: () => Promise<BenchResult> }> }> = {
   policy: {
-    about: 'cost of a successful call under resilient(), compared with cockatiel and opossum',
+    about:
+      'cost of a successful and of a failing call under resilient(), compared with cockatiel and opossum',
     load: () => import('./policy.ts'),
   },
   runtime: {
@@ -40,7 +41,7 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
   },
   stores: {
     about:
-      'durable dead-letter writes and a million letters, on file and SQLite, compared with the raw limits',
+      'durable dead-letter writes on file, SQLite, Postgres and Redis, and a million letters on file and SQLite',
     load: () => import('./stores.ts'),
   },
   console: {
