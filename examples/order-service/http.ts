@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Hono } from 'hono'
 import { streamSSE } from 'hono/streaming'
 import { asRequest } from 'lazaret'
-import type { Config } from './config.ts'
+import { type Config, retriesPerSecond } from './config.ts'
 import type { OrderEvents } from './events.ts'
 import { NewOrder, type Orders } from './orders.ts'
 import type { ReceiverProcess } from './receiver-process.ts'
@@ -20,7 +20,7 @@ const page = readFileSync(new URL('page.html', import.meta.url), 'utf8')
 
 export function createApp({ config, orders, events, watch, receivers }: Parts): Hono {
   const app = new Hono()
-  app.get('/', context => context.html(page.replace('{{limit}}', String(config.retriesPerSecond))))
+  app.get('/', context => context.html(page.replace('{{limit}}', String(retriesPerSecond(config)))))
 
   app.post('/orders', async context => {
     const order = NewOrder.safeParse(await context.req.json().catch(() => undefined))

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createAdaptorServer } from '@hono/node-server'
-import { readConfig } from './config.ts'
+import { loadConfig } from './config.ts'
 import { createEvents } from './events.ts'
 import { createApp } from './http.ts'
 import { log } from './log.ts'
@@ -10,10 +10,10 @@ import { ReceiverProcess } from './receiver-process.ts'
 import { Watch } from './watch.ts'
 
 try {
-  const config = readConfig(process.env)
-  const { lokiUrl, sentryDsn } = config
+  const config = loadConfig()
+  const { httpPort, controlPort, lokiUrl, sentryDsn } = config.service
   const isOnItsOwn = lokiUrl === undefined || sentryDsn === undefined
-  const receivers = isOnItsOwn ? await ReceiverProcess.start(config.controlPort) : undefined
+  const receivers = isOnItsOwn ? await ReceiverProcess.start(controlPort) : undefined
   const events = createEvents(
     config,
     lokiUrl ?? receivers!.address.lokiUrl,
@@ -22,7 +22,7 @@ try {
   const watch = new Watch(events, receivers)
   const app = createApp({ config, orders: new Orders(events), events, watch, receivers })
   const server = createAdaptorServer({ fetch: app.fetch })
-  server.listen(config.httpPort, '127.0.0.1')
+  server.listen(httpPort, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   log('started', { url: `http://localhost:${port}`, controlPort: receivers?.address.controlPort })

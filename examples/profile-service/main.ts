@@ -7,14 +7,15 @@ import { ProfileService } from './service.ts'
 const file = process.argv[2] ?? fileURLToPath(new URL('profile-service.yaml', import.meta.url))
 
 try {
-  const config = loadConfig(file, process.env)
+  const config = loadConfig(file)
+  const { channel, http } = config.service
   const service = new ProfileService(config)
   await service.start().catch(async (error: unknown) => {
     await service.close()
     throw error
   })
-  const server = await listen(service, config.http.host, config.http.port)
-  log('started', { channel: config.consumer.channel, port: portOf(server) })
+  const server = await listen(service, http.host, http.port)
+  log('started', { channel, port: portOf(server), retryLimit: config.consumer(channel).retryLimit })
 
   const stop = async (signal: string) => {
     log('stopping', { signal })

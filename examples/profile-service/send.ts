@@ -7,9 +7,9 @@ import { loadConfig } from './config.ts'
 // Sends what the service of the accounts would: so many users that register, are renamed, and of which every third
 // goes again. With `bad`, one event that no retry can help.
 const [count = '3', bad] = process.argv.slice(2)
-const config = loadConfig(fileURLToPath(new URL('profile-service.yaml', import.meta.url)), process.env)
-const { channel } = config.consumer
-const broker = rabbitmq(config.rabbitmq)
+const { service } = loadConfig(fileURLToPath(new URL('profile-service.yaml', import.meta.url)))
+const { channel } = service
+const broker = rabbitmq(service.rabbitmq)
 const event = (type: string, payload: object) => createEvent({ channel, type, payload })
 
 const events = Array.from({ length: Number(count) }, (_, n) => {

@@ -1,7 +1,6 @@
 import {
   type Consumer,
   createConsumer,
-  exponential,
   type HealthReport,
   healthReport,
   type QueueDepth,
@@ -26,31 +25,20 @@ export class ProfileService {
   #letters = 0
 
   constructor(config: Config) {
-    const { channel, concurrency, timeoutMs, retry, breaker } = config.consumer
-    const backoff = (maxMs: number) =>
-      exponential({ baseMs: retry.baseMs, maxMs, multiplier: 2, jitter: { ratio: 0.1 } })
-    const profiles = new Profiles(config.database.url, concurrency)
+    const { database, rabbitmq: broker, channel } = config.service
+    const policies = config.consumer(channel)
+    const profiles = new Profiles(database.url, policies.concurrency ?? 10)
     this.#config = config
     this.#profiles = profiles
     this.#broker = rabbitmq({
-      ...config.rabbitmq,
+      ...broker,
       name: 'profile-service',
       onConnection: news =>
         log(`rabbitmq ${news.state}`, 'error' in news ? { error: news.error.message } : {}),
     })
     this.#consumer = createConsumer({
+      ...policies,
       broker: this.#broker,
-      channel,
-      concurrency,
-      timeoutMs,
-      breaker,
-      retry: {
-        attempts: retry.attempts,
-        backoff: backoff(retry.maxMs),
-        byCategory: {
-          transient: { attempts: retry.transient.attempts, backoff: backoff(retry.transient.maxMs) },
-        },
-      },
       observer: {
         ...this.metrics.observer,
         attemptFailed: ({ attempt, failure }) =>
@@ -61,7 +49,7 @@ export class ProfileService {
       },
       handle: event => handle(event, profiles),
     })
-    this.#letterDepths = resilient(() => this.#consumer.deadLetterDepths(), { timeoutMs: 2_000 })
+    this.#letterDepths = resilient(() => this.#consumer.deadLetterDepths(), config.call('dead-letter-depths'))
   }
 
   async start(): Promise<void> {
@@ -73,7 +61,11 @@ export class ProfileService {
   async health(): Promise<HealthReport> {
     const depths = await this.#letterDepths().catch(() => undefined)
     this.#letters = depths?.reduce((sum, { depth }) => sum + depth, 0) ?? this.#letters
-    const report = healthReport([this.#consumer.health()], this.#letters, this.#config.http.degradedAt)
+    const report = healthReport(
+      [this.#consumer.health()],
+      this.#letters,
+      this.#config.service.http.degradedAt,
+    )
     this.#show(report)
     return depths === undefined && report.status === 'UP' ? { ...report, status: 'DEGRADED' } : report
   }
@@ -86,7 +78,7 @@ export class ProfileService {
   }
 
   #show({ dlqSize, breakerState }: HealthReport): void {
-    const { channel } = this.#config.consumer
+    const { channel } = this.#config.service
     this.metrics.gauge('dlq_size', { channel }, dlqSize)
     this.metrics.gauge('breaker_state', { name: channel }, { CLOSED: 0, HALF_OPEN: 1, OPEN: 2 }[breakerState])
   }

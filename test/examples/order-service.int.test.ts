@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { afterEach, describe, expect, it } from 'vitest'
 import { fileDeadLetters } from '../../src/adapters/file/index.ts'
-import type { DispatcherHealth } from '../../src/index.ts'
+import { type DispatcherHealth, loadPolicies, RETRY_LIMIT_PRESETS } from '../../src/index.ts'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { withTempFolder } from '../support/folder.ts'
@@ -189,6 +189,24 @@ describe('examples/order-service', () => {
       expect(await reasonsOf(dir)).toEqual({ '* rate_limited': 5 - (loki['order.placed'] ?? 0) })
     })
   })
+
+  it.each(['production', 'staging', 'development'] as const)(
+    'R1 E4: the same service starts with the preset %s of its file, and tracks orders',
+    { timeout: TIMEOUT_MS },
+    async preset => {
+      await withTempFolder(async dir => {
+        const { onLimit } = RETRY_LIMIT_PRESETS[preset]
+        const policies = loadPolicies(join(ROOT, 'examples/order-service/order-service.yaml'), {
+          env: { PRESET: preset },
+        })
+        expect(policies.dispatcher().retryLimit).toMatchObject({ perSecond: 100, onLimit })
+        const service = await OrderProcess.start(dir, { PRESET: preset })
+        expect(await service.order()).toMatchObject({ state: 'paid' })
+        await delivered(service, 'loki', 'order.paid', 1)
+        expect(await service.ended('SIGTERM')).toBe(0)
+      })
+    },
+  )
 
   it('K10: after a stop while Loki fails, the next process sends the waiting events; after a kill, the payments', {
     timeout: TIMEOUT_MS,

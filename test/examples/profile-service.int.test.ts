@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { Pool } from 'pg'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
-import { createEvent } from '../../src/index.ts'
+import { createEvent, RETRY_LIMIT_PRESETS } from '../../src/index.ts'
 import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { RabbitmqAdmin } from '../support/rabbitmq.ts'
-import { CONFIG, envOf, ProfileProcess, runExample } from './profile-service.ts'
+import { envOf, ProfileProcess, runExample } from './profile-service.ts'
 
 const foundRabbitmq = await findRabbitmq()
 const foundPostgres = await findPostgres()
@@ -32,8 +32,8 @@ afterAll(async () => {
   await postgres?.close()
 })
 
-async function start(channel = uniqueName('users')) {
-  const settings = { amqp: rabbit!.url, database: postgres!.url, channel }
+async function start(channel = uniqueName('users'), more: NodeJS.ProcessEnv = {}) {
+  const settings = { amqp: rabbit!.url, database: postgres!.url, channel, more }
   const service = await ProfileProcess.start(settings)
   running.add(service)
   return { service, channel, settings }
@@ -232,7 +232,7 @@ describe.runIf(isThere)(
     it('F7: the service reports all faults of its config at once and exits with 1', {
       timeout: TIMEOUT_MS,
     }, async () => {
-      const env = { RABBITMQ_URL: 'http://secret', HTTP_PORT: 'eighty', RETRY_BASE_MS: '0' }
+      const env = { RABBITMQ_URL: 'http://secret', HTTP_PORT: 'eighty', RETRY_BASE_MS: '-1' }
       const { code, err } = await runExample('main.ts', [], env)
       expect(code).toBe(1)
       expect(
@@ -241,12 +241,30 @@ describe.runIf(isThere)(
           .split('\n')
           .map(line => line.replace(/^profile-service: /, '')),
       ).toEqual([
-        `${CONFIG}: rabbitmq.url: give a URL such as amqp://user:password@host:5672`,
-        expect.stringContaining(`${CONFIG}: consumer.retry.baseMs: `),
-        expect.stringContaining(`${CONFIG}: http.port: `),
+        expect.stringMatching(
+          /yaml:11: policies\.defaults\.consumer\.retry\.backoff\.baseMs: got a hidden value/,
+        ),
+        expect.stringMatching(/yaml:15: policies\..*\.transient\.backoff\.baseMs: got a hidden value/),
+        expect.stringMatching(
+          /yaml:25: service\.rabbitmq\.url: .*; give a URL such as amqp:\/\/user:password@host:5672$/,
+        ),
+        expect.stringMatching(/yaml:32: service\.http\.port: /),
       ])
       expect(err).not.toContain('secret')
     })
+
+    it.each(['production', 'staging', 'development'] as const)(
+      'R1 E4: the same service starts with the preset %s of its file, and handles events',
+      { timeout: TIMEOUT_MS },
+      async preset => {
+        const { service, channel } = await start(uniqueName('users'), { PRESET: preset })
+        expect(service.said('started')).toMatchObject([{ retryLimit: RETRY_LIMIT_PRESETS[preset] }])
+        const ann = randomUUID()
+        await send(channel, 'user.registered', user(ann))
+        await hasRow(ann, 1)
+        expect(await service.stop()).toBe(0)
+      },
+    )
 
     it('F1: its sample events are handled', { timeout: TIMEOUT_MS }, async () => {
       const { service, channel, settings } = await start()

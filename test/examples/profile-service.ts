@@ -8,7 +8,6 @@ import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { ROOT } from '../support/source.ts'
 
 const FOLDER = join(ROOT, 'examples/profile-service')
-export const CONFIG = join(FOLDER, 'profile-service.yaml')
 
 /** What the example is told by its environment. */
 export interface ProfileSettings {
