@@ -21,6 +21,7 @@ import {
   encodeEvent,
   PollLoop,
   replayOf,
+  requireChannels,
   resolveOptions,
   subscribeRules,
   TrackedDelivery,
@@ -70,6 +71,7 @@ export class FolderBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
+    requireChannels(events)
     for (const event of withoutForeignReplays(events)) {
       const target = replayOf(event)?.handler
       const handlers = target === undefined ? this.#handlersOf(event.channel) : [target]

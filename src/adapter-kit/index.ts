@@ -1,6 +1,7 @@
 // What adapters share: checks of queries and options, cursors, delivery bookkeeping, timers, reconnecting. An adapter that
 // lives outside this package is written with the same parts.
 export { changeLetter } from '../core/dead-letter/change.ts'
+export { requireChannels } from '../core/event/channel.ts'
 export { decodeEvent, encodeEvent } from '../core/event/json.ts'
 export { replayOf, withoutForeignReplays } from '../core/event/replay-headers.ts'
 export { type Resolved, resolveOptions } from '../core/options/resolve.ts'
@@ -25,7 +26,7 @@ export { subscribeRules } from './delivery/subscribe-options.ts'
 export { type AttemptLog, EMPTY_LOG, TrackedDelivery } from './delivery/tracked-delivery.ts'
 export { expiryEntry } from './expiry.ts'
 export { readEntries, type StoredEntry, storedEntry } from './journal-entries.ts'
-export { ClientMissingError, loadClient } from './load-client.ts'
+export { ClientMissingError, loadClient, requireClient } from './load-client.ts'
 export { PendingWork } from './pending-work.ts'
 export { PollLoop } from './poll-loop.ts'
 export { readEntryNumber, resolveAuditQuery } from './query/audit-query.ts'

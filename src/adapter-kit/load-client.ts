@@ -24,3 +24,12 @@ export async function loadClient<T>(client: string, load: () => Promise<T>): Pro
     throw new ClientMissingError(client, error)
   }
 }
+
+/** The same for code that cannot wait. `load` contains a `require()` made by `createRequire`, which loads ESM packages too. */
+export function requireClient<T>(client: string, load: () => T): T {
+  try {
+    return load()
+  } catch (error) {
+    throw new ClientMissingError(client, error)
+  }
+}

@@ -1,4 +1,5 @@
 import { resolveLetterFilter } from '../adapter-kit/query/letter-query.ts'
+import { channelRule } from '../core/event/channel.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
   custom,
@@ -79,7 +80,7 @@ const rules = {
   perSecond: withDefault(number({ min: 0, above: true, max: 100_000 }), DEFAULT_REPLAY_PER_SECOND),
   haltRefailRatio: withDefault(number({ min: 0, max: 1 }), DEFAULT_REFAIL_RATIO),
   haltOnSameFingerprint: withDefault(flag(), true),
-  to: optional(text({ maxLength: 200 })),
+  to: optional(channelRule),
   patch: optional(list(operation, { minItems: 1, maxItems: 100 })),
   maxAgeMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_AGE_MS),
   allowQuarantined: withDefault(flag(), false),

@@ -33,7 +33,7 @@ const PAGES: readonly AdapterPage[] = [
   },
   {
     path: 'docs/brokers/postgres.md',
-    types: ['PostgresOptions'],
+    types: ['PostgresOptions', 'OpenPostgresOptions'],
     defaults: {
       leaseMs: postgres.DEFAULT_LEASE_MS,
       maxPollMs: postgres.DEFAULT_MAX_POLL_MS,

@@ -1,5 +1,5 @@
 // The names of the semantic conventions for messaging (1.45), and our own beside them.
-import { type Attributes, type Span, SpanStatusCode } from '@opentelemetry/api'
+import type { Attributes, Span } from '@opentelemetry/api'
 import { capText } from '../../core/dead-letter/caps.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
@@ -8,6 +8,7 @@ import { reasonText } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { replayOf } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
+import { SpanStatusCode } from './api.ts'
 
 export const MESSAGING = {
   system: 'messaging.system',

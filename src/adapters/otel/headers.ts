@@ -1,4 +1,4 @@
-import { createTraceState, type SpanContext } from '@opentelemetry/api'
+import type { SpanContext } from '@opentelemetry/api'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { REPLAY_HEADERS, replayOf } from '../../core/event/replay-headers.ts'
 import {
@@ -8,6 +8,7 @@ import {
   TRACESTATE,
   type TraceContext,
 } from '../../core/event/trace-context.ts'
+import { createTraceState } from './api.ts'
 
 type Headers = LazaretEvent['headers']
 

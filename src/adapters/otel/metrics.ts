@@ -1,10 +1,6 @@
-import {
-  type BatchObservableResult,
-  type Meter,
-  metrics as metricsApi,
-  type Observable,
-} from '@opentelemetry/api'
+import type { BatchObservableResult, Meter, Observable } from '@opentelemetry/api'
 import type { HistogramSample, MetricFamily, Metrics } from '../../ports/metrics.ts'
+import { metrics as metricsApi } from './api.ts'
 import { type OtelMetricsOptions, resolveMetrics } from './options.ts'
 
 const SCOPE = 'lazaret'

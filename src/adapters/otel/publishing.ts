@@ -1,20 +1,10 @@
-import {
-  type Attributes,
-  type Context,
-  context,
-  isSpanContextValid,
-  type Link,
-  ROOT_CONTEXT,
-  type SpanContext,
-  SpanKind,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import type { Attributes, Context, Link, SpanContext, Tracer } from '@opentelemetry/api'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { REPLAY_HEADERS } from '../../core/event/replay-headers.ts'
 import { formatTraceparent, isSampled } from '../../core/event/trace-context.ts'
 import type { PublishSpan } from '../../ports/tracing.ts'
+import { context, isSpanContextValid, ROOT_CONTEXT, SpanKind, trace } from './api.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
 import { contextOf, originalContextOf, repeats, withContext } from './headers.ts'
 import { SpanStep } from './span-step.ts'

@@ -1,6 +1,7 @@
-import { SpanKind, type Tracer } from '@opentelemetry/api'
+import type { Tracer } from '@opentelemetry/api'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { TracedConsumer } from '../../ports/tracing.ts'
+import { SpanKind } from './api.ts'
 import { MESSAGING, OWN } from './attributes.ts'
 import type { TrailPlan } from './trail.ts'
 

@@ -1,9 +1,10 @@
-import { context, type Span, trace } from '@opentelemetry/api'
+import type { Span } from '@opentelemetry/api'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { TraceSpan } from '../../ports/tracing.ts'
+import { context, trace } from './api.ts'
 import { OWN, recordFailure } from './attributes.ts'
 
 /** A running span. Code inside it keeps the other values of the caller's context, such as baggage. */

@@ -1,12 +1,4 @@
-import {
-  context,
-  isSpanContextValid,
-  ROOT_CONTEXT,
-  type SpanContext,
-  SpanKind,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import type { SpanContext, Tracer } from '@opentelemetry/api'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { isSampled, looksUnsampled, TRACEPARENT } from '../../core/event/trace-context.ts'
@@ -18,6 +10,7 @@ import type {
   TraceSpan,
   Tracing,
 } from '../../ports/tracing.ts'
+import { context, isSpanContextValid, ROOT_CONTEXT, SpanKind, trace } from './api.ts'
 import { eventAttributes, MESSAGING, replayAttributes } from './attributes.ts'
 import { contextOf, isReplay, originalContextOf, repeats, withContext } from './headers.ts'
 import { type OtelTracingOptions, resolveTracing } from './options.ts'

@@ -1,19 +1,11 @@
-import {
-  type Attributes,
-  type Context,
-  type Link,
-  ROOT_CONTEXT,
-  type Span,
-  type SpanKind,
-  type Tracer,
-  trace,
-} from '@opentelemetry/api'
+import type { Attributes, Context, Link, Span, SpanKind, Tracer } from '@opentelemetry/api'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { AttemptTrace, EndedAttempt, TraceSpan } from '../../ports/tracing.ts'
+import { ROOT_CONTEXT, trace } from './api.ts'
 import { OWN, recordDeadLetter, recordFailure } from './attributes.ts'
 import { SpanStep } from './span-step.ts'
 

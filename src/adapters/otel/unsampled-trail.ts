@@ -1,13 +1,7 @@
-import {
-  type Context,
-  context,
-  INVALID_SPAN_CONTEXT,
-  ROOT_CONTEXT,
-  type Span,
-  trace,
-} from '@opentelemetry/api'
+import type { Context, Span } from '@opentelemetry/api'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { AttemptTrace, TraceSpan } from '../../ports/tracing.ts'
+import { context, INVALID_SPAN_CONTEXT, ROOT_CONTEXT, trace } from './api.ts'
 import { contextOf } from './headers.ts'
 
 /** The key that spans are kept under, as the API asks for it. */

@@ -8,6 +8,7 @@ export {
   DEFAULT_LEASE_MS,
   DEFAULT_LEDGER_RETENTION_MS,
   DEFAULT_MAX_POLL_MS,
+  type OpenPostgresOptions,
   type PostgresOptions,
 } from './options.ts'
 export { migratePostgres, schemaVersion } from './schema/migrate.ts'

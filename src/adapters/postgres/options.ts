@@ -1,4 +1,6 @@
 import { type EventLimitsOptions, resolveEventLimits } from '../../core/event/limits.ts'
+import { hiddenText } from '../../core/options/addresses.ts'
+import { OptionsError } from '../../core/options/faults.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   custom,
@@ -25,7 +27,7 @@ export const DEFAULT_MAX_POLL_MS = 1_000
 /** The default of the option `ledgerRetentionMs`. */
 export const DEFAULT_LEDGER_RETENTION_MS = 7 * DAY_MS
 
-/** Options of `openPostgres()` and of the parts of its store. */
+/** Options of the parts of a store in Postgres, such as `postgresOutbox()`. */
 export interface PostgresOptions extends ClockAndRandomOptions {
   /** A pool of node-postgres, or one with the same methods. It is the caller's, and stays open. */
   readonly pool: PgPool
@@ -59,6 +61,17 @@ export interface PostgresOptions extends ClockAndRandomOptions {
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
+/** Options of `openPostgres()`. Of `url` and `pool` give one. */
+export interface OpenPostgresOptions extends Omit<PostgresOptions, 'pool'> {
+  /**
+   * The server and the database, such as `postgres://user:password@localhost:5432/shop` [none: `pool` is used]. The
+   * store makes a pool of 10 connections with the package `pg`, and closes it with itself.
+   */
+  readonly url?: string | undefined
+  /** A pool of node-postgres, or one with the same methods [none: `url` is used]. It is the caller's, and stays open. */
+  readonly pool?: PgPool | undefined
+}
+
 const rules = {
   pool: custom(isPgPool, 'give a pool with query() and connect(), such as new Pool() of pg'),
   name: withDefault(text(), 'postgres'),
@@ -82,6 +95,28 @@ export type PostgresSettings = Resolved<typeof rules>
 
 export function resolvePostgres(subject: string, options: PostgresOptions): PostgresSettings {
   return resolveOptions(subject, rules, options)
+}
+
+/** The rule for the address of a database. It may contain a password, so a fault does not show it. */
+const urlRule = hiddenText(isPostgresUrl, "give a URL such as 'postgres://user:password@localhost:5432/shop'")
+
+/** The options of `openPostgres` with exactly one of `url` and `pool`. */
+type DatabaseOptions = Omit<PostgresOptions, 'pool'> &
+  ({ readonly url: string; readonly pool?: undefined } | { readonly url?: undefined; readonly pool: PgPool })
+
+export function requireDatabase(subject: string, options: OpenPostgresOptions): DatabaseOptions {
+  const { url, pool } = options ?? {}
+  if ((url === undefined) === (pool === undefined)) {
+    const received = url === undefined ? 'neither url nor pool' : 'url and pool'
+    const remedy = 'give exactly one: url for a pool that the store makes and closes, pool for your own'
+    throw new OptionsError(subject, [{ path: `${subject}.url`, received, remedy }])
+  }
+  if (url !== undefined) resolveOptions(subject, { url: urlRule }, { url })
+  return options as DatabaseOptions
+}
+
+function isPostgresUrl(value: string): boolean {
+  return /^postgres(?:ql)?:\/\/\S*$/.test(value) && URL.canParse(value)
 }
 
 function isLimits(value: unknown): value is EventLimitsOptions | undefined {

@@ -4,14 +4,20 @@ import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import { type Store, StoreClosedError } from '../../ports/store.ts'
 import { PostgresOutbox } from './broker/outbox.ts'
-import { createPool } from './connection/pool.ts'
+import { LazyPool } from './connection/pool.ts'
 import { PostgresLedger } from './ledger/ledger.ts'
 import { PostgresDeadLetters } from './letters/dead-letters.ts'
 import { PostgresGroups } from './letters/groups.ts'
 import { PostgresAudit } from './operating/audit.ts'
 import { PostgresReplays } from './operating/replays.ts'
 import { PostgresSnapshots } from './operating/snapshots.ts'
-import { type PostgresOptions, type PostgresSettings, resolvePostgres } from './options.ts'
+import {
+  type OpenPostgresOptions,
+  type PostgresOptions,
+  type PostgresSettings,
+  requireDatabase,
+  resolvePostgres,
+} from './options.ts'
 
 /** The store that `openPostgres()` opens. */
 export interface PostgresStore extends Store {
@@ -23,23 +29,32 @@ export interface PostgresStore extends Store {
 }
 
 /** Everything in one database: the outbox, dead letters with their groups, a ledger, replays, the audit log and snapshots. */
-export function openPostgres(options: PostgresOptions): PostgresStore {
-  return storeOf(resolvePostgres('openPostgres', options), 'postgres:', async () => {})
+export function openPostgres(options: OpenPostgresOptions): PostgresStore {
+  const { url, pool, ...rest } = requireDatabase('openPostgres', options)
+  if (url !== undefined) return storeWithOwnPool('openPostgres', url, new LazyPool(url), rest)
+  return storeOf(resolvePostgres('openPostgres', { ...rest, pool }), 'postgres:', async () => {})
 }
 
-/** Opens the store with its own pool, for callers that only have a URL. */
+/** The same as `openPostgres({ url })`. It resolves when the package `pg` is loaded, and rejects when it is missing. */
 export async function connectPostgres(
   url: string,
   options: Omit<PostgresOptions, 'pool'> = {},
 ): Promise<PostgresStore> {
-  const pool = await createPool(url)
-  try {
-    const settings = resolvePostgres('connectPostgres', { ...options, pool })
-    return storeOf(settings, withoutCredentials(url), () => pool.end())
-  } catch (error) {
-    await pool.end()
-    throw error
-  }
+  requireDatabase('connectPostgres', { url })
+  const pool = new LazyPool(url)
+  const store = storeWithOwnPool('connectPostgres', url, pool, options)
+  await pool.load()
+  return store
+}
+
+function storeWithOwnPool(
+  subject: string,
+  url: string,
+  pool: LazyPool,
+  options: Omit<PostgresOptions, 'pool'>,
+): PostgresStore {
+  const settings = resolvePostgres(subject, { ...options, pool })
+  return storeOf(settings, withoutCredentials(url), () => pool.end())
 }
 
 /** The outbox of a database alone: a broker whose events can be written in the caller's own transactions. */

@@ -1,7 +1,7 @@
+import { isChannelName, MAX_CHANNEL_BYTES } from '../event/channel.ts'
 import { checkEvent } from '../event/check.ts'
 import type { JsonValue, LazaretEvent } from '../event/event.ts'
 import {
-  MAX_CHANNEL_BYTES,
   MAX_ID_BYTES,
   MAX_IDEMPOTENCY_KEY_BYTES,
   MAX_KEY_BYTES,
@@ -46,9 +46,8 @@ export function storableEvent(event: LazaretEvent): StorableEvent {
 
 /** The letter keeps the original channel, and a replay uses that one. */
 function checkedChannel(event: LazaretEvent): LazaretEvent {
-  const isWrong = checkEvent({ ...PROBE, channel: event.channel }).length > 0
-  if (!isWrong) return event
   const given: unknown = event.channel
+  if (isChannelName(given)) return event
   const channel = (typeof given === 'string' ? given : '')
     .replace(/[^A-Za-z0-9]+/g, '-')
     .slice(0, MAX_CHANNEL_BYTES)

@@ -1,10 +1,9 @@
 import { type Fault, Faults } from '../options/faults.ts'
+import { channelRule } from './channel.ts'
 import {
-  CHANNEL_NAME,
   DEFAULT_EVENT_LIMITS,
   type EventLimits,
   HEADER_NAME,
-  MAX_CHANNEL_BYTES,
   MAX_HEADER_NAME_BYTES,
   MAX_ID_BYTES,
   MAX_IDEMPOTENCY_KEY_BYTES,
@@ -53,7 +52,7 @@ export function checkEvent(
 function checkEnvelope(event: ClaimedEvent, faults: Faults): void {
   checkText('id', event.id, MAX_ID_BYTES, faults)
   checkText('type', event.type, MAX_TYPE_BYTES, faults)
-  checkChannel(event.channel, faults)
+  channelRule.read(event.channel, 'channel', faults)
   if (event.key !== undefined) checkText('key', event.key, MAX_KEY_BYTES, faults)
   if (event.idempotencyKey !== event.id)
     checkText('idempotencyKey', event.idempotencyKey, MAX_IDEMPOTENCY_KEY_BYTES, faults)
@@ -72,12 +71,6 @@ function checkText(name: string, value: unknown, maxBytes: number, faults: Fault
     if (bytes !== undefined && bytes <= maxBytes) return
   }
   faults.add(name, value, `give a string of 1 to ${maxBytes} UTF-8 bytes without control characters`)
-}
-
-function checkChannel(value: unknown, faults: Faults): void {
-  if (typeof value === 'string' && value.length <= MAX_CHANNEL_BYTES && CHANNEL_NAME.test(value)) return
-  const remedy = `give a name of 1 to ${MAX_CHANNEL_BYTES} letters, digits, '.', '_' or '-', such as 'orders.eu'`
-  faults.add('channel', value, remedy)
 }
 
 function checkSource(value: unknown, faults: Faults): void {

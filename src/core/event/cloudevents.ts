@@ -65,7 +65,10 @@ export function toCloudEvent(event: LazaretEvent): CloudEvent {
 
 type Attributes = ReadonlyMap<string, unknown>
 
-/** Converts a CloudEvent to an event. It throws one CloudEventError with all faults. */
+/**
+ * Converts a CloudEvent to an event. The value is an object in the structured JSON format, or a `CloudEvent` of the
+ * CloudEvents SDK. It throws one CloudEventError with all faults.
+ */
 export function fromCloudEvent(value: unknown, defaults: CloudEventDefaults): LazaretEvent {
   const faults = new Faults()
   const attributes = readAttributes(value, faults)
@@ -80,14 +83,26 @@ export function fromCloudEvent(value: unknown, defaults: CloudEventDefaults): La
 /** Reads each own property once. Null means absent, as in the JSON format of CloudEvents. */
 function readAttributes(value: unknown, faults: Faults): Attributes | undefined {
   try {
-    if (isPlainObject(value)) {
-      return new Map(Object.entries(value).filter(([, attribute]) => (attribute ?? null) !== null))
+    const isOfSdk = isSdkEvent(value)
+    if (isOfSdk || isPlainObject(value)) {
+      const attributes = new Map(
+        Object.entries(value).filter(([, attribute]) => (attribute ?? null) !== null),
+      )
+      // The SDK keeps bytes in both forms. In the JSON format of its events data_base64 stands for them too.
+      if (isOfSdk && attributes.has('data_base64')) attributes.delete('data')
+      return attributes
     }
-    faults.add('event', value, 'give an object in the structured JSON format')
+    faults.add('event', value, 'give an object in the structured JSON format, or a CloudEvent of the SDK')
   } catch {
     faults.add('event', value, 'give plain data; a getter or proxy threw')
   }
   return undefined
+}
+
+/** An instance of the SDK's class. Any copy and version of the SDK fits, so it is known by its shape. */
+function isSdkEvent(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null || isPlainObject(value)) return false
+  return Object.hasOwn(value, 'specversion') && typeof (value as { toJSON?: unknown }).toJSON === 'function'
 }
 
 function readFields(attributes: Attributes, defaults: CloudEventDefaults, faults: Faults): LazaretEvent {

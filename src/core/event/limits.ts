@@ -12,18 +12,10 @@ const DEFAULT_MAX_HEADER_BYTES = 65_536
  */
 export const MAX_ID_BYTES = 255
 export const MAX_TYPE_BYTES = 255
-export const MAX_CHANNEL_BYTES = 120
 export const MAX_KEY_BYTES = 512
 export const MAX_IDEMPOTENCY_KEY_BYTES = 1_024
 export const MAX_SOURCE_BYTES = 512
 export const MAX_HEADER_NAME_BYTES = 128
-
-/**
- * Adapters use a channel as the name of a queue, topic, stream or file, with suffixes such as
- * `.dlq.quarantine.integration`. So a channel has only characters that all of them allow: letters, digits, `.`, `_`, `-`.
- * It begins and ends with a letter or digit, and contains no `..`, so that it cannot leave its folder.
- */
-export const CHANNEL_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.))*(?<![._-])$/
 
 /** The token of RFC 9110. HTTP, AMQP, Kafka and NATS all accept it as the name of a header. */
 export const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/

@@ -55,13 +55,16 @@ describe('option rules', () => {
     )
   })
 
-  it('F7: the nearest name is one with at most two letters wrong', () => {
+  it('F7: the nearest name is one with few letters wrong, added, missing or swapped', () => {
     const known = ['attempts', 'backoff', 'maxElapsedMs', 'on']
-    expect(nearest('atempst', known)).toBeUndefined()
+    expect(nearest('atempst', known)).toBe('attempts')
     expect(nearest('atempts', known)).toBe('attempts')
     expect(nearest('backof', known)).toBe('backoff')
     expect(nearest('maxelapsedms', known)).toBe('maxElapsedMs')
     expect(nearest('retries', known)).toBeUndefined()
     expect(nearest('of', known)).toBeUndefined()
+    expect(nearest('retries', [...known, 'retry'])).toBe('retry')
+    expect(nearest('retires', [...known, 'retry'])).toBe('retry')
+    expect(nearest('consume', ['resume'])).toBeUndefined()
   })
 })

@@ -1,6 +1,7 @@
 import { type BreakerOptions, breakerRule } from '../../core/breaker/options.ts'
 import type { LetterCaps } from '../../core/dead-letter/caps.ts'
 import { createSaveFilter, type SaveFilter } from '../../core/dead-letter/filter.ts'
+import { channelRule } from '../../core/event/channel.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
@@ -134,9 +135,10 @@ const DEFAULT_CONCURRENCY = 10
 const DEFAULT_IN_PROCESS_WAIT_MS = 100
 const LEASE_MARGIN_MS = 10_000
 
-const rules = {
+/** The rules of a consumer's options. Wrappers check the options that they pass on by the same rules. */
+export const consumerRules = {
   broker: port<Broker>('a broker', 'publish', 'subscribe', 'close'),
-  channel: text({ maxLength: 200 }),
+  channel: channelRule,
   handle: callable<ConsumerOptions['handle']>('give the function that handles an event'),
   name: optional(text({ maxLength: 200 })),
   schema: optional(custom(isSchema, 'give a Standard Schema, such as one of zod, valibot or arktype')),
@@ -161,11 +163,11 @@ const rules = {
 }
 
 /** Only the retry defaults differ. */
-const rulesOf = { consumer: rules, outbox: { ...rules, retry: retryRule('outbox') } }
+const rulesOf = { consumer: consumerRules, outbox: { ...consumerRules, retry: retryRule('outbox') } }
 
 type ConsumerRetryPreset = keyof typeof rulesOf
 
-const relations: Relations<typeof rules> = (options, fault) => {
+const relations: Relations<typeof consumerRules> = (options, fault) => {
   const { broker, ordering, deadLetters, spill } = options
   if (broker.retryPreset !== undefined && !Object.hasOwn(rulesOf, broker.retryPreset))
     fault(
@@ -182,7 +184,7 @@ const relations: Relations<typeof rules> = (options, fault) => {
 }
 
 /** The relations that do not depend on a broker or a store. */
-const relationsOfData: Relations<typeof rules> = (options, fault) => {
+const relationsOfData: Relations<typeof consumerRules> = (options, fault) => {
   const { prefetch, concurrency, leaseMs, timeoutMs } = options
   if (prefetch !== undefined && prefetch < concurrency)
     fault('prefetch', `give at least the concurrency (${concurrency}), or handlers stay idle`)
@@ -191,9 +193,9 @@ const relationsOfData: Relations<typeof rules> = (options, fault) => {
 }
 
 /** The options of a consumer that a config file can set. */
-export const consumerFileOptions = fileOptions(rules, ['channel', 'name', 'leaveOpen'], relationsOfData)
+export const consumerFileOptions = fileOptions(consumerRules, ['channel', 'name', 'leaveOpen'], relationsOfData)
 
-type Settings = Resolved<typeof rules>
+type Settings = Resolved<typeof consumerRules>
 
 export interface ConsumerPolicy
   extends AttemptPolicy,

@@ -93,7 +93,7 @@ describe('a payload that JSON cannot write', () => {
     const dir = await mkdtemp(join(tmpdir(), 'lazaret-unwritable-'))
     const store = fileStore({ dir })
     const call = withDeadLetters(() => Promise.reject(new PermanentError('no')), {
-      source: 'my orders',
+      source: 'orders',
       name: 'bill',
       deadLetters: store.deadLetters,
       describe: () => ({
@@ -114,10 +114,7 @@ describe('a payload that JSON cannot write', () => {
     await call()
     const { letters } = await store.deadLetters.list()
     expect(letters).toMatchObject([
-      {
-        channel: 'my orders',
-        event: { channel: 'my-orders', headers: { good: 'y' }, payload: { order: 1 } },
-      },
+      { channel: 'orders', event: { channel: 'orders', headers: { good: 'y' }, payload: { order: 1 } } },
     ])
     expect(letters[0]?.origin).toEqual({ offset: '12345678901234567890', topic: 'orders' })
     await call()

@@ -1,10 +1,13 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import process from 'node:process'
 import type { Origin } from '../../core/dead-letter/letter.ts'
+import { channelRule } from '../../core/event/channel.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { MAX_ID_BYTES } from '../../core/event/limits.ts'
 import { isPlainObject } from '../../core/event/plain.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import { callable, flag, withDefault } from '../../core/options/rules.ts'
 import { unusable } from '../../core/options/unusable.ts'
 import type { Broker, BrokerCapabilities, Delivery, Settlement, Subscription } from '../../ports/broker.ts'
 import { systemClock, systemRandom } from '../../ports/clock.ts'
@@ -16,7 +19,7 @@ import { guardRandom } from '../user-functions/guards.ts'
 import { safeObserver } from '../user-functions/observer-faults.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 import { consumerThatUses } from './consumer.ts'
-import type { ConsumerOptions } from './consumer-options.ts'
+import { type ConsumerOptions, consumerRules } from './consumer-options.ts'
 import { type HandlerContext, inTrace } from './handler-context.ts'
 import type { ConsumerHealth } from './health.ts'
 import type { WithdrawableDelivery } from './work.ts'
@@ -54,6 +57,23 @@ export interface WrappedHandler<A extends unknown[], R> {
   readonly breaker: Breaker | undefined
 }
 
+const {
+  broker: _broker,
+  channel: _channel,
+  handle: _handle,
+  ordering: _ordering,
+  prefetch: _prefetch,
+  inProcessWaitMs: _inProcessWaitMs,
+  ...sharedRules
+} = consumerRules
+
+const rules = {
+  ...sharedRules,
+  source: channelRule,
+  passContext: withDefault(flag(), false),
+  describe: withDefault(callable(), () => ({})),
+}
+
 /** The client decides how many run at once. */
 const UNLIMITED_CONCURRENCY = 100_000
 
@@ -73,8 +93,10 @@ export function withDeadLetters<A extends unknown[], R>(
 ): WrappedHandler<A, R>
 export function withDeadLetters<A extends unknown[], R>(
   handler: (...args: A) => R | PromiseLike<R>,
-  { source, describe = () => ({}), passContext = false, ...options }: WithDeadLettersOptions<A>,
+  given: WithDeadLettersOptions<A>,
 ): WrappedHandler<A, R> {
+  resolveOptions('withDeadLetters', rules, given)
+  const { source, describe = () => ({}), passContext = false, ...options } = given
   const broker = new InlineBroker()
   const clock = options.clock ?? systemClock
   const { random = systemRandom } = options

@@ -1,3 +1,4 @@
+import { channelRule } from '../../core/event/channel.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventLimitsOptions, eventLimitsRule } from '../../core/event/limits.ts'
 import type { Faults } from '../../core/options/faults.ts'
@@ -106,7 +107,7 @@ const rules = {
     group({ everyMs: withDefault(milliseconds({ min: 1, max: DAY_MS }), DEFAULT_CHECK_EVERY_MS) }),
   ),
   failOnErrorIn: failOnErrorInRule,
-  channel: withDefault(text({ maxLength: 120 }), DEFAULT_CHANNEL),
+  channel: withDefault(channelRule, DEFAULT_CHANNEL),
   source: optional(text({ maxLength: 512 })),
   limits: eventLimitsRule,
   ...commonRules,

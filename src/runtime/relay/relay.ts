@@ -1,3 +1,4 @@
+import { channelRule } from '../../core/event/channel.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { withoutReplayHeaders } from '../../core/event/replay-headers.ts'
 import { type Relations, resolveOptions } from '../../core/options/resolve.ts'
@@ -5,7 +6,7 @@ import { custom, optional, text } from '../../core/options/rules.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { type Consumer, consumerThatUses } from '../consumer/consumer.ts'
-import type { ConsumerOptions } from '../consumer/consumer-options.ts'
+import { type ConsumerOptions, consumerRules } from '../consumer/consumer-options.ts'
 import type { HandlerContext } from '../consumer/handler-context.ts'
 import { rejectedItems } from '../dispatcher/write/sink-answer.ts'
 import { port } from '../option-rules.ts'
@@ -33,15 +34,17 @@ export interface RelayOptions extends Shared {
   readonly toChannel?: string | undefined
 }
 
+const { broker: _broker, handle: _handle, schema: _schema, ...sharedRules } = consumerRules
+
 const rules = {
+  ...sharedRules,
   from: port<Broker>('a broker', 'publish', 'subscribe', 'close'),
-  channel: text({ maxLength: 120 }),
   name: text({ maxLength: 200 }),
   to: custom(
     isTarget,
     'give a broker with publish(), a sink with write(), or a function that resolves when the receiver has the event',
   ),
-  toChannel: optional(text({ maxLength: 120 })),
+  toChannel: optional(channelRule),
 }
 
 const relations: Relations<typeof rules> = ({ from, to, channel, toChannel = channel }, fault) => {
@@ -69,9 +72,9 @@ function isSink(target: object): target is Sink {
  *
  * At least once: a relay that dies between the confirmation and the settlement hands over again, with the same id.
  */
-export function createRelay({ from, to, toChannel, channel, name, ...shared }: RelayOptions): Consumer {
-  // The rest is the consumer's to check.
-  resolveOptions('relay', rules, { from, channel, name, to, toChannel }, relations)
+export function createRelay(given: RelayOptions): Consumer {
+  resolveOptions('relay', rules, given, relations)
+  const { from, to, toChannel, channel, name, ...shared } = given
   const handOver = handOverTo(to, name)
   const options: ConsumerOptions = {
     ...shared,

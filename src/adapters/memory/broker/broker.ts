@@ -1,5 +1,6 @@
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { withoutForeignReplay } from '../../../core/event/replay-headers.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
@@ -85,6 +86,7 @@ export class MemoryBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
+    requireChannels(events)
     for (const event of events) this.#channel(event.channel).add(withoutForeignReplay(event))
   }
 

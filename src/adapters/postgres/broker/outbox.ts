@@ -1,4 +1,5 @@
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
+import { requireChannels } from '../../../core/event/channel.ts'
 import { createEvent, type EventInput, type LazaretEvent } from '../../../core/event/event.ts'
 import { withoutForeignReplay, withoutForeignReplays } from '../../../core/event/replay-headers.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
@@ -107,6 +108,7 @@ export class PostgresOutbox implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
+    requireChannels(events)
     if (events.length === 0) return
     const { pool, codec } = this.#settings
     const channels = channelsOf(events)

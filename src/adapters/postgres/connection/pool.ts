@@ -2,17 +2,23 @@ import { loadClient } from '../../../adapter-kit/load-client.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
 import { show } from '../../../core/options/show.ts'
 import { type Clock, settlesWithin } from '../../../ports/clock.ts'
-import type { PgPool } from './client.ts'
+import type { PgClient, PgPool, PgResult } from './client.ts'
 import { runQuery } from './query.ts'
 
 /** Fails after this time when the server does not answer. A person may wait for it. */
 const CONNECT_TIMEOUT_MS = 5_000
 
+const DEFAULT_CONNECTIONS = 10
+
 /** Makes a pool of node-postgres, which is an optional peer. */
-export async function createPool(url: string): Promise<PgPool & { end(): Promise<void> }> {
+export async function createPool(
+  url: string,
+  max = DEFAULT_CONNECTIONS,
+): Promise<PgPool & { end(): Promise<void> }> {
   const { Pool } = await loadClient('pg', () => import('pg'))
   const pool = new Pool({
     connectionString: url,
+    max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     application_name: 'lazaret',
   })
@@ -20,6 +26,42 @@ export async function createPool(url: string): Promise<PgPool & { end(): Promise
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
   return pool
+}
+
+/**
+ * A pool of node-postgres that is made when it is first used, because a package is loaded asynchronously. A pool that
+ * was never used needs no client and has nothing to close.
+ */
+export class LazyPool implements PgPool {
+  /** Tells its size before there is a pool. */
+  readonly options = { max: DEFAULT_CONNECTIONS }
+  readonly #url: string
+  #pool: ReturnType<typeof createPool> | undefined
+
+  constructor(url: string) {
+    this.#url = url
+  }
+
+  /** A failed attempt is not kept: the next call tries again. */
+  load(): ReturnType<typeof createPool> {
+    this.#pool ??= createPool(this.#url, this.options.max).catch((error: unknown) => {
+      this.#pool = undefined
+      throw error
+    })
+    return this.#pool
+  }
+
+  async query(text: string, values?: unknown[]): Promise<PgResult> {
+    return (await this.load()).query(text, values)
+  }
+
+  async connect(): Promise<PgClient> {
+    return (await this.load()).connect()
+  }
+
+  async end(): Promise<void> {
+    await (await this.#pool?.catch(() => undefined))?.end()
+  }
 }
 
 /** A consumer keeps one connection for its lease and notifications, and needs another for everything else. */

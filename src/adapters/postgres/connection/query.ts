@@ -12,7 +12,7 @@ export async function runQuery(
   try {
     return await on.query(text, values)
   } catch (error) {
-    throw new PostgresError(doing, error)
+    throw failureOf(doing, error)
   }
 }
 
@@ -34,7 +34,7 @@ export async function inTransaction<T>(
     return result
   } catch (error) {
     await rollBack(client)
-    throw error instanceof LazaretError ? error : new PostgresError(doing, error)
+    throw failureOf(doing, error)
   }
 }
 
@@ -45,8 +45,13 @@ export async function connect(pool: PgPool, doing: string): Promise<PgClient> {
     client.on('error', ignore)
     return client
   } catch (error) {
-    throw new PostgresError(doing, error)
+    throw failureOf(doing, error)
   }
+}
+
+/** An error of our own, such as that of a missing client, says already what to do. */
+function failureOf(doing: string, error: unknown): LazaretError {
+  return error instanceof LazaretError ? error : new PostgresError(doing, error)
 }
 
 /** Puts a connection back into the pool. A broken one is closed, and may still emit errors. */

@@ -1,6 +1,7 @@
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
+import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
 import {
@@ -37,7 +38,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   durable: true,
 })
 
-const checkSubscribe = subscribeRules({ maxChannelLength: 120, maxHandlerLength: 100, keyOrder: true })
+const checkSubscribe = subscribeRules({ maxHandlerLength: 100, keyOrder: true })
 
 type Message = Outgoing & { readonly event: LazaretEvent }
 
@@ -76,6 +77,7 @@ export class RabbitmqBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
+    requireChannels(events)
     const messages = events.map(event => this.#messageOf(withoutForeignReplay(event)))
     this.#publishes.begin()
     try {

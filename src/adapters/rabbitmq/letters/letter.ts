@@ -2,11 +2,10 @@ import { hash } from 'node:crypto'
 import { createLetter } from '../../../core/dead-letter/create.ts'
 import { letterId } from '../../../core/dead-letter/identity.ts'
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
+import { isChannelName, MAX_CHANNEL_BYTES } from '../../../core/event/channel.ts'
 import { checkEvent } from '../../../core/event/check.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import {
-  CHANNEL_NAME,
-  MAX_CHANNEL_BYTES,
   MAX_ID_BYTES,
   MAX_IDEMPOTENCY_KEY_BYTES,
   MAX_TYPE_BYTES,
@@ -198,7 +197,7 @@ function sourceOf(
   const isOwn = message.properties.appId === APP_ID
   const failed = fault?.queue ?? death?.queue ?? withoutEnding(foundIn)
   const channel = isOwn ? ownChannel(headers, death) : undefined
-  if (channel !== undefined && CHANNEL_NAME.test(channel)) {
+  if (channel !== undefined && isChannelName(channel)) {
     const queue = failed.replace(/\.suspects$/, '')
     const handler = queue.startsWith(`${channel}.`) ? queue.slice(channel.length + 1) : channel
     return { channel, handler, queue, ...routeBack(queue, death, fault), isOwn }
@@ -233,7 +232,7 @@ function withoutEnding(queue: string): string {
 
 /** Queues may have any name. Characters that a channel cannot have become dashes. The handler keeps the whole name. */
 function channelName(queue: string): string {
-  if (queue.length <= MAX_CHANNEL_BYTES && CHANNEL_NAME.test(queue)) return queue
+  if (isChannelName(queue)) return queue
   const name = queue
     .replace(/[^A-Za-z0-9._-]/g, '-')
     .replace(/\.{2,}/g, '.')

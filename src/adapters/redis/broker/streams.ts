@@ -1,5 +1,6 @@
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
+import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import {
@@ -29,7 +30,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   durable: true,
 })
 
-const resolveSubscribe = subscribeRules({ maxChannelLength: 120, maxHandlerLength: 200, keyOrder: false })
+const resolveSubscribe = subscribeRules({ maxHandlerLength: 200, keyOrder: false })
 /** The time that closing waits for publishes in progress. */
 const CLOSE_MS = 5_000
 
@@ -64,6 +65,7 @@ export class RedisStreams implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
+    requireChannels(events)
     const publishing = publish(this.#connection, this.#settings, events)
     this.#publishing.add(publishing)
     try {

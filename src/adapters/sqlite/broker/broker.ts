@@ -1,5 +1,6 @@
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import { PollLoop } from '../../../adapter-kit/poll-loop.ts'
+import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, sendingOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
@@ -82,6 +83,7 @@ export class SqliteBroker implements Broker {
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
     this.#requireOpen()
+    requireChannels(events)
     const { maxPerChannel, codec } = this.#settings
     const published: Promise<string | undefined>[] = []
     for (let at = 0; at < events.length; at += WRITTEN_PER_TURN) {

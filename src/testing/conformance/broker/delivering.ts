@@ -53,6 +53,17 @@ export function deliveringTests(suite: BrokerConformance): void {
     },
   )
 
+  it('F3: publish: a channel that is not a name for queues, topics and files is refused permanently', async world => {
+    const refused = { code: 'LAZARET_EVENT_INVALID', retryable: false }
+    for (const channel of ['', 'my orders', '../orders', 'orders.', 'a'.repeat(121)]) {
+      const event = { ...world.make.event({ channel: world.channel }), channel }
+      await assert.rejects(async () => world.broker.publish([event]), refused, channel)
+    }
+    const inbox = await world.subscribe()
+    const [good] = await world.publish(1)
+    await inbox.assertNextIs(good)
+  })
+
   it('B8: the first delivery of an event has no attempts', async world => {
     const { delivery } = await world.deliverOne()
     assert.deepEqual(counts(delivery), [0, 0, []])
