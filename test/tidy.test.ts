@@ -23,7 +23,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   operations: ['core', 'ports', 'adapter-kit', 'runtime'],
   replay: ['core', 'ports', 'adapter-kit', 'runtime', 'operations'],
   adapters: ['core', 'ports', 'adapter-kit'],
-  integrations: ['core', 'ports', 'runtime'],
+  integrations: ['core', 'ports', 'adapter-kit', 'runtime'],
   testing: ['core', 'ports', 'adapter-kit', 'runtime', 'operations', 'adapters'],
   config: ['core', 'ports', 'runtime', 'operations', 'replay'],
   server: ['core', 'ports', 'adapter-kit', 'runtime', 'operations', 'replay'],

@@ -1,48 +1,40 @@
 import 'reflect-metadata'
 import { NestFactory } from '@nestjs/core'
-import { memoryBroker, memoryDeadLetters } from 'lazaret/memory'
+import { memoryStore } from 'lazaret/memory'
+import { LazaretConsumers, LazaretHealthIndicator, LazaretModule } from 'lazaret/nest'
 import { createFactory } from 'lazaret/testing'
 import { expect, it } from 'vitest'
-import { type Order, OrdersConsumer, Warehouse } from './orders.consumer.ts'
-import { ORDERS_STORE, ordersModule } from './orders.module.ts'
+import { OrdersService } from './orders.service.ts'
+import { type Order, Warehouse } from './warehouse.ts'
 
 const { event } = createFactory()
 
 async function startApplication() {
   const { promise: reserved, resolve } = Promise.withResolvers<Order>()
-  class StubWarehouse extends Warehouse {
-    async reserve(order: Order): Promise<void> {
-      resolve(order)
-    }
+  const store = memoryStore()
+  const module = {
+    module: class TestModule {},
+    imports: [LazaretModule.forRoot({ store })],
+    providers: [
+      OrdersService,
+      { provide: Warehouse, useValue: { reserve: async (order: Order) => resolve(order) } },
+    ],
   }
-  const broker = memoryBroker()
-  let isClosed = false
-  const store = {
-    broker,
-    deadLetters: memoryDeadLetters(),
-    close: async () => {
-      isClosed = true
-      await broker.close()
-    },
-  }
-  const app = await NestFactory.createApplicationContext(ordersModule(store, StubWarehouse), {
-    logger: false,
-  })
-  return { app, store, reserved, isClosed: () => isClosed }
+  const app = await NestFactory.createApplicationContext(module, { logger: false })
+  return { app, store, reserved }
 }
 
 it('starts the consumer with the application', async () => {
-  const { app, reserved } = await startApplication()
-  const { broker } = app.get(ORDERS_STORE)
-  await broker.publish([event({ payload: { orderId: 'A1', total: 12 } })])
+  const { app, store, reserved } = await startApplication()
+  await store.broker?.publish([event({ channel: 'orders', payload: { orderId: 'A1', total: 12 } })])
   expect(await reserved).toEqual({ orderId: 'A1', total: 12 })
+  expect(await app.get(LazaretHealthIndicator).check()).toMatchObject({ lazaret: { status: 'up' } })
   await app.close()
 })
 
-it('closes the consumer, then the store, with the application', async () => {
-  const { app, isClosed } = await startApplication()
-  const orders = app.get(OrdersConsumer)
-  expect(orders.health().channel).toBe('orders')
+it('closes the consumer with the application', async () => {
+  const { app } = await startApplication()
+  const orders = app.get(LazaretConsumers).get('orders', 'reserve')
   await app.close()
-  expect(isClosed()).toBe(true)
+  await expect(orders.start()).rejects.toMatchObject({ code: 'LAZARET_CLOSED' })
 })

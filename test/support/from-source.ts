@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 const root = new URL('../../', import.meta.url)
 const { exports } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8')) as {
@@ -14,6 +15,8 @@ registerHooks({
     const built = isPackage ? exports[specifier.replace('lazaret', '.')]?.default : undefined
     if (built === undefined) return resolveNext(specifier, context)
     const source = built.replace('./dist/', 'src/').replace(/\.js$/, '.ts')
-    return resolveNext(new URL(source, root).href, context)
+    const { href } = new URL(source, root)
+    // `require` takes a path, and loads ESM too.
+    return resolveNext(context.conditions?.includes('require') ? fileURLToPath(href) : href, context)
   },
 })

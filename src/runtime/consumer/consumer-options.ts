@@ -193,7 +193,11 @@ const relationsOfData: Relations<typeof consumerRules> = (options, fault) => {
 }
 
 /** The options of a consumer that a config file can set. */
-export const consumerFileOptions = fileOptions(consumerRules, ['channel', 'name', 'leaveOpen'], relationsOfData)
+export const consumerFileOptions = fileOptions(
+  consumerRules,
+  ['channel', 'name', 'leaveOpen'],
+  relationsOfData,
+)
 
 type Settings = Resolved<typeof consumerRules>
 
