@@ -1,7 +1,7 @@
 import { loadPolicies, type Policies } from 'lazaret'
 import { z } from 'zod'
 
-/** Environment variables are text, and an empty one is none. */
+/** Environment variables are text. An empty one counts as not set. */
 const port = z.coerce.number().int().min(0)
 const own = z.string().transform(text => text || undefined)
 

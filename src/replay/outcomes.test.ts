@@ -75,7 +75,8 @@ it('E20, B12: each sent event is reported once when it is published, and once wh
   const { letters } = await it.store.deadLetters.list()
   const sent = recorder.of('replaySent')
   expect(sent.map(({ letterId }) => letterId).sort()).toEqual(letters.map(({ id }) => id).sort())
-  expect(sent).toContainEqual({ channel: 'orders', letterId: letters[0]!.id, replayId: replay.id })
+  const { id: letterId, handler: name } = letters[0]!
+  expect(sent).toContainEqual({ channel: 'orders', name, letterId, replayId: replay.id })
   const ended = recorder.of('replayItemEnded').map(({ status }) => status)
   expect(ended.sort()).toEqual(['failed_same_cause', ...Array(4).fill('recovered')])
 })
