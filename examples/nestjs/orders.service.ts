@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common'
 import { type HandlerContext, type LazaretEvent, PermanentError } from 'lazaret'
 import { Consume } from 'lazaret/nest'
-import type { Order, Warehouse } from './warehouse.ts'
+// biome-ignore lint/style/useImportType: Nest reads the class from the type of the parameter.
+import { type Order, Warehouse } from './warehouse.ts'
 
 @Injectable()
 export class OrdersService {
