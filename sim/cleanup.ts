@@ -1,35 +1,31 @@
 import { MemoryAudit } from '../src/adapters/memory/operating/audit.ts'
+import { applyRetention } from '../src/operations/retention.ts'
+import { startSchedule } from '../src/operations/schedule.ts'
 import type { DeadLetterStore } from '../src/ports/dead-letters.ts'
 import type { Store } from '../src/ports/store.ts'
-import type { ReplayEnvironment } from '../src/replay/target.ts'
-import type { Federation } from '../src/server/stores/federation.ts'
-import { startSchedules } from '../src/server/work/schedules.ts'
 import { nameOf } from './names.ts'
 import type { World } from './world.ts'
 
-/** Every 15 seconds. */
+/** Every 15 seconds: more often than the options allow, because a world lasts minutes. */
 const CRON = '*/15 * * * * *'
 
-/** Starts the retention cleanup of the server, in worlds with a retention time. The returned function stops it. */
+/** Starts the cleanup that housekeeping runs, in worlds with a retention time. The returned function stops it. */
 export function startCleanup(world: World): () => Promise<void> {
   const { retentionMs } = world.plan.extras
   if (retentionMs === undefined) return async () => {}
   const store = { deadLetters: watched(world), audit: new MemoryAudit() } as Partial<Store> as Store
   const error = (reason: unknown) =>
     world.history.record({ what: 'unexpectedError', consumer: 'cleanup', handler: '', error: String(reason) })
-  return startSchedules(
-    { cleanup: { cron: CRON }, retentionMs, expireUndecidedAfterMs: 'never' },
-    {
-      // The cleanup uses only the clock and the stores of its environment.
-      stores: { all: [{ name: 'world', store }] } as Partial<Federation> as Federation,
-      environment: { clock: world.clock } as Partial<ReplayEnvironment> as ReplayEnvironment,
-      owner: 'server',
-      targetOf: () => undefined,
-      observer: {},
-      tracing: undefined,
-      onError: error,
-    },
+  const options = { clock: world.clock, onError: error, turn: { ledger: undefined, what: 'cleanup' } }
+  const cleanup = startSchedule(
+    CRON,
+    options,
+    async signal =>
+      void (await applyRetention(store, { retentionMs, expireUndecidedAfterMs: 'never' }, world.clock.now(), {
+        signal,
+      })),
   )
+  return () => cleanup.close()
 }
 
 /** The store of the world, which records every deleted letter. */

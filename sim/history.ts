@@ -78,6 +78,8 @@ export type NewFact =
   | { readonly what: 'resent'; readonly event: string; readonly sink: string }
   | (OfWrite & { readonly what: 'writing'; readonly inFlight: number; readonly buffered: number })
   | (OfWrite & { readonly what: 'written' })
+  /** The receiver refused the whole write for good and named none of its events. */
+  | (OfWrite & { readonly what: 'refusedAll' })
   /** The process got the answer that these events were written. */
   | (OfWrite & { readonly what: 'acknowledged' })
   | { readonly what: 'journaled' | 'unjournaled'; readonly event: string; readonly by: string }

@@ -49,7 +49,11 @@ export class SimulatedSink implements Sink {
     try {
       await this.#process.wait(world.faults.workMs())
       const rejected = this.#rejected(batch)
-      this.#maybeRefuseAll(rejected)
+      const blamed = this.#maybeBlameAll(rejected)
+      if (blamed !== undefined) {
+        if (!signal.aborted) world.history.record({ what: 'refusedAll', ...about, events })
+        throw blamed.error
+      }
       const isMalformed = rejected.length > 0 && this.#functions.breaks('sink-answer')
       const taken = events.filter((_, index) => !rejected.some(item => item.index === index))
       await this.#process.callPort('sink', 'write', () => {
@@ -65,9 +69,9 @@ export class SimulatedSink implements Sink {
   }
 
   /** Some receivers refuse a whole request because of one event, and do not say which. */
-  #maybeRefuseAll(rejected: readonly RejectedItem[]): void {
+  #maybeBlameAll(rejected: readonly RejectedItem[]): RejectedItem | undefined {
     const guilty = rejected.find(({ error }) => error instanceof PermanentError)
-    if (guilty !== undefined && this.#process.world.extraChance.maybe(0.5)) throw guilty.error
+    return guilty !== undefined && this.#process.world.extraChance.maybe(0.5) ? guilty : undefined
   }
 
   /** An answer that names the rejected items in a shape that the contract does not allow. */

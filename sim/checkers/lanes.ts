@@ -21,11 +21,20 @@ export function* lanes(ended: EndedWorld): Iterable<string> {
       if (buffered > sink.buffer.maxEvents)
         yield `${consumer} has ${buffered} events in its buffer; ${sink.buffer.maxEvents} are allowed`
     }
-    yield* attemptsOf(ended, consumer, sink, writes)
-    if (ended.history.of('jumped').length === 0)
-      yield* paceOf(consumer, sink, ended.history.of('writing', 'resent'))
+    yield* attemptsOf(
+      ended,
+      consumer,
+      sink,
+      writes.filter(write => !isSplit(ended, write)),
+    )
+    if (ended.history.of('jumped').length === 0) yield* paceOf(ended, consumer, sink)
   }
   for (const letter of ended.letters) if (letter.channel === 'events') yield* reasonOf(ended, letter)
+}
+
+/** Events of a batch that was refused as a whole are written again at once, in halves: the write was no attempt of theirs. */
+function isSplit({ history }: EndedWorld, { write, events }: FactOf<'writing'>): boolean {
+  return events.length > 1 && history.of('refusedAll').some(refused => refused.write === write)
 }
 
 function* attemptsOf(
@@ -49,23 +58,21 @@ function* attemptsOf(
 }
 
 /** In any time window, the lane writes at most as many events again as the limit allows. */
-function* paceOf(
-  consumer: string,
-  { retryLimit }: SinkPlan,
-  facts: readonly FactOf<'writing' | 'resent'>[],
-): Iterable<string> {
+function* paceOf(ended: EndedWorld, consumer: string, { retryLimit }: SinkPlan): Iterable<string> {
   if (retryLimit === 'off') return
   const { perSecond = 100, batch } = retryLimit
   const most = batch?.size ?? Math.max(1, Math.floor(perSecond))
   const withinMs = batch?.everyMs ?? (most * 1_000) / perSecond
   const seen = new Set<string>()
   const retries: { at: number; count: number }[] = []
-  for (const fact of facts) {
+  for (const fact of ended.history.of('writing', 'resent')) {
     // A replayed event begins again.
     if (fact.what === 'resent') seen.delete(fact.event)
     else if (fact.consumer === consumer) {
       retries.push({ at: fact.at, count: fact.events.filter(event => seen.has(event)).length })
-      for (const event of fact.events) seen.add(event)
+      for (const event of fact.events)
+        if (isSplit(ended, fact)) seen.delete(event)
+        else seen.add(event)
     }
   }
   for (const { at: from } of retries) {
