@@ -12,7 +12,7 @@ export const MAX_CHANNEL_BYTES = 120
  */
 const CHANNEL_NAME = /^[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.))*(?<![._-])$/
 
-const REMEDY = `give a name of 1 to ${MAX_CHANNEL_BYTES} letters, digits, '.', '_' or '-', such as 'orders.eu'; it begins and ends with a letter or digit`
+const REMEDY = `give a name of 1 to ${MAX_CHANNEL_BYTES} letters, digits, '.', '_' or '-', such as 'orders.eu'; it begins and ends with a letter or digit and has no '..'`
 
 export function isChannelName(value: unknown): boolean {
   return typeof value === 'string' && value.length <= MAX_CHANNEL_BYTES && CHANNEL_NAME.test(value)

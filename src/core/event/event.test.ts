@@ -64,7 +64,7 @@ describe('createEvent', () => {
     expect(error.message).toBe(
       [
         'event "order-7": 2 faults',
-        `  channel: got "a b"; give a name of 1 to 120 letters, digits, '.', '_' or '-', such as 'orders.eu'; it begins and ends with a letter or digit`,
+        `  channel: got "a b"; give a name of 1 to 120 letters, digits, '.', '_' or '-', such as 'orders.eu'; it begins and ends with a letter or digit and has no '..'`,
         '  payload.when: got an instance of a class; give its toISOString() or its epoch milliseconds',
       ].join('\n'),
     )

@@ -14,6 +14,7 @@ function words(line: string): string[] {
 
 it('B10: the command line plans the same as the console', () => {
   const text = fc.string({ minLength: 1, maxLength: 40 }).filter(each => !each.startsWith('-'))
+  const channel = fc.stringMatching(/^[a-z0-9]{1,9}([._-][a-z0-9]{1,9}){0,3}$/)
   fc.assert(
     fc.property(
       fc.record({
@@ -27,7 +28,7 @@ it('B10: the command line plans the same as the console', () => {
         maxAgeMs: fc.integer({ min: 1, max: 1e10 }),
         haltOnSameFingerprint: fc.boolean(),
         allowQuarantined: fc.boolean(),
-        to: fc.option(text, { nil: undefined }),
+        to: fc.option(channel, { nil: undefined }),
       }),
       request => {
         const asked = resolvePlan({ ...request, by: 'ann' })
