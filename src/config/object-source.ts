@@ -1,6 +1,6 @@
 import { isPlain } from '../core/options/merge.ts'
 import { type Env, substitute } from './substitute.ts'
-import { type ConfigSource, type LocatedFault, SYNTAX_HELP } from './yaml-source.ts'
+import type { ConfigSource, LocatedFault } from './yaml-source.ts'
 
 /** An object in place of a file: the same variables are substituted in its texts, and no part of it has a line. */
 export function readObject(value: unknown, env: Env): ConfigSource {
@@ -16,17 +16,15 @@ export function readObject(value: unknown, env: Env): ConfigSource {
     )
   }
   const fillText = (text: string, path: readonly string[]): string => {
-    const { text: filled, isFromEnvironment, missing, isMalformed } = substitute(text, env)
-    const place = { line: undefined, path: path.join('.') }
-    for (const name of missing)
+    const { text: filled, isFromEnvironment, problems } = substitute(text, env)
+    for (const { variable, received, remedy } of problems)
       faults.push({
-        ...place,
-        received: `\${${name}}, a variable that is not set`,
-        remedy: `set it, or write \${${name}:-default}`,
+        line: undefined,
+        path: path.join('.'),
+        received: variable === undefined ? received : `${variable}, ${received}`,
+        remedy,
       })
-    if (isMalformed && missing.length === 0)
-      faults.push({ ...place, received: "a '${' without a variable name", remedy: SYNTAX_HELP })
-    if (isMalformed || missing.length > 0) origins.set(keyOf(path), 'missing')
+    if (problems.length > 0) origins.set(keyOf(path), 'missing')
     else if (isFromEnvironment) origins.set(keyOf(path), 'environment')
     return filled
   }

@@ -1,14 +1,22 @@
 export type Env = Readonly<Record<string, string | undefined>>
 
+interface VariableProblem {
+  /** The variable that is not set; undefined for a `${` without a name. */
+  readonly variable: string | undefined
+  readonly received: string
+  readonly remedy: string
+}
+
 interface Substituted {
   readonly text: string
   /** Whether a variable was substituted: such a text may hold a secret and is never shown. */
   readonly isFromEnvironment: boolean
-  /** Variables that are not set and have no default. */
-  readonly missing: readonly string[]
-  /** A `${` that begins no variable. */
-  readonly isMalformed: boolean
+  /** Variables that are not set and have no default, or a `${` that begins no variable. */
+  readonly problems: readonly VariableProblem[]
 }
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: it shows how a variable is written
+const SYNTAX_HELP = 'write ${NAME} or ${NAME:-default}, or $${ for a literal ${'
 
 /** `$${` is a plain `${`; a default may hold anything but a closing brace. */
 const VARIABLE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?:(:?-)([^}]*))?\}|\$\{/g
@@ -33,5 +41,15 @@ export function substitute(text: string, env: Env): Substituted {
     if (operator === undefined) missing.push(name)
     return fallback ?? ''
   })
-  return { text: replaced, isFromEnvironment, missing, isMalformed }
+  const problems = missing.map(name => ({
+    variable: `\${${name}}`,
+    received: 'a variable that is not set',
+    remedy: `set it, or write \${${name}:-default}`,
+  }))
+  const malformed = { variable: undefined, received: "a '${' without a variable name", remedy: SYNTAX_HELP }
+  return {
+    text: replaced,
+    isFromEnvironment,
+    problems: isMalformed && missing.length === 0 ? [malformed] : problems,
+  }
 }

@@ -24,8 +24,6 @@ export interface ConfigSource {
 
 /** A config needs no aliases. Many of them are an attack or a mistake. */
 const MOST_ALIASES = 20
-// biome-ignore lint/suspicious/noTemplateCurlyInString: it shows how a variable is written
-export const SYNTAX_HELP = 'write ${NAME} or ${NAME:-default}, or $${ for a literal ${'
 
 /** The package is loaded with the first file: `lazaret` exports `loadPolicies`, and most of its users never read YAML. */
 function loadYaml(): typeof Yaml {
@@ -51,17 +49,11 @@ export function readYaml(text: string, env: Env, reads: (key: string) => boolean
     },
     Scalar(key, node) {
       if (key === 'key' || typeof node.value !== 'string') return
-      const { text: filled, isFromEnvironment, missing, isMalformed } = substitute(node.value, env)
+      const { text: filled, isFromEnvironment, problems } = substitute(node.value, env)
       const line = lineAt(node.range?.[0])
-      for (const name of missing) {
-        const remedy = `set it, or write \${${name}:-default}`
-        faults.push({ line, path: `\${${name}}`, received: 'a variable that is not set', remedy })
-      }
-      const isUnreadable = isMalformed && missing.length === 0
-      if (isUnreadable) {
-        faults.push({ line, path: 'yaml', received: "a '${' without a variable name", remedy: SYNTAX_HELP })
-      }
-      if (missing.length > 0 || isUnreadable) origins.set(node, 'missing')
+      for (const { variable = 'yaml', received, remedy } of problems)
+        faults.push({ line, path: variable, received, remedy })
+      if (problems.length > 0) origins.set(node, 'missing')
       else if (isFromEnvironment) origins.set(node, 'environment')
       node.value = filled
     },

@@ -58,8 +58,8 @@ describe('the option expiresAfterMs', () => {
       faultsOf({ default: -1, byReason: { expird: 5, schema: 'x' }, byChannel: { a: { byReason: 3 } } }),
     ).toEqual([
       'expiry.default',
-      'expiry.byReason.expird',
       'expiry.byReason.schema',
+      'expiry.byReason.expird',
       'expiry.byChannel.a.byReason',
     ])
     expect(faultsOf({ byReasons: {} })).toEqual(['expiry.byReasons'])

@@ -1,5 +1,5 @@
 import { group } from '../options/resolve.ts'
-import { custom, derived, optional, type Rule, withDefault } from '../options/rules.ts'
+import { derived, entries, optional, type Rule, withDefault } from '../options/rules.ts'
 import { REASONS, type Reason } from './reason.ts'
 import { retentionRule } from './retention.ts'
 import type { TimeToLive } from './time-to-live.ts'
@@ -18,17 +18,27 @@ export interface LetterExpiryOptions extends ExpiryByReason {
   readonly byChannel?: { readonly [channel: string]: TimeToLive | ExpiryByReason } | undefined
 }
 
+const REMEDY = 'give an object with a time by name'
+
 /** The time to live that a letter of this channel and reason gets. */
 type LetterExpiry = (channel: string, reason: Reason) => TimeToLive
 
 interface ExpiryPolicy {
   readonly default: TimeToLive | undefined
-  readonly byReason: Readonly<Record<string, TimeToLive>>
+  readonly byReason: Readonly<Record<string, TimeToLive | undefined>>
 }
 
-const byReasonRule: Rule<Readonly<Record<string, TimeToLive>>> = recordOf(retentionRule, name =>
-  Object.hasOwn(REASONS, name) ? undefined : `name a reason: ${Object.keys(REASONS).join(', ')}`,
-)
+const timesByReason = entries(optional(retentionRule), REMEDY)
+
+const byReasonRule: typeof timesByReason = {
+  read(value, path, faults) {
+    const times = timesByReason.read(value, path, faults)
+    for (const name of Object.keys(times))
+      if (times[name] !== undefined && !Object.hasOwn(REASONS, name))
+        faults.add(`${path}.${name}`, name, `name a reason: ${Object.keys(REASONS).join(', ')}`)
+    return times
+  },
+}
 
 const reasonRules = {
   default: optional(retentionRule),
@@ -39,11 +49,14 @@ const ofChannel: Rule<ExpiryPolicy> = timeOr(group(reasonRules))
 
 /** The rule for the option `expiresAfterMs` of consumers, dispatchers and wrapped handlers. */
 export const letterExpiryRule: Rule<LetterExpiry> = withDefault(
-  derived(timeOr(group({ ...reasonRules, byChannel: withDefault(recordOf(ofChannel), {}) })), createExpiry),
+  derived(
+    timeOr(group({ ...reasonRules, byChannel: withDefault(entries(optional(ofChannel), REMEDY), {}) })),
+    createExpiry,
+  ),
   () => 'never',
 )
 
-type FullPolicy = ExpiryPolicy & { readonly byChannel?: Readonly<Record<string, ExpiryPolicy>> }
+type FullPolicy = ExpiryPolicy & { readonly byChannel?: Readonly<Record<string, ExpiryPolicy | undefined>> }
 
 function createExpiry(policy: FullPolicy): LetterExpiry {
   const channels = new Map(Object.entries(policy.byChannel ?? {}))
@@ -54,7 +67,7 @@ function createExpiry(policy: FullPolicy): LetterExpiry {
 }
 
 function timeFor({ default: otherwise, byReason }: ExpiryPolicy, reason: Reason): TimeToLive | undefined {
-  return Object.hasOwn(byReason, reason) ? byReason[reason] : otherwise
+  return byReason[reason] ?? otherwise
 }
 
 /** A time alone is the time for every reason. */
@@ -64,32 +77,5 @@ function timeOr<T extends ExpiryPolicy>(rule: Rule<T>): Rule<T | ExpiryPolicy> {
       typeof value === 'object' && value !== null
         ? rule.read(value, path, faults)
         : { default: retentionRule.read(value, path, faults), byReason: {} },
-  }
-}
-
-/** An object whose values follow a rule. `nameFault` returns the remedy for a name that is not allowed. */
-function recordOf<T>(
-  rule: Rule<T>,
-  nameFault: (name: string) => string | undefined = () => undefined,
-): Rule<Readonly<Record<string, T>>> {
-  const record = custom(
-    (value): value is Record<string, unknown> =>
-      typeof value === 'object' && value !== null && !Array.isArray(value),
-    'give an object with a time by name',
-  )
-  return {
-    read(value, path, faults) {
-      const before = faults.list.length
-      const given = record.read(value, path, faults)
-      if (faults.list.length > before) return {}
-      const entries = Object.entries(given).filter(([, each]) => each !== undefined)
-      for (const [name] of entries) {
-        const remedy = nameFault(name)
-        if (remedy !== undefined) faults.add(`${path}.${name}`, name, remedy)
-      }
-      return Object.freeze(
-        Object.fromEntries(entries.map(([name, each]) => [name, rule.read(each, `${path}.${name}`, faults)])),
-      )
-    },
   }
 }

@@ -1,5 +1,5 @@
 import { group } from '../options/resolve.ts'
-import { custom, derived, integer, type Rule, withDefault } from '../options/rules.ts'
+import { derived, entries, integer, type Rule, withDefault } from '../options/rules.ts'
 import { DEFAULT_REPLAY_LIMIT } from './state.ts'
 
 /** After how many failed replays a letter is parked, by channel. */
@@ -12,32 +12,15 @@ export interface ReplayLimitOptions {
 
 const limit = integer({ min: 1, max: 1_000 })
 
-const byChannel: Rule<ReadonlyMap<string, number>> = {
-  read(value, path, faults) {
-    const before = faults.list.length
-    const given = record.read(value, path, faults)
-    if (faults.list.length > before) return new Map()
-    return new Map(
-      Object.entries(given).map(([channel, each]) => [
-        channel,
-        limit.read(each, `${path}.${channel}`, faults),
-      ]),
-    )
-  },
-}
-
-const record = custom(
-  (value): value is Record<string, unknown> =>
-    typeof value === 'object' && value !== null && !Array.isArray(value),
-  'give a number of replays by channel',
-)
-
 const byChannelRule = derived(
   group({
     default: withDefault(limit, DEFAULT_REPLAY_LIMIT),
-    byChannel: withDefault(byChannel, new Map()),
+    byChannel: withDefault(entries(limit, 'give a number of replays by channel'), {}),
   }),
-  limits => (channel: string) => limits.byChannel.get(channel) ?? limits.default,
+  limits => {
+    const byChannel = new Map(Object.entries(limits.byChannel))
+    return (channel: string) => byChannel.get(channel) ?? limits.default
+  },
 )
 
 /** The rule for the option `replayLimit`: one number, or a number by channel. */

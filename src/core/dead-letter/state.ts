@@ -72,6 +72,14 @@ export function isHeld(state: LetterState): boolean {
   return state === 'dead' || state === 'quarantined' || state === 'parked'
 }
 
+/** The states of letters that wait for a decision or a replay. */
+export const WAITING_STATES: readonly LetterState[] = LETTER_STATES.filter(isHeld)
+
+/** The number of letters that wait for a decision or a replay. */
+export function countWaiting(byState: Readonly<Partial<Record<LetterState, number>>>): number {
+  return WAITING_STATES.reduce((sum, state) => sum + (byState[state] ?? 0), 0)
+}
+
 export function canTransition(from: LetterState, to: LetterState): boolean {
   return Object.hasOwn(TRANSITIONS[from], to)
 }

@@ -1,3 +1,4 @@
+import { countWaiting } from '../../core/dead-letter/state.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import { type HealthReport, healthReport } from '../../runtime/consumer/health.ts'
 import type { Dispatcher } from '../../runtime/dispatcher/dispatcher.ts'
@@ -35,19 +36,13 @@ export class LazaretHealthIndicator {
   /** The result under a key of your own ['lazaret']. Rejects when the store of the dead letters is unreachable. */
   async check(key = 'lazaret'): Promise<Record<string, LazaretHealth>> {
     const { deadLetters, degradedAt } = this.#settings
-    const waiting = isStore(deadLetters) ? await countWaiting(deadLetters) : 0
+    const waiting = isStore(deadLetters) ? countWaiting((await deadLetters.stats()).byState) : 0
     const { status, ...report } = healthReport(this.#consumers.health(), waiting, degradedAt)
     const sinks = Object.entries(this.#dispatcher?.health().sinks ?? {})
     const failingSinks = sinks.filter(([, { breakerState }]) => breakerState === 'open').map(([name]) => name)
     const isDegraded = status === 'UP' && failingSinks.length > 0
     return { [key]: { ...report, failingSinks, status: isDegraded ? 'degraded' : STATUS[status] } }
   }
-}
-
-/** Letters that nobody has decided on yet. */
-async function countWaiting(letters: DeadLetterStore): Promise<number> {
-  const { byState } = await letters.stats()
-  return (byState.dead ?? 0) + (byState.quarantined ?? 0) + (byState.parked ?? 0)
 }
 
 function isStore(letters: unknown): letters is DeadLetterStore {

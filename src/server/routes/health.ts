@@ -1,11 +1,11 @@
 import * as z from 'zod'
+import { countWaiting } from '../../core/dead-letter/state.ts'
 import { METRICS_TEXT_TYPE } from '../../core/metrics/exposition.ts'
 import { healthReport } from '../../runtime/consumer/health.ts'
 import type { ServerContext } from '../context.ts'
 import { routeFor } from '../http/route.ts'
 import { isoOr } from '../schema/common.ts'
 import { alive, type ConsumerHealth, consumerHealth, ready } from '../schema/health.ts'
-import { WAITING_STATES } from '../stores/search-stats.ts'
 
 const route =
   routeFor<Pick<ServerContext, 'healthCheck' | 'stores' | 'consumers' | 'degradedAt' | 'metricsEndpoint'>>()
@@ -44,9 +44,8 @@ export const healthRoutes = [
     async handle({ context }): Promise<ConsumerHealth> {
       const { stores, queues } = await context.healthCheck.checkLetters()
       const { stats, down } = stores
-      const held = stats.flatMap(({ byState }) => WAITING_STATES.map(state => byState[state] ?? 0))
       const channels = context.consumers.all().map(({ health }) => health)
-      const dlqSize = held.reduce((sum, count) => sum + count, queues.total)
+      const dlqSize = stats.reduce((sum, { byState }) => sum + countWaiting(byState), queues.total)
       const report = healthReport(channels, dlqSize, context.degradedAt)
       return {
         ...report,

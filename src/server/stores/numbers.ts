@@ -1,4 +1,5 @@
 import type { Retention } from '../../core/dead-letter/retention.ts'
+import { countWaiting } from '../../core/dead-letter/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LetterStats } from '../../ports/dead-letters.ts'
 import type { Group } from '../../ports/groups.ts'
@@ -6,7 +7,7 @@ import { iso, isoOr } from '../schema/common.ts'
 import type { OverviewNumbers } from '../schema/overview.ts'
 import type { Federation, StoreAnswers } from './federation.ts'
 import { isOpen, type LocalConsumers } from './local-consumers.ts'
-import { countOf, oldestOf, WAITING_STATES, waitingStats } from './search-stats.ts'
+import { countOf, oldestOf, waitingStats } from './search-stats.ts'
 import { addSeries, type StatsCache } from './stats-cache.ts'
 
 const DAY_MS = 86_400_000
@@ -81,7 +82,7 @@ export function addNumbers(sources: NumberSources, { found }: StoreAnswers<Store
       regressed: open.filter(({ regressed }) => regressed).length,
     },
     letters: {
-      waiting: sum(({ stats }) => total(WAITING_STATES.map(state => stats.byState[state] ?? 0))),
+      waiting: sum(({ stats }) => countWaiting(stats.byState)),
       total: sum(({ stats }) => stats.count),
       oldestAt: isoOr(oldest.length === 0 ? undefined : Math.min(...oldest)),
     },

@@ -1,5 +1,5 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { LETTER_STATES } from '../../core/dead-letter/state.ts'
+import { WAITING_STATES } from '../../core/dead-letter/state.ts'
 import type { DeadLetterStore, HandlerCount, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 
 /** Up to this many letters, a search is counted exactly. */
@@ -45,11 +45,6 @@ function countBy<K extends string>(names: readonly K[]): Record<K, number> {
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return Object.fromEntries(counts) as Record<K, number>
 }
-
-/** The states of letters that wait for a decision. */
-export const WAITING_STATES = LETTER_STATES.filter(
-  state => state === 'dead' || state === 'quarantined' || state === 'parked',
-)
 
 /** The counts of waiting letters, in the order of WAITING_STATES. */
 export function waitingStats(

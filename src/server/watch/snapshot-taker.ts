@@ -1,10 +1,10 @@
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import type { LetterState } from '../../core/dead-letter/state.ts'
+import { type LetterState, WAITING_STATES } from '../../core/dead-letter/state.ts'
 import type { WatchPolicy } from '../../core/watch/options.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
-import { oldestOf, WAITING_STATES, waitingStats } from '../stores/search-stats.ts'
+import { oldestOf, waitingStats } from '../stores/search-stats.ts'
 
 /** Only the channels with the most letters have snapshots, because each costs several queries. */
 const MAX_CHANNELS = 200
