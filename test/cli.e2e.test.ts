@@ -109,7 +109,7 @@ describe('lazaret as a process', { timeout: 120_000 }, () => {
     }
     started.signal('SIGINT')
     const ended = await started.ended
-    expect(JSON.parse(ended.out)).toMatchObject({ id, state: 'paused', why: 'interrupted' })
+    expect(JSON.parse(ended.out)).toMatchObject({ id, state: 'paused', stateReason: 'interrupted' })
   })
 
   it('F8: doctor finds both stores well', async () => {

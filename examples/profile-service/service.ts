@@ -44,7 +44,7 @@ export class ProfileService {
         attemptFailed: ({ attempt, failure }) =>
           log('attempt failed', { attempt, error: failure.message, category: failure.category }),
         gaveUp: ({ attempts, reason }) => log('gave up', { attempts, reason }),
-        consumerPaused: ({ why }) => log('paused', { why }),
+        consumerPaused: ({ reason }) => log('paused', { reason }),
         consumerResumed: () => log('resumed', {}),
       },
       handle: event => handle(event, profiles),

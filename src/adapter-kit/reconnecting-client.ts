@@ -88,10 +88,10 @@ export class ReconnectingClient<C> {
   }
 
   /** Replaces a connection that works no more. */
-  drop(connection: C, why: Error): void {
+  drop(connection: C, problem: Error): void {
     if (this.#state.is !== 'up' || this.#state.connection !== connection) return
     // In this order, so that the end of the discarded connection is not taken for another loss.
-    this.#down(why)
+    this.#down(problem)
     this.#options.discard(connection)
   }
 

@@ -111,7 +111,7 @@ export interface Observations {
     readonly attempts: number
     readonly durationMs: number
   }
-  consumerPaused: { readonly channel: string; readonly name: string; readonly why: PauseReason }
+  consumerPaused: { readonly channel: string; readonly name: string; readonly reason: PauseReason }
   consumerResumed: { readonly channel: string; readonly name: string }
   /**
    * A function that was handed in as an option threw, rejected or answered something unusable. The documented fallback

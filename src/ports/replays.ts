@@ -37,7 +37,7 @@ export interface ReplayItem {
   readonly letterId: string
   readonly decision: ReplayDecision
   /** The reason for the decision, if the letter is skipped. */
-  readonly why?: string | undefined
+  readonly reason?: string | undefined
   readonly status: ItemStatus
   /** The cycle number that it was sent as, and the fingerprint before that. The outcome follows from both. */
   readonly cycle?: number | undefined
@@ -117,8 +117,8 @@ export interface Replay {
   readonly stage: number
   /** The time of the last resume after a halt. The halt rules count only letters that were sent after it. */
   readonly resumedAt?: number | undefined
-  /** The reason why it is paused, halted or cancelled, and the person. */
-  readonly why?: string | undefined
+  /** The reason of the last change of state, such as a pause or a halt, and the person who made it. */
+  readonly stateReason?: string | undefined
   readonly by?: string | undefined
   /** Increases with every change. An update names the revision that it is based on. */
   readonly revision: number

@@ -9,7 +9,7 @@ import { returnUnsentLetters } from './unsent.ts'
 export interface ReplayCommand {
   readonly by: string
   readonly clock: Clock
-  readonly why?: string | undefined
+  readonly reason?: string | undefined
 }
 
 type Verb = 'approve' | 'start' | 'pause' | 'resume' | 'cancel'
@@ -60,17 +60,17 @@ async function changeState(
   store: Store,
   id: string,
   verb: Verb,
-  { by, clock, why }: ReplayCommand,
+  { by, clock, reason }: ReplayCommand,
   extra: (replay: Replay) => Partial<Replay> = () => ({}),
 ): Promise<Replay> {
   const { from, to } = REPLAY_STEPS[verb]
   const change = (replay: Replay): Partial<Replay> => {
     if (!from.includes(replay.state)) throw new ReplayRefusedError(id, refusalOf(replay.state, verb))
-    return { ...extra(replay), state: to, by, why }
+    return { ...extra(replay), state: to, by, stateReason: reason }
   }
   // A refused request changes nothing, so it is not reported as a change.
   change(await requireReplay(store, id))
-  const detail = why === undefined ? {} : { detail: { why } }
+  const detail = reason === undefined ? {} : { detail: { reason } }
   const entry = { at: clock.now(), by, action: `replay.${verb}`, target: id, ...detail }
   return await withAudit(store.audit, entry, () => changeReplay(store, id, change))
 }

@@ -24,13 +24,13 @@ interface GateInput {
 
 interface GateVerdict {
   readonly decision: ReplayDecision
-  readonly why: string | undefined
+  readonly reason: string | undefined
 }
 
 /** A replay sends letters of the last day by default. A person must ask for older ones, because late events can do harm. */
 export const DEFAULT_MAX_AGE_MS = 24 * 60 * 60 * 1_000
 
-const PASSED: GateVerdict = Object.freeze({ decision: 'replay', why: undefined })
+const PASSED: GateVerdict = Object.freeze({ decision: 'replay', reason: undefined })
 
 /**
  * Checks a letter against the gates, in this order: state, route, approval, schema, age, downstream. The first gate that
@@ -68,6 +68,6 @@ export function passGates(letter: DeadLetter, circumstances: GateInput): GateVer
   return PASSED
 }
 
-function skip(decision: ReplayDecision, why: string): GateVerdict {
-  return { decision, why }
+function skip(decision: ReplayDecision, reason: string): GateVerdict {
+  return { decision, reason }
 }

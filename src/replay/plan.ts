@@ -143,7 +143,7 @@ export async function judge(
   asked: Pick<Replay, 'to' | 'patch' | 'maxAgeMs' | 'allowQuarantined' | 'isAutomatic'>,
   environment: ReplayEnvironment,
   now: number,
-): Promise<{ readonly decision: ReplayDecision; readonly why: string | undefined }> {
+): Promise<{ readonly decision: ReplayDecision; readonly reason: string | undefined }> {
   const channel = asked.to ?? letter.channel
   const handler = channel === letter.channel ? letter.handler : undefined
   const route = environment.routeOf?.(letter, asked.to)

@@ -89,7 +89,7 @@ describe('a replay runs', () => {
     expect(await it.run(replay)).toMatchObject({
       state: 'halted',
       stage: 0,
-      why: expect.stringContaining('not fixed'),
+      stateReason: expect.stringContaining('not fixed'),
     })
     expect(await it.store.replays.counts(replay.id)).toMatchObject({ failed_same_cause: 1, waiting: 119 })
     expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 120 })
@@ -146,8 +146,8 @@ describe('a replay runs', () => {
     const replay = await it.plan({ stages: ['rest'], perSecond: 10 })
     await it.start(replay)
     const ann = { by: 'ann', clock: it.clock }
-    it.clock.schedule(1_000, () => void pauseReplay(it.store, replay.id, { ...ann, why: 'lunch' }))
-    expect(await it.run(replay)).toMatchObject({ state: 'paused', why: 'lunch', by: 'ann' })
+    it.clock.schedule(1_000, () => void pauseReplay(it.store, replay.id, { ...ann, reason: 'lunch' }))
+    expect(await it.run(replay)).toMatchObject({ state: 'paused', stateReason: 'lunch', by: 'ann' })
     await resumeReplay(it.store, replay.id, ann)
     it.clock.schedule(100, () => void cancelReplay(it.store, replay.id, ann))
     expect(await it.run(replay)).toMatchObject({ state: 'cancelled' })

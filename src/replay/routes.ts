@@ -83,8 +83,8 @@ function noRoute(
 class NoRouteError extends LazaretError {
   override readonly name = 'NoRouteError'
 
-  constructor(why: string) {
-    super(`the letter cannot be sent from here: ${why}`, { code: UNROUTABLE, retryable: false })
+  constructor(reason: string) {
+    super(`the letter cannot be sent from here: ${reason}`, { code: UNROUTABLE, retryable: false })
   }
 }
 

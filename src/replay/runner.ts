@@ -114,11 +114,11 @@ class Runner {
     this.#options.onProgress?.(replay, counts)
     const halted = haltReason(replay.halt, counts, forgiven)
     if (halted !== undefined) {
-      await this.#become(replay, { state: 'halted', why: halted })
+      await this.#become(replay, { state: 'halted', stateReason: halted })
       return
     }
     if (counts.waiting === 0 && counts.sent === 0) {
-      await this.#become(replay, { state: 'finished', why: undefined })
+      await this.#become(replay, { state: 'finished', stateReason: undefined })
       return
     }
     const toSend = replay.count - counts.skipped - counts.lost
@@ -235,9 +235,9 @@ class Runner {
   }
 
   /** Records the item before it returns the letter. Otherwise the new state of the letter would count as an outcome. */
-  async #giveUp(letter: DeadLetter, replay: Replay, item: ReplayItem, why: string): Promise<void> {
+  async #giveUp(letter: DeadLetter, replay: Replay, item: ReplayItem, reason: string): Promise<void> {
     const { clock } = this.#options.environment
-    const ended = { decision: 'skip_unreachable', why, status: 'skipped', endedAt: clock.now() } as const
+    const ended = { decision: 'skip_unreachable', reason, status: 'skipped', endedAt: clock.now() } as const
     await this.#store.replays.record(this.#id, [{ ...item, ...ended }])
     await returnLetter(this.#store.deadLetters, letter, clock)
     observeEnded(this.#options.observer ?? {}, replay, 'skipped', letter)
@@ -279,7 +279,7 @@ class Runner {
       return
     }
     if (!isMeant(await this.#replay())) return
-    const detail = changes.why === undefined ? {} : { detail: { why: changes.why } }
+    const detail = changes.stateReason === undefined ? {} : { detail: { reason: changes.stateReason } }
     const action = `replay.${changes.state}`
     const entry = { at: clock.now(), by: this.#options.owner, action, target: this.#id, ...detail }
     await withAudit(this.#store.audit, entry, change)

@@ -49,7 +49,7 @@ describe('a replay is stopped', () => {
     await it.clock.advance(10_000)
     expect((await it.store.replays.items(it.replay.id))[next!.position]).toMatchObject({
       status: 'skipped',
-      why: 'it is discarded',
+      reason: 'it is discarded',
     })
     it.stop.abort()
     await it.run

@@ -45,17 +45,7 @@ const FIELDS = [
   'handler',
   'to',
 ]
-const FIELDS_TOO = [
-  'expectedCount',
-  'maxAgeMs',
-  'mutedUntil',
-  'owner',
-  'link',
-  'why',
-  'limit',
-  'cursor',
-  'after',
-]
+const FIELDS_TOO = ['expectedCount', 'maxAgeMs', 'mutedUntil', 'owner', 'link', 'limit', 'cursor', 'after']
 const name = fc.oneof(
   fc.constantFrom(...FIELDS, ...FIELDS_TOO, '__proto__', 'channel', 'search', 'sort'),
   word,

@@ -169,9 +169,9 @@ describe('what a schema says', () => {
     const { plan, ask, id } = await world({ schemas })
     const replay = await plan({ op: 'replace', path: '/password', value: 'brand new' })
     const items = (await ask(`/api/v1/replays/${replay.id}/items`, VIEWER)).body.items
-    expect(items).toMatchObject([{ letterId: id, decision: 'skip_schema', why: HIDDEN_MESSAGE }])
+    expect(items).toMatchObject([{ letterId: id, decision: 'skip_schema', reason: HIDDEN_MESSAGE }])
     const { findings } = (await ask(`/api/v1/replays/${replay.id}/findings`, VIEWER)).body
-    expect(findings).toMatchObject([{ reasons: [{ why: HIDDEN_MESSAGE, count: 1 }] }])
+    expect(findings).toMatchObject([{ reasons: [{ reason: HIDDEN_MESSAGE, count: 1 }] }])
   })
 
   it('K8: letters of which the same is said once it is masked are counted together', async () => {
@@ -180,6 +180,6 @@ describe('what a schema says', () => {
     await bury(...events.map(event => make.letter({ event })))
     const { id } = (await tell('/api/v1/replays', { filter: {}, reason: 'x' })).body
     const { findings } = (await ask(`/api/v1/replays/${id}/findings`)).body
-    expect(findings[0].reasons).toEqual([{ why: HIDDEN_MESSAGE, count: 2 }])
+    expect(findings[0].reasons).toEqual([{ reason: HIDDEN_MESSAGE, count: 2 }])
   })
 })

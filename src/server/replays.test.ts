@@ -76,9 +76,9 @@ describe('a replay over HTTP', () => {
       can: { resume: { allowed: true }, start: { allowed: false } },
     })
     expect(halted.counts.failed_same_cause + halted.counts.failed_new_cause).toBe(1)
-    expect((await tell(`/api/v1/replays/${id}/cancel`, { why: 'not yet' })).body).toMatchObject({
+    expect((await tell(`/api/v1/replays/${id}/cancel`, { reason: 'not yet' })).body).toMatchObject({
       state: 'cancelled',
-      why: 'not yet',
+      stateReason: 'not yet',
     })
     expect((await tell(`/api/v1/replays/${id}/start`, {})).status).toBe(409)
     await server.close()
@@ -117,7 +117,7 @@ describe('a replay over HTTP', () => {
       {
         decision: 'skip_downstream',
         count: 1,
-        reasons: [{ why: 'the consumer bill is paused manually', count: 1 }],
+        reasons: [{ reason: 'the consumer bill is paused manually', count: 1 }],
       },
     ])
   })
@@ -166,8 +166,8 @@ describe('a replay over HTTP', () => {
         decision: 'skip_unreachable',
         count: 2,
         reasons: expect.arrayContaining([
-          { count: 1, why: expect.stringContaining("it came from broker 'rabbitmq'") },
-          { count: 1, why: expect.stringContaining('it did not come from a broker') },
+          { count: 1, reason: expect.stringContaining("it came from broker 'rabbitmq'") },
+          { count: 1, reason: expect.stringContaining('it did not come from a broker') },
         ]),
       },
     ])
@@ -212,7 +212,7 @@ describe('a second person', () => {
       'You planned this replay. Another person must approve it.',
     ])
     expect((await tell(`${path}/approve`, {}, as('vic'))).status).toBe(403)
-    expect((await tell(`${path}/approve`, { why: 'looks right' }, as('oto'))).body.approvedBy).toBe('oto')
+    expect((await tell(`${path}/approve`, { reason: 'looks right' }, as('oto'))).body.approvedBy).toBe('oto')
     expect((await tell(`${path}/start`, {}, as('ola'))).status).toBe(200)
     await server.close()
   })

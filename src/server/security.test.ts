@@ -150,7 +150,10 @@ describe('tokens', () => {
       name: 'vic',
       role: 'viewer',
       can: {
-        'letter.reveal': { allowed: false, why: 'This action needs the role operator. Your role is viewer.' },
+        'letter.reveal': {
+          allowed: false,
+          reason: 'This action needs the role operator. Your role is viewer.',
+        },
       },
     })
     expect((await ask('/api/v1/me', as('ola'))).body.can).toMatchObject({

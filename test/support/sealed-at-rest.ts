@@ -46,7 +46,9 @@ export async function fillWithSecrets(store: Store): Promise<void> {
   const planned = await planReplay(store, { ids: [letter.id], patch, reason: 'x', by: 'ann' }, environment)
   expect((await store.replays.get(planned.id))?.patch).toEqual(patch)
   expect((await store.replays.list()).map(replay => replay.patch)).toEqual([patch])
-  expect(await store.replays.items(planned.id)).toMatchObject([{ decision: 'skip_schema', why: 'told-it' }])
+  expect(await store.replays.items(planned.id)).toMatchObject([
+    { decision: 'skip_schema', reason: 'told-it' },
+  ])
   const found = { ...environment, newId: () => '01999999-0000-7000-8000-000000000002' }
   const asked = { filter: { search: 'SOUGHT-it' }, reason: 'x', by: 'ann' }
   const { id } = await planReplay(store, asked, found)

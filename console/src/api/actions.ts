@@ -37,8 +37,8 @@ export const triage = (id: string, patch: GroupPatch) =>
   send<GroupDetail>('PATCH', pathOf('groups', id), patch)
 
 export const plan = (body: PlanBody) => send<Replay>('POST', '/replays', body)
-export const changeReplay = (id: string, verb: ReplayVerb, why: string) =>
-  send<Replay>('POST', pathOf('replays', id, verb), why === '' ? {} : { why })
+export const changeReplay = (id: string, verb: ReplayVerb, reason: string) =>
+  send<Replay>('POST', pathOf('replays', id, verb), reason === '' ? {} : { reason })
 
 export const forceBreaker = (channel: string, body: BreakerBody) =>
   send<unknown>('POST', pathOf('channels', channel, 'breaker'), body)

@@ -1,7 +1,7 @@
 import { useMe } from '../api/queries.ts'
 import type { Action, Permission } from '../api/types.ts'
 
-const NOT_YET: Permission = { allowed: false, why: 'Permissions are still loading.' }
+const NOT_YET: Permission = { allowed: false, reason: 'Permissions are still loading.' }
 
 /** Whether the current user may do it, and if not, why. */
 export function useCan(action: Action): Permission {

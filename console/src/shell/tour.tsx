@@ -58,7 +58,9 @@ function Step({ step, isNext }: { step: DemoStep; isNext: boolean }) {
           <Button
             look={isNext ? 'signal' : 'quiet'}
             busy={act.isPending}
-            may={action.enabled ? can : { allowed: false, why: 'This step runs automatically in a moment.' }}
+            may={
+              action.enabled ? can : { allowed: false, reason: 'This step runs automatically in a moment.' }
+            }
             onPress={() => act.mutate(action.id)}
           >
             {action.label}

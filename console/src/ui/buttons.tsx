@@ -52,7 +52,7 @@ export function Button({
     <span className="denied">
       {button}
       <span role="tooltip" id={whyId} className="why">
-        {may.why ?? 'You do not have permission.'}
+        {may.reason ?? 'You do not have permission.'}
       </span>
     </span>
   )

@@ -97,7 +97,7 @@ export function AskReason({
             type="submit"
             look={danger ? 'danger' : 'main'}
             busy={isBusy}
-            may={isReady ? undefined : { allowed: false, why: 'Enter a reason.' }}
+            may={isReady ? undefined : { allowed: false, reason: 'Enter a reason.' }}
           >
             {verb}
           </Button>

@@ -17,7 +17,7 @@ export function sealedReplays(replays: Replays, texts: TextCodec | undefined): R
   }
   const seal = (replay: Replay) => changed(replay, sealValue, texts.encode)
   const open = (replay: Replay) => changed(replay, openValue, texts.decode)
-  const sealItem = (item: ReplayItem) => withWhy(item, texts.encode)
+  const sealItem = (item: ReplayItem) => withReason(item, texts.encode)
   return {
     create: (replay, items) => replays.create(seal(replay), items.map(sealItem)),
     async get(id) {
@@ -29,7 +29,7 @@ export function sealedReplays(replays: Replays, texts: TextCodec | undefined): R
       const updated = await replays.update(seal(replay))
       return updated && open(updated)
     },
-    items: async (id, query) => (await replays.items(id, query)).map(item => withWhy(item, texts.decode)),
+    items: async (id, query) => (await replays.items(id, query)).map(item => withReason(item, texts.decode)),
     record: (id, items) => replays.record(id, items.map(sealItem)),
     counts: id => replays.counts(id),
     lease: (id, owner, leaseMs) => replays.lease(id, owner, leaseMs),
@@ -59,6 +59,6 @@ function changed(
   }
 }
 
-function withWhy(item: ReplayItem, ofText: (text: string) => string): ReplayItem {
-  return item.why === undefined ? item : { ...item, why: ofText(item.why) }
+function withReason(item: ReplayItem, ofText: (text: string) => string): ReplayItem {
+  return item.reason === undefined ? item : { ...item, reason: ofText(item.reason) }
 }

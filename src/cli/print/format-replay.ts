@@ -60,9 +60,9 @@ export function formatReplay(
         ['ended', replay.endedAt === undefined ? undefined : isoAndRelative(replay.endedAt, now)],
         [
           'note',
-          replay.why === undefined
+          replay.stateReason === undefined
             ? undefined
-            : safeText(`${replay.why}${replay.by === undefined ? '' : ` (${replay.by})`}`),
+            : safeText(`${replay.stateReason}${replay.by === undefined ? '' : ` (${replay.by})`}`),
         ],
       ],
       paint,
@@ -89,14 +89,14 @@ function findingLines({ findings, count }: Replay, skipped: readonly ReplayItem[
 
 /** A single reason follows on the same line, several reasons below it. */
 function reasons(decision: string, skipped: readonly ReplayItem[], masks: Masks): string {
-  const whys = new Map<string, number>()
+  const counts = new Map<string, number>()
   for (const item of skipped)
-    if (item.decision === decision && item.why !== undefined)
-      whys.set(item.why, (whys.get(item.why) ?? 0) + 1)
-  const told = [...whys].toSorted(([, a], [, b]) => b - a).slice(0, MAX_REASONS)
-  const say = (why: string) => safeText(masks.maskText(why))
-  if (told.length <= 1) return told.map(([why]) => ` (${say(why)})`).join('')
-  return told.map(([why, times]) => `\n    ${times} × ${say(why)}`).join('')
+    if (item.decision === decision && item.reason !== undefined)
+      counts.set(item.reason, (counts.get(item.reason) ?? 0) + 1)
+  const told = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, MAX_REASONS)
+  const say = (reason: string) => safeText(masks.maskText(reason))
+  if (told.length <= 1) return told.map(([reason]) => ` (${say(reason)})`).join('')
+  return told.map(([reason, times]) => `\n    ${times} × ${say(reason)}`).join('')
 }
 
 function outcomes(counts: ReplayCounts): [string, string][] {

@@ -67,9 +67,9 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
       await io.stdout.write(jsonLine(toJson(replay)))
       return 0
     }
-    const why = await store.replays.items(replay.id, { status: 'skipped', limit: 1_000 })
+    const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: 1_000 })
     await io.stdout.write(
-      formatReplay(replay, undefined, why, {
+      formatReplay(replay, undefined, skipped, {
         masks,
         now: io.clock.now(),
         paint: paintFor(io.stdout, io.env),

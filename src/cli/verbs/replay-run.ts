@@ -31,7 +31,7 @@ function runInForeground(begin: typeof startReplay) {
       return 1
     }
     // A replay in the state running either lost its runner, or the lease refuses this one.
-    if (replay.state !== 'running') await begin(store, replay.id, { by, why: flags.note, clock: io.clock })
+    if (replay.state !== 'running') await begin(store, replay.id, { by, reason: flags.note, clock: io.clock })
     try {
       const ended = await runToEnd(session, target, replay)
       await showReplay(session, ended, flags.json)
@@ -67,7 +67,7 @@ async function runToEnd(
       },
     })
     if (!signal.aborted || ended.state !== 'running') return ended
-    return await pauseReplay(store, id, { by, why: 'interrupted', clock: io.clock })
+    return await pauseReplay(store, id, { by, reason: 'interrupted', clock: io.clock })
   } finally {
     await progress.clear()
   }
@@ -126,6 +126,10 @@ function controlCommand(control: typeof approveReplay) {
   return onStore<typeof controlFlags>(async (session, { io, args, flags }) => {
     const { store, by } = session
     const { id } = await findReplay(store, args[0]!)
-    await showReplay(session, await control(store, id, { by, why: flags.note, clock: io.clock }), flags.json)
+    await showReplay(
+      session,
+      await control(store, id, { by, reason: flags.note, clock: io.clock }),
+      flags.json,
+    )
   })
 }

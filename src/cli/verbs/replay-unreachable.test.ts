@@ -40,12 +40,16 @@ describe('letters that nothing here can send', () => {
     const items = await store.replays.items(id)
     await store.replays.record(
       id,
-      items.map(({ why: _, endedAt: __, ...item }) => ({ ...item, decision: 'replay', status: 'waiting' })),
+      items.map(({ reason: _, endedAt: __, ...item }) => ({
+        ...item,
+        decision: 'replay',
+        status: 'waiting',
+      })),
     )
     const { json } = await running({}, 'replay', 'start', id, '--json')
     expect(json).toMatchObject([{ state: 'finished', outcomes: { recovered: 2, skipped: 3 } }])
     expect(await store.replays.items(id, { status: 'skipped' })).toMatchObject(
-      Array.from({ length: 3 }, () => ({ decision: 'skip_unreachable', why: expect.any(String) })),
+      Array.from({ length: 3 }, () => ({ decision: 'skip_unreachable', reason: expect.any(String) })),
     )
     expect((await store.deadLetters.stats()).byState).toEqual({ resolved: 2, dead: 3 })
   })

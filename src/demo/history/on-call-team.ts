@@ -61,7 +61,7 @@ export class OnCallTeam {
     const { id } = await planReplay(this.#store, { ids, reason, by, perSecond: 5 }, environment)
     await startReplay(this.#store, id, { by, clock })
     const { state } = await runReplay(this.#store, id, { target: this.#target, environment, owner: OWNER })
-    if (state === 'halted') await cancelReplay(this.#store, id, { by, clock, why: 'not fixed yet' })
+    if (state === 'halted') await cancelReplay(this.#store, id, { by, clock, reason: 'not fixed yet' })
   }
 
   async #letters(which: LetterFilter): Promise<readonly DeadLetter[]> {

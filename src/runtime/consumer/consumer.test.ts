@@ -204,7 +204,7 @@ describe('a consumer protects', () => {
     expect(recorder.of('consumerPaused')).toContainEqual({
       channel: 'orders',
       name: 'orders',
-      why: 'breaker',
+      reason: 'breaker',
     })
     expect(attempts).toBeLessThanOrEqual(8)
     expect(await letters()).toEqual([])

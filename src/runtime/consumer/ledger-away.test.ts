@@ -29,7 +29,7 @@ describe('a ledger that cannot be asked', () => {
       lastProcessedAt: undefined,
     })
     expect(recorder.count('eventProcessed')).toBe(0)
-    expect(recorder.of('consumerPaused')).toEqual([{ channel: 'orders', name: 'orders', why: 'ledger' }])
+    expect(recorder.of('consumerPaused')).toEqual([{ channel: 'orders', name: 'orders', reason: 'ledger' }])
     expect(recorder.of('ledgerFailed')[0]).toMatchObject({ operation: 'claim', channel: 'orders' })
     // Ten at once at first, then one at a time: after 1, 2, 4, 8, 16 and 30 s.
     expect(asked).toBeLessThanOrEqual(10 + 6)

@@ -43,7 +43,7 @@ export class Pauses {
     this.#reasons.add(reason)
     if (this.#reasons.size === 1) this.#subscription?.pause()
     const { channel, name, observer } = this.#policy
-    if (observer.consumerPaused) observe(observer, 'consumerPaused', { channel, name, why: reason })
+    if (observer.consumerPaused) observe(observer, 'consumerPaused', { channel, name, reason })
   }
 
   remove(reason: PauseReason): void {

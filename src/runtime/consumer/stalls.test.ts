@@ -23,7 +23,7 @@ it('B7: health and observations tell what a broker cannot do; a consumer whose l
     observer: {
       subscriptionStalled: ({ place }) => seen.push(`stalled ${place}`),
       subscriptionRecovered: ({ place }) => seen.push(`recovered ${place}`),
-      consumerPaused: ({ why }) => seen.push(`paused ${why}`),
+      consumerPaused: ({ reason }) => seen.push(`paused ${reason}`),
       consumerResumed: () => seen.push('resumed'),
     },
   })

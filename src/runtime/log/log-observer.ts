@@ -77,7 +77,8 @@ class Log {
       if (to === 'closed') this.#sick.delete(name)
       this.#write(BREAKER_LINES[to], { name, from })
     },
-    consumerPaused: ({ channel, name, why }) => this.#write(PAUSE_LINES[why], { channel, name, why }),
+    consumerPaused: ({ channel, name, reason }) =>
+      this.#write(PAUSE_LINES[reason], { channel, name, reason }),
     consumerResumed: ({ channel, name }) => this.#write(LINES.consumerResumed, { channel, name }),
     subscriptionStalled: ({ channel, name, place, error }) =>
       this.#write(LINES.stalled, { channel, name, place, ...this.#err(error) }),

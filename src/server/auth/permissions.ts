@@ -20,11 +20,11 @@ export class Permissions {
     if (this.#isReadOnly)
       return {
         allowed: false,
-        why: 'This server is read-only. Use a server without readOnly, or the command line.',
+        reason: 'This server is read-only. Use a server without readOnly, or the command line.',
       }
     const needed: Role = ADMIN_ONLY.has(wanted) ? 'admin' : 'operator'
     if (RANK[role] >= RANK[needed]) return { allowed: true }
-    return { allowed: false, why: `This action needs the role ${needed}. Your role is ${role}.` }
+    return { allowed: false, reason: `This action needs the role ${needed}. Your role is ${role}.` }
   }
 
   all(caller: Caller): Record<Action, Permission> {
@@ -33,7 +33,7 @@ export class Permissions {
   }
 
   require(caller: Caller, wanted: Action): void {
-    const { allowed, why } = this.of(caller, wanted)
-    if (!allowed) throw new ProblemError('forbidden', why ?? 'This is not allowed.')
+    const { allowed, reason } = this.of(caller, wanted)
+    if (!allowed) throw new ProblemError('forbidden', reason ?? 'This is not allowed.')
   }
 }

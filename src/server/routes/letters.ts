@@ -178,8 +178,8 @@ export function findLetter({ stores }: Pick<Context, 'stores'>, letterId: string
 async function destinationOf(context: Context, named: NamedStore, letter: DeadLetter): Promise<Destination> {
   const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: 'nobody', ids: [letter.id] })
   const environment = context.environmentOf(named)
-  const { why } = await judge(letter, asked, environment, context.clock.now())
-  const obstacle = why && masksOfEvent(letter.event, context.masks).maskText(why)
+  const { reason } = await judge(letter, asked, environment, context.clock.now())
+  const obstacle = reason && masksOfEvent(letter.event, context.masks).maskText(reason)
   const replayRoute = environment.routeOf?.(letter, undefined)
   const isReachable = replayRoute !== undefined && replayRoute.kind !== 'none'
   return {

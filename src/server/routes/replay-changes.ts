@@ -107,11 +107,12 @@ function controlRoute(
     params: oneId,
     body: controlBody,
     answer: replaySchema,
-    async handle({ context, caller, params, body: { why } }) {
+    async handle({ context, caller, params, body: { reason } }) {
       const { value, ...named } = await findReplay(context, params.id)
       const now = replayPermission(context, caller, named, value, verb)
-      if (!now.allowed) throw new ProblemError('conflict', now.why ?? 'The replay does not allow this now.')
-      const replay = await steer(named.store, value.id, { by: caller.name, clock: context.clock, why })
+      if (!now.allowed)
+        throw new ProblemError('conflict', now.reason ?? 'The replay does not allow this now.')
+      const replay = await steer(named.store, value.id, { by: caller.name, clock: context.clock, reason })
       if (replay.state === 'running') context.runner.run(named, replay.id)
       context.announce('replays')
       return replayView(context, caller, named, replay)
@@ -195,11 +196,11 @@ async function sampleOf(
     const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
     // Without a route, the gates check the payload even if this server cannot send the letter.
     const environment = { ...context.environmentOf(named), routeOf: undefined }
-    const { decision, why } = await judge(letter, asked, environment, context.clock.now())
+    const { decision, reason } = await judge(letter, asked, environment, context.clock.now())
     return {
       ...shown,
       after,
-      fault: decision === 'skip_schema' && why !== undefined ? ofTexts.maskText(why) : undefined,
+      fault: decision === 'skip_schema' && reason !== undefined ? ofTexts.maskText(reason) : undefined,
     }
   } catch (error) {
     return { ...shown, fault: ofTexts.maskText((error as Error).message) }

@@ -123,13 +123,13 @@ function createReasonMasker(
   { store }: Pick<NamedStore, 'store'>,
   { patch }: Replay,
 ) {
-  return async ({ why, decision, letterId }: ReplayItem): Promise<string | undefined> => {
+  return async ({ reason, decision, letterId }: ReplayItem): Promise<string | undefined> => {
     // Only schema errors quote payload values.
-    if (why === undefined || decision !== 'skip_schema') return why && masks.maskText(why)
+    if (reason === undefined || decision !== 'skip_schema') return reason && masks.maskText(reason)
     const letter = await store.deadLetters.get(letterId)
     // Without the letter it is unknown which values are masked.
     if (letter === undefined && masks.hidesNothing !== true) return MASK
-    return masksOfResend(letter, patch, masks).maskText(why)
+    return masksOfResend(letter, patch, masks).maskText(reason)
   }
 }
 
@@ -140,18 +140,18 @@ function createReasonMasker(
 async function mostFrequentReasons(
   items: readonly ReplayItem[],
   maskReason: (item: ReplayItem) => Promise<string | undefined>,
-): Promise<{ why: string; count: number }[]> {
-  const byWhy = Map.groupBy(
-    items.filter(({ why }) => why !== undefined),
-    ({ why }) => why,
+): Promise<{ reason: string; count: number }[]> {
+  const byReason = Map.groupBy(
+    items.filter(({ reason }) => reason !== undefined),
+    ({ reason }) => reason,
   )
-  const ranked = [...byWhy.values()].sort((a, b) => b.length - a.length).slice(0, REASONS_SHOWN)
+  const ranked = [...byReason.values()].sort((a, b) => b.length - a.length).slice(0, REASONS_SHOWN)
   const counts = new Map<string, number>()
   for (const same of ranked) {
-    const why = (await maskReason(same[0]!)) ?? ''
-    counts.set(why, (counts.get(why) ?? 0) + same.length)
+    const reason = (await maskReason(same[0]!)) ?? ''
+    counts.set(reason, (counts.get(reason) ?? 0) + same.length)
   }
-  return [...counts].map(([why, count]) => ({ why, count }))
+  return [...counts].map(([reason, count]) => ({ reason, count }))
 }
 
 /** The full view of a replay for this caller. */
@@ -211,20 +211,21 @@ export function replayPermission(
   if (!possible.includes(replay.state))
     return {
       allowed: false,
-      why: `The replay is ${replay.state}. It must be ${possible.join(' or ')} for this.`,
+      reason: `The replay is ${replay.state}. It must be ${possible.join(' or ')} for this.`,
     }
   if (verb === 'approve' && replay.createdBy === caller.name)
-    return { allowed: false, why: 'You planned this replay. Another person must approve it.' }
+    return { allowed: false, reason: 'You planned this replay. Another person must approve it.' }
   if (verb !== 'start' && verb !== 'resume') return permission
   if (context.needsApproval && replay.approvedBy === undefined)
     return {
       allowed: false,
-      why: 'This server requires approval. The replay was planned without approval and can no longer be approved; plan it again.',
+      reason:
+        'This server requires approval. The replay was planned without approval and can no longer be approved; plan it again.',
     }
   if (context.targetOf(named) === undefined)
     return {
       allowed: false,
-      why: `${named.store.url} cannot deliver events, so this server cannot send its letters.`,
+      reason: `${named.store.url} cannot deliver events, so this server cannot send its letters.`,
     }
   return permission
 }

@@ -74,7 +74,7 @@ export const replaySummary = z.object({
   stage: z.int().describe('The current stage, from 0.'),
   startedAt: optional(time, 'The time of the start. Absent before the start.'),
   endedAt: optional(time, 'The time of the end. Absent before the end.'),
-  why: optionalText('The reason why the replay is paused, halted or cancelled.'),
+  stateReason: optionalText('The reason of the last change of state: a pause, a halt, a cancellation.'),
   by: optional(who, 'The name of the person who made the last change of state.'),
   needsApproval: z.boolean().describe('Whether a second person must approve the replay.'),
   approvedBy: optional(who, 'The name of the approver. Absent before the approval.'),
@@ -88,7 +88,7 @@ export type ReplayVerb = z.infer<typeof replayVerb>
 /** Whether the caller may do it now. */
 export const permission = z.object({
   allowed: z.boolean().describe('Whether the caller may do this now.'),
-  why: optionalText('The reason why the caller may not. Absent when it is allowed.'),
+  reason: optionalText('The reason why the caller may not. Absent when it is allowed.'),
 })
 export type Permission = z.infer<typeof permission>
 
@@ -212,7 +212,7 @@ export const replayItem = z.object({
   position: count.describe('The position in the order of sending, from 0.'),
   letterId: id.describe('The id of the letter.'),
   decision: replayDecision,
-  why: optionalText('The reason for skipping the letter. Absent when it is not skipped.'),
+  reason: optionalText('The reason for skipping the letter. Absent when it is not skipped.'),
   status: itemStatus,
   cycle: optional(z.int(), 'The cycle of the letter that this replay began. Absent before it is sent.'),
   sentAt: optional(time, 'The time of sending. Absent before it is sent.'),
@@ -251,7 +251,7 @@ export const findings = z.object({
         reasons: z
           .array(
             z.object({
-              why: text('The reason, masked.'),
+              reason: text('The reason, masked.'),
               count: count.describe('The number of sampled letters with this reason.'),
             }),
           )
@@ -265,5 +265,8 @@ export const findings = z.object({
 export type Findings = z.infer<typeof findings>
 
 export const controlBody = z.strictObject({
-  why: optional(z.string().trim().min(1).max(1_000), 'The reason for the change. The audit log records it.'),
+  reason: optional(
+    z.string().trim().min(1).max(1_000),
+    'The reason for the change. The audit log records it.',
+  ),
 })

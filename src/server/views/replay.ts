@@ -9,7 +9,7 @@ import { pick } from './pick.ts'
 
 export function replaySummary(store: string, replay: Replay, counts: ReplayCounts): ReplaySummary {
   return {
-    ...pick(replay, 'id', 'state', 'reason', 'createdBy', 'count', 'hash', 'stage', 'why', 'by'),
+    ...pick(replay, 'id', 'state', 'reason', 'createdBy', 'count', 'hash', 'stage', 'stateReason', 'by'),
     ...pick(replay, 'needsApproval', 'approvedBy'),
     store,
     createdAt: iso(replay.createdAt),
@@ -32,11 +32,11 @@ function recoveredShare({
   return ended === 0 ? undefined : recovered / ended
 }
 
-/** `why` is the masked reason. */
-export function itemView(item: ReplayItem, why: string | undefined): ItemJson {
+/** `reason` is masked. */
+export function itemView(item: ReplayItem, reason: string | undefined): ItemJson {
   return {
     ...pick(item, 'position', 'letterId', 'decision', 'status', 'cycle'),
-    why,
+    reason,
     sentAt: isoOr(item.sentAt),
     endedAt: isoOr(item.endedAt),
   }

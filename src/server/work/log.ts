@@ -30,9 +30,9 @@ export class ServerLog {
     this.#write(RUNNING, { replayId, store })
   }
 
-  replayEnded({ id: replayId, state, count, why, by }: Replay, store: string): void {
+  replayEnded({ id: replayId, state, count, stateReason, by }: Replay, store: string): void {
     const line = ENDED[state]
-    if (line !== undefined) this.#write(line, { replayId, store, count, why, by })
+    if (line !== undefined) this.#write(line, { replayId, store, count, stateReason, by })
   }
 
   #write(line: LogLine, fields: Readonly<Record<string, unknown>>): void {

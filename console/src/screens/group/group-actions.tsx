@@ -12,7 +12,7 @@ export function GroupActions({ group }: { group: GroupDetail }) {
   const canPlan = useCan('replay.plan')
   const [isMuting, setMuting] = useState(false)
   const change = useChange((state: 'open' | 'acknowledged' | 'resolved') => triage(group.id, { state }))
-  const nothingWaits = { allowed: group.waiting > 0, why: 'No letters of this group are waiting.' }
+  const nothingWaits = { allowed: group.waiting > 0, reason: 'No letters of this group are waiting.' }
   return (
     <>
       {group.state !== 'acknowledged' && group.state !== 'resolved' && (

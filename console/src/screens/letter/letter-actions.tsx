@@ -23,10 +23,13 @@ export function LetterActions({ letter }: { letter: LetterDetail }) {
     asking === 'reopen' ? reopen(letter.id, reason) : discard(letter.id, reason),
   )
   const reopening = reopeningOf(letter.state)
-  const isHeld = { allowed: HELD.has(letter.state), why: `The letter is ${letter.state} and cannot be sent.` }
+  const isHeld = {
+    allowed: HELD.has(letter.state),
+    reason: `The letter is ${letter.state} and cannot be sent.`,
+  }
   const canBeSent =
     letter.state === 'parked'
-      ? { allowed: false, why: 'The letter has reached its replay limit. Unpark it first.' }
+      ? { allowed: false, reason: 'The letter has reached its replay limit. Unpark it first.' }
       : isHeld
   return (
     <>

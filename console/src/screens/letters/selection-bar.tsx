@@ -17,8 +17,11 @@ interface SelectionBarProps {
 /** The letters selected on this page and all that match: two choices that must not be confused. */
 export function SelectionBar({ page, selected, texts, matching }: SelectionBarProps) {
   const canPlan = useCan('replay.plan')
-  const hasSelected = { allowed: selected.size > 0, why: 'Select letters on this page first.' }
-  const countedAll = { allowed: matching !== undefined, why: 'The matching letters are still being counted.' }
+  const hasSelected = { allowed: selected.size > 0, reason: 'Select letters on this page first.' }
+  const countedAll = {
+    allowed: matching !== undefined,
+    reason: 'The matching letters are still being counted.',
+  }
   return (
     <div className="selection">
       <span className="small quiet">
@@ -42,7 +45,7 @@ export function SelectionBar({ page, selected, texts, matching }: SelectionBarPr
 function Purge({ texts, matching }: { texts: FilterTexts; matching: number | undefined }) {
   const can = useCan('letters.purge')
   const [isAsking, setAsking] = useState(false)
-  const hasAny = { allowed: (matching ?? 0) > 0, why: 'No letter matches.' }
+  const hasAny = { allowed: (matching ?? 0) > 0, reason: 'No letter matches.' }
   return (
     <>
       <Button look="danger" may={both(can, hasAny)} onPress={() => setAsking(true)}>

@@ -77,7 +77,7 @@ export function PlanScreen() {
 
 function mayFreeze(faults: object) {
   const [first] = Object.values(faults) as string[]
-  return first === undefined ? { allowed: true } : { allowed: false, why: first }
+  return first === undefined ? { allowed: true } : { allowed: false, reason: first }
 }
 
 /** The letters that the URL names, by ids or by a filter. */

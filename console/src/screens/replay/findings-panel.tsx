@@ -94,9 +94,9 @@ function Gate({
             {whole(count)} blocked: {says}
           </span>
         )}
-        {finding?.reasons.map(({ why, count: times }) => (
-          <div key={why} className="small quiet external-text">
-            {whole(times)} × {plainText(why)}
+        {finding?.reasons.map(({ reason, count: times }) => (
+          <div key={reason} className="small quiet external-text">
+            {whole(times)} × {plainText(reason)}
           </div>
         ))}
         {count > 0 && finding && finding.sampleLetterIds.length > 0 && (

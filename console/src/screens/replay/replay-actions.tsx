@@ -18,8 +18,8 @@ const VERBS: Readonly<Record<ReplayState, readonly ReplayVerb[]>> = {
 
 export function ReplayActions({ replay }: { replay: Replay }) {
   const [asking, setAsking] = useState<ReplayVerb>()
-  const change = useChange(({ verb, why }: { verb: ReplayVerb; why: string }) =>
-    changeReplay(replay.id, verb, why),
+  const change = useChange(({ verb, reason }: { verb: ReplayVerb; reason: string }) =>
+    changeReplay(replay.id, verb, reason),
   )
   const verbs = VERBS[replay.state].filter(verb => verb !== 'approve' || replay.needsApproval)
   return (
@@ -48,7 +48,7 @@ export function ReplayActions({ replay }: { replay: Replay }) {
           danger={asking === 'cancel'}
           optional
           onClose={() => setAsking(undefined)}
-          onAnswer={why => change.mutateAsync({ verb: asking, why })}
+          onAnswer={reason => change.mutateAsync({ verb: asking, reason })}
         >
           <p>{consequenceOf(asking, replay)}</p>
         </AskReason>

@@ -90,7 +90,7 @@ function Rows({ items }: { items: readonly ReplayItem[] }) {
               <Link href={letterPath(item.letterId)} className="row-link mono small clip external-text">
                 {plainText(item.letterId)}
               </Link>
-              {item.why && <div className="small quiet external-text">{plainText(item.why)}</div>}
+              {item.reason && <div className="small quiet external-text">{plainText(item.reason)}</div>}
             </td>
             <td>
               <span className="outcome">

@@ -36,7 +36,7 @@ export function ReplayScreen({ id }: { id: string }) {
       lead={<Lead replay={data} />}
       actions={<ReplayActions replay={data} />}
     >
-      <Why replay={data} />
+      <StateReason replay={data} />
       {isPlan ? <Plan replay={data} /> : <Course replay={data} />}
     </Page>
   )
@@ -55,15 +55,15 @@ function Lead({ replay }: { replay: Replay }) {
   )
 }
 
-/** Why it stands where it stands: the one thing to read first when it halted. */
-function Why({ replay }: { replay: Replay }) {
-  if (replay.why === undefined) return null
+/** The reason of the last change of state: the first thing to read when a replay has halted. */
+function StateReason({ replay }: { replay: Replay }) {
+  if (replay.stateReason === undefined) return null
   const by = replay.by === undefined ? '' : ` (${plainText(replay.by)})`
   return (
     <Note tone={replay.state === 'halted' ? 'signal' : 'sea'}>
       <strong>{replay.state === 'halted' ? 'Halted automatically.' : `Replay ${replay.state}.`}</strong>
       <span className="external-text">
-        {plainText(replay.why)}
+        {plainText(replay.stateReason)}
         {by}
       </span>
     </Note>

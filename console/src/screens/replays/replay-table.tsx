@@ -38,7 +38,9 @@ export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummar
               <Link href={replayPath(replay.id)} className="row-link two-lines external-text">
                 {plainText(replay.reason)}
               </Link>
-              {replay.why && <div className="small quiet clip external-text">{plainText(replay.why)}</div>}
+              {replay.stateReason && (
+                <div className="small quiet clip external-text">{plainText(replay.stateReason)}</div>
+              )}
             </td>
             <td>
               <ReplayTag state={replay.state} />

@@ -33,11 +33,11 @@ export function Permissions({ me }: { me: Me }) {
         </tr>
       </thead>
       <tbody>
-        {Object.entries(me.can).map(([action, { allowed, why }]) => (
+        {Object.entries(me.can).map(([action, { allowed, reason }]) => (
           <tr key={action}>
             <td>
               {WORDS[action as Action] ?? action}
-              {why && <div className="small quiet">{why}</div>}
+              {reason && <div className="small quiet">{reason}</div>}
             </td>
             <td>
               {allowed ? (
