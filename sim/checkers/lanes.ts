@@ -32,7 +32,7 @@ export function* lanes(ended: EndedWorld): Iterable<string> {
   for (const letter of ended.letters) if (letter.channel === 'events') yield* reasonOf(ended, letter)
 }
 
-/** Events of a batch that was refused as a whole are written again at once, in halves: the write was no attempt of theirs. */
+/** A lane writes a batch that was refused as a whole again at once, in halves. The refused write does not count as an attempt. */
 function isSplit({ history }: EndedWorld, { write, events }: FactOf<'writing'>): boolean {
   return events.length > 1 && history.of('refusedAll').some(refused => refused.write === write)
 }
