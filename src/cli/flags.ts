@@ -109,7 +109,10 @@ const whichLetters = {
   group: word('ID', 'only letters of this group'),
   after: time('only letters that last failed at or after this time', 'past'),
   before: time('only letters that last failed before this time', 'past'),
-  search: word('TEXT', "only letters with this text in the error, or in the event's id, key or type"),
+  search: word(
+    'TEXT',
+    "only letters with this text in the error, in the event's id, key or type, or in metadata",
+  ),
 }
 
 const filterFlags = { ...whichLetters, reason: REASON }

@@ -33,7 +33,7 @@ export interface LetterFilter {
   /** Last failed at or after, before: epoch milliseconds. */
   readonly after?: number | undefined
   readonly before?: number | undefined
-  /** Text to be found in the error, the event's id, key or type, whatever its case. */
+  /** Text to be found in the error, the event's id, key or type, or the metadata, whatever its case. */
   readonly search?: string | undefined
 }
 

@@ -209,6 +209,7 @@ export type UserFunction =
   | 'bypass'
   | 'critical'
   | 'describe'
+  | 'metadata'
   | 'autoReplay'
 
 /** A letter is safe. */

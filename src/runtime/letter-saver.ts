@@ -45,17 +45,40 @@ interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCo
  */
 export function isKept(
   filter: SaveFilter,
-  { channel, endedBy, attemptCount, replay, ...subject }: GivenUpEvent,
+  givenUp: GivenUpEvent,
   observer: Observer,
   tell: typeof observe = observe,
 ): boolean {
+  const { channel, handler, reason, replay } = givenUp
   if (replay > 0) return true
-  const { event, handler, reason } = subject
-  const { type: name, payload } = event
-  const retryCount = Math.max(0, attemptCount - 1)
-  const { save } = filter({ ...subject, name, payload, retryCount, limit: limitOf(endedBy ?? reason) })
+  const { save } = filter(filterSubject(givenUp))
   if (!save && observer.letterFiltered) tell(observer, 'letterFiltered', { channel, name: handler, reason })
   return save
+}
+
+/** What the functions of `filter` and `metadata` see of an event that is given up on. */
+export function filterSubject({
+  event,
+  handler,
+  reason,
+  endedBy,
+  error,
+  failure,
+  attemptCount,
+}: Omit<GivenUpEvent, 'channel' | 'replay'>): FilterSubject {
+  const { type: name, payload } = event
+  const retryCount = Math.max(0, attemptCount - 1)
+  return {
+    name,
+    payload,
+    error,
+    failure,
+    handler,
+    retryCount,
+    event,
+    reason,
+    limit: limitOf(endedBy ?? reason),
+  }
 }
 
 /**

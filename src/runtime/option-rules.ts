@@ -3,6 +3,7 @@ import { type AutoReplayTest, autoReplayRule } from '../core/dead-letter/auto-re
 import { type LetterCapsOptions, letterCapsRule } from '../core/dead-letter/caps.ts'
 import { type LetterExpiryOptions, letterExpiryRule } from '../core/dead-letter/expiry.ts'
 import { type SaveFilterOptions, saveFilterRule } from '../core/dead-letter/filter.ts'
+import { type MetadataOption, metadataRule } from '../core/dead-letter/metadata.ts'
 import { type ReplayLimitOptions, replayLimitRule } from '../core/dead-letter/replay-limit.ts'
 import type { TimeToLive } from '../core/dead-letter/time-to-live.ts'
 import type { Category } from '../core/failure/failure.ts'
@@ -79,6 +80,11 @@ export interface CommonOptions extends ClockAndRandomOptions {
   readonly spill?: Spill | undefined
   /** Which dead letters are kept [all]. */
   readonly filter?: SaveFilterOptions | undefined
+  /**
+   * Custom facts that a dead letter keeps, such as a tenant or a team: a JSON object of at most 8 192 bytes, or a
+   * function that returns one. The function gets what the filter gets [none].
+   */
+  readonly metadata?: MetadataOption | undefined
   /** How much of its history a dead letter keeps [20 attempts, 20 cycles, messages up to 4 096 bytes, no stacks]. */
   readonly caps?: LetterCapsOptions | undefined
   /**
@@ -120,6 +126,7 @@ export interface CommonOptions extends ClockAndRandomOptions {
 export const commonRules = {
   spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
   filter: saveFilterRule,
+  metadata: metadataRule,
   caps: letterCapsRule,
   expiresAfterMs: letterExpiryRule,
   autoReplay: autoReplayRule,

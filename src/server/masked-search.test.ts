@@ -28,7 +28,8 @@ async function world(options: Parameters<typeof serverWorld>[0] = {}) {
   })
   const error = new Error(`user ann: login with ${PASSWORD} and ${HEADER} refused for ${CARD}`)
   const plain = base.make.letter({ error: new Error('the stock is empty') })
-  await base.bury(plain, base.make.letter({ event, error }))
+  const metadata = { tenant: 'acme', apiKey: 'k-77', copied: `sent by ${PASSWORD}` }
+  await base.bury(plain, base.make.letter({ event, error, metadata }))
   return base
 }
 
@@ -62,6 +63,8 @@ describe('a viewer who searches for what is masked', () => {
     ['the payload', 'login with '],
     ['a header', 'hunter2 and '],
     ['the key', 'refused for '],
+    ['a payload in metadata', 'sent by '],
+    ['metadata with a masked name', 'k-'],
   ]
   for (const [where, path] of pages)
     for (const [what, before] of secrets)
@@ -91,6 +94,10 @@ describe('a viewer who searches for what is masked', () => {
     expect(letter.failure.message).toBe('user ann: login with *** and *** refused for ***')
     expect(letter.key).toBe('***')
     expect(await found('user ann')).toHaveLength(1)
+    // R15: metadata are searched and shown as masked as the rest.
+    expect(await found('ACME')).toHaveLength(1)
+    const { body } = await ask(`/api/v1/dead-letters/${letter.id}`, VIEWER)
+    expect(body.metadata).toEqual({ tenant: 'acme', apiKey: '***', copied: 'sent by ***' })
     expect(await found(letter.eventId)).toHaveLength(1)
     const groups = (await ask('/api/v1/groups?search=user%20ann', VIEWER)).body.groups
     expect(groups).toHaveLength(1)
@@ -113,7 +120,7 @@ describe('a viewer who searches for what is masked', () => {
     for (const path of paths) {
       const { status, text } = await ask(path, VIEWER)
       expect(status).toBe(200)
-      expect(text, path).not.toMatch(/hunter|kx-|4711|tok-|9zq8/)
+      expect(text, path).not.toMatch(/hunter|kx-|4711|tok-|9zq8|k-77/)
     }
   })
 

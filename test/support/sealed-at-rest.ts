@@ -22,11 +22,12 @@ export async function fillWithSecrets(store: Store): Promise<void> {
   const error = Object.assign(new Error('login with hunter2 of cust-4711 refused, sought-it'), {
     name: 'LoginError',
   })
-  const letter = make.letter({ event, error })
+  const letter = make.letter({ event, error, metadata: { login: 'hunter2' } })
   await store.deadLetters.send(letter)
   const stored = await store.deadLetters.get(letter.id)
   expect(stored?.cycle.failure?.message).toBe(error.message)
   expect(stored?.event.key).toBe('cust-4711')
+  expect(stored?.metadata).toEqual({ login: 'hunter2' })
   const [group] = (await store.groups.list({ search: 'loginerror' })).groups
   expect(group?.title).toBe(`LoginError: ${error.message}`)
   expect((await store.groups.get(group!.id))?.basis).not.toMatch(/^sealed/)

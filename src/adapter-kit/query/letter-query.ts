@@ -1,6 +1,7 @@
 // What every dead-letter store means by a query, so that one page of letters is the same whichever store it is from.
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { metadataTexts } from '../../core/dead-letter/metadata.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
 import { CATEGORIES } from '../../core/failure/classification.ts'
@@ -105,12 +106,13 @@ function matchesSearch(letter: DeadLetter, lowerCased: string): boolean {
 
 /**
  * The texts that a search looks through. Stores that keep them beside a sealed letter keep those that say nothing of the
- * payload (`isSealed`): an error's message quotes it, and a key is taken from it.
+ * payload (`isSealed`): an error's message quotes it, and a key and metadata are taken from it.
  */
 export function searchedTexts(
-  { event, cycle: { failure } }: DeadLetter,
+  { event, cycle: { failure }, metadata }: DeadLetter,
   isSealed = false,
 ): readonly (string | undefined)[] {
   if (isSealed) return [failure?.name, failure?.code, event.id, event.type]
-  return [failure?.name, failure?.message, failure?.code, event.id, event.key, event.type]
+  const { id, key, type } = event
+  return [failure?.name, failure?.message, failure?.code, id, key, type, ...metadataTexts(metadata)]
 }

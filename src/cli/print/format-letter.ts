@@ -2,6 +2,7 @@ import { allCycles } from '../../core/dead-letter/cycles.ts'
 import { groupingForDisplay, masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
+import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
 import type { JsonValue } from '../../core/event/event.ts'
@@ -46,7 +47,8 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
         ['replays', replays],
         ['expires', expiryText(letter, now)],
         ['automatic replay', letter.autoReplay ? 'allowed' : undefined],
-        ['detail', letter.detail === undefined ? undefined : say(JSON.stringify(letter.detail))],
+        ['detail', factsText(letter.detail, masks)],
+        ['metadata', factsText(letter.metadata, masks)],
         ['job', letter.job],
         ['release', letter.release],
         ['host', letter.host],
@@ -56,6 +58,11 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
     ...cyclesOf(letter).map(each => cycleText(each, { ...options, masks })),
     ...payloadText(letter, options),
   ].join('')
+}
+
+/** `masks` are the masks for texts about the event. */
+function factsText(facts: DeadLetter['detail'], masks: Masks): string | undefined {
+  return facts && safeText(JSON.stringify(maskFacts(facts, masks)))
 }
 
 /** A letter without an expiry of its own is deleted as the retention of its store says. */

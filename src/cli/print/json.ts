@@ -5,7 +5,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import { safeText } from './safe-text.ts'
 
 /** Fields with user data are not converted: a number in a payload is not a time, whatever its name. */
-const USER_DATA = new Set(['payload', 'headers', 'detail', 'patch', 'origin'])
+const USER_DATA = new Set(['payload', 'headers', 'detail', 'metadata', 'patch', 'origin'])
 const TIME_NAME = /^(?:at|after|before|[a-z]\w*(?:At|Until))$/
 
 /** Converts times from epoch milliseconds to ISO 8601. */

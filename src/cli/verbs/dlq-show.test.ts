@@ -118,6 +118,19 @@ Payload (masked; --reveal shows all values)
     expect((await lazaret('dlq', 'show', '01')).err).toContain('a shortened ID needs at least 4 characters')
   })
 
+  it('R15: metadata are shown masked, by name and by the values that are masked in the event', async () => {
+    const { lazaret, store, factory } = cliWorld()
+    const event = factory.event({ payload: { password: 'hunter2' } })
+    const metadata = { tenant: 'acme', apiKey: 'k-1', copied: 'pw hunter2', sentAt: 1_000 }
+    const letter = factory.letter({ event, metadata })
+    await store.deadLetters.send(letter)
+    const masked = { tenant: 'acme', apiKey: '***', copied: 'pw ***', sentAt: 1_000 }
+    expect((await lazaret('dlq', 'show', letter.id)).out).toContain(`metadata  ${JSON.stringify(masked)}\n`)
+    expect((await lazaret('dlq', 'show', letter.id, '--json')).json[0]).toMatchObject({ metadata: masked })
+    const { out } = await lazaret('dlq', 'show', letter.id, '--reveal')
+    expect(out).toContain(`metadata  ${JSON.stringify(metadata)}\n`)
+  })
+
   it('F8: bytes are told by their size, and shown as base64 when revealed', async () => {
     const { lazaret, store, factory } = cliWorld()
     const letter = factory.letter({ event: factory.event({ payload: new Uint8Array([1, 2, 255]) }) })

@@ -18,7 +18,13 @@ async function varied() {
   const again = factory.event({ payload: ['"quoted"', '\u2028', { deep: [null, 1e21] }] })
   await world.bury(
     factory.letter({ event: factory.event({ payload: new Uint8Array([0, 10, 255]) }) }),
-    factory.letter({ event: again, expiresAt: clock.now() + 5, detail: { limit: 3 }, job: 'Mail' }),
+    factory.letter({
+      event: again,
+      expiresAt: clock.now() + 5,
+      detail: { limit: 3 },
+      metadata: { tenant: 'acme' },
+      job: 'Mail',
+    }),
     factory.letter({
       event: again,
       replay: 1,

@@ -49,8 +49,9 @@ policies:
       poison: off
       budget: { ratio: 0.1, window: 30s }
       filter: { never: ['health.*', '/^debug\\./i'] }
+      metadata: { team: shop, tags: [a, 1] }
       handlers:
-        billing: { timeout: 1m, breaker: { failures: 2 } }
+        billing: { timeout: 1m, metadata: { team: billing }, breaker: { failures: 2 } }
   dispatcher:
     rateLimit: { perSecond: 1000, bypass: { types: [order.paid] } }
     retry: { attempts: 2 }
@@ -74,6 +75,7 @@ describe('policies from a file', () => {
       poison: 'off',
       budget: { ratio: 0.1, windowMs: 30_000 },
       filter: { never: ['health.*', /^debug\./i] },
+      metadata: { team: 'shop', tags: ['a', 1] },
       retryLimit: RETRY_LIMIT_PRESETS.staging,
     }
     expect(policies.consumer('orders')).toEqual(orders)
@@ -81,6 +83,7 @@ describe('policies from a file', () => {
       ...orders,
       name: 'billing',
       timeoutMs: 60_000,
+      metadata: { team: 'billing', tags: ['a', 1] },
       breaker: { failures: 2, openMs: 45_000 },
     })
     expect(policies.consumer('parcels')).toMatchObject({ channel: 'parcels', timeoutMs: 20_000 })

@@ -35,6 +35,7 @@ export interface LetterInput {
   /** Whether automatic replay may send it. Default: false. */
   readonly autoReplay?: boolean | undefined
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
+  readonly metadata?: Readonly<Record<string, JsonValue>> | undefined
   readonly job?: string | undefined
   readonly release?: string | undefined
   readonly host?: string | undefined
@@ -86,6 +87,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     expiresAfterMs: input.expiresAfterMs,
     autoReplay: input.autoReplay === true ? true : undefined,
     detail: detailWith(input.detail, lost),
+    metadata: input.metadata,
     job: input.job,
     release: input.release,
     host: input.host,

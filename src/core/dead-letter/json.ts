@@ -87,6 +87,7 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
     expiresAfterMs: reader.optional('expiresAfterMs', isTimeToLive, "give milliseconds above 0, or 'never'"),
     autoReplay: reader.optional('autoReplay', isTrue, 'give true, or leave it out'),
     detail: reader.optionalRecord<JsonValue>('detail'),
+    metadata: reader.optionalRecord<JsonValue>('metadata'),
     job: reader.optionalText('job'),
     release: reader.optionalText('release'),
     host: reader.optionalText('host'),

@@ -110,6 +110,8 @@ export interface DeadLetter {
   readonly autoReplay?: true | undefined
   /** Facts that belong to the reason, such as the limit and the time of `rate_limited`. */
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
+  /** Custom facts, as the option `metadata` of the consumer or dispatcher gave them. */
+  readonly metadata?: Readonly<Record<string, JsonValue>> | undefined
   /** The background job that tracked the event. */
   readonly job?: string | undefined
   readonly release?: string | undefined

@@ -20,3 +20,13 @@ export function maskLetter(
     event: maskForDisplay(event, masks),
   }
 }
+
+/**
+ * Masks the detail or the metadata of a letter for display. `own` are the masks for texts about its event: paths begin at
+ * the event, so only names and patterns apply here.
+ */
+export function maskFacts(facts: Facts | undefined, own: Masks): Facts | undefined {
+  return facts && (maskForDisplay(facts, { ...own, paths: [] }) as Facts)
+}
+
+type Facts = Readonly<Record<string, JsonValue>>

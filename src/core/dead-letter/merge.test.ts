@@ -67,6 +67,15 @@ describe('saving a letter again', () => {
     expect(back).toMatchObject({ expiresAfterMs: 'never', expiresAt: undefined })
   })
 
+  it('R15: a copy without metadata keeps those of the letter, and later metadata replace them', () => {
+    const first = letterOf({ metadata: { tenant: 'acme' } })
+    expect(mergeLetter(first, letterOf({ at: 200 })).metadata).toEqual({ tenant: 'acme' })
+    expect(mergeLetter(letterOf({ at: 200 }), first).metadata).toEqual({ tenant: 'acme' })
+    const later = letterOf({ at: 200, metadata: { tier: 1 } })
+    expect(mergeLetter(first, later).metadata).toEqual({ tier: 1 })
+    expect(mergeLetter(later, first).metadata).toEqual({ tier: 1 })
+  })
+
   it('K8: the cycle that reaches the replay limit parks the letter', () => {
     expect(mergeLetter(letterOf(), letterOf({ at: 200, replay: 3 }))).toMatchObject({
       state: 'parked',

@@ -52,6 +52,7 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
     expiresAfterMs: expiry.expiresAfterMs,
     autoReplay: newer.autoReplay,
     detail: detailWith(newer.detail, notReplayable(original)),
+    metadata: newer.metadata ?? older.metadata,
     job: newer.job,
     release: newer.release,
     host: newer.host,

@@ -2,13 +2,14 @@ import { claimOf } from '../../core/dead-letter/change.ts'
 import { createLetter } from '../../core/dead-letter/create.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { metadataOf } from '../../core/dead-letter/metadata.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import { isKnownReplay } from '../../core/dead-letter/verify.ts'
 import type { EventReplay } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Settlement } from '../../ports/broker.ts'
 import type { LetterChange } from '../../ports/dead-letters.ts'
-import { isKept, isPoison, isStore, notifyOfLetter, SAVE_TIMEOUT_MS } from '../letter-saver.ts'
+import { filterSubject, isKept, isPoison, isStore, notifyOfLetter, SAVE_TIMEOUT_MS } from '../letter-saver.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
 import { type Closeable, isInUse } from '../share.ts'
@@ -178,9 +179,24 @@ export class ConsumerLetters {
     return handler === undefined && named !== undefined ? named : letterId(channel, name, event)
   }
 
-  #letter(work: Work, { reason, failure }: GiveUp, replay: CheckedReplay | undefined): DeadLetter {
-    const { name, channel, caps, clock, release, host, expiresAfterMs, replayLimit, autoReplay } =
-      this.#policy
+  #letter(work: Work, { reason, failure, thrown }: GiveUp, replay: CheckedReplay | undefined): DeadLetter {
+    const {
+      name,
+      channel,
+      caps,
+      clock,
+      release,
+      host,
+      expiresAfterMs,
+      replayLimit,
+      autoReplay,
+      metadata,
+      faults,
+    } = this.#policy
+    const subject = () => {
+      const { event, started: attemptCount } = work
+      return filterSubject({ event, handler: name, reason, attemptCount, error: thrown, failure })
+    }
     const letter = createLetter(
       {
         event: work.event,
@@ -196,6 +212,7 @@ export class ConsumerLetters {
         replayId: replay?.replayId,
         isUnverified: replay?.isUnverified,
         expiresAfterMs: expiresAfterMs(channel, reason),
+        metadata: metadataOf(metadata, subject, error => faults.report('metadata', error)),
         release,
         host,
       },

@@ -32,7 +32,7 @@ interface HiddenLetter extends Hidden {
   readonly key?: string | undefined
   readonly source?: string | undefined
   readonly idempotencyKey: string
-  readonly letter: Pick<LetterJson, 'cycle' | 'endedCycles' | 'detail' | 'origin'>
+  readonly letter: Pick<LetterJson, 'cycle' | 'endedCycles' | 'detail' | 'metadata' | 'origin'>
 }
 
 const EVENT_VERSION = '1'
@@ -104,7 +104,7 @@ function sealEvent(event: EventJson, ring: KeyRing): EventJson {
 }
 
 function sealLetter(json: LetterJson, ring: KeyRing): unknown {
-  const { event, cycle, endedCycles, detail, origin, ...rest } = json
+  const { event, cycle, endedCycles, detail, metadata, origin, ...rest } = json
   const { hidden, shown } = split(event)
   const { key, source, idempotencyKey, ...envelope } = shown
   const all: HiddenLetter = {
@@ -112,7 +112,7 @@ function sealLetter(json: LetterJson, ring: KeyRing): unknown {
     key,
     source,
     idempotencyKey,
-    letter: { cycle, endedCycles, detail, origin },
+    letter: { cycle, endedCycles, detail, metadata, origin },
   }
   const sealed = seal(LETTER_VERSION, letterBound(json.id, event.id), all, ring)
   return {

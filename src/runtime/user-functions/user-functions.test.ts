@@ -99,6 +99,12 @@ const CASES: readonly Case[] = [
     ways: [...THROWN, 'never answers'],
     shells: WITH_LETTERS,
   },
+  {
+    which: 'metadata',
+    options: fault => ({ metadata: fault }),
+    ways: [...THROWN, 'never answers', 'returns NaN'],
+    shells: WITH_LETTERS,
+  },
   { which: 'describe', options: fault => ({ describe: fault }), ways: ALL, shells: ['withDeadLetters'] },
   {
     which: 'bypass',

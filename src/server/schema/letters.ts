@@ -41,7 +41,7 @@ export const letterFilter = z.strictObject({
   before: optional(time, 'Only letters whose last failure is before this time.'),
   search: optional(
     word,
-    'Only letters with this text in the error, or in the id, key or type of the event. Case is ignored.',
+    'Only letters with this text in the error, in the id, key or type of the event, or in metadata. Case is ignored.',
   ),
 })
 export type LetterFilter = z.infer<typeof letterFilter>
@@ -207,6 +207,10 @@ export const letterDetail = letterSummary.extend({
   detail: optional(
     z.record(z.string(), json),
     'Further facts about the reason, such as the limit of `rate_limited`. Absent when there are none.',
+  ),
+  metadata: optional(
+    z.record(z.string(), json),
+    'Custom facts that the consumer or dispatcher added, masked. Absent when there are none.',
   ),
   job: optionalText('The job that tracked the event. Absent outside of jobs.'),
   cycles: z.array(cycle).describe('The cycles of the letter, oldest first. The current cycle is the last.'),

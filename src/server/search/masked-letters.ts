@@ -7,7 +7,9 @@ import {
 } from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
+import { metadataTexts } from '../../core/dead-letter/metadata.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import { countLetters } from '../stores/search-stats.ts'
 
@@ -71,9 +73,14 @@ export async function statsMasked(
 }
 
 /** Whether one of the searched fields (adapter-kit/query/letter-query), in masked form, contains the text. */
-function tellsMasked({ event, cycle: { failure } }: DeadLetter, lowerCased: string, masks: Masks): boolean {
+function tellsMasked(
+  { event, cycle: { failure }, metadata }: DeadLetter,
+  lowerCased: string,
+  masks: Masks,
+): boolean {
   const own = masksOfEvent(event, masks)
   const texts = [failure?.name, failure?.message, failure?.code, event.key]
   const shown = texts.map(text => (text === undefined ? '' : own.maskText(text)))
-  return [...shown, event.id, event.type].some(text => text.toLowerCase().includes(lowerCased))
+  const facts = metadataTexts(maskFacts(metadata, own))
+  return [...shown, event.id, event.type, ...facts].some(text => text.toLowerCase().includes(lowerCased))
 }

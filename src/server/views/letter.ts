@@ -3,6 +3,7 @@ import { groupingForDisplay, masksOfEvent } from '../../core/dead-letter/event-m
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import type { AttemptFailure, AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
+import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
 import { traceContextOf } from '../../core/event/trace-context.ts'
@@ -61,7 +62,7 @@ export function letterDetailView(
   letter: DeadLetter,
   masks: Masks,
 ): Omit<LetterDetail, 'destination' | 'audit'> {
-  const { event, origin, detail, cycle } = letter
+  const { event, origin, detail, metadata, cycle } = letter
   const own = masksOfEvent(event, masks)
   return {
     ...letterSummary(store, letter, masks),
@@ -69,7 +70,8 @@ export function letterDetailView(
     grouping: groupingForDisplay(letter, masks),
     event: eventView(letter, masks, own),
     origin: originView(origin, own),
-    detail: detail && (maskForDisplay(detail, { ...own, paths: [] }) as Record<string, Json>),
+    detail: maskFacts(detail, own) as Record<string, Json> | undefined,
+    metadata: maskFacts(metadata, own) as Record<string, Json> | undefined,
     ...pick(letter, 'job', 'droppedCycles'),
     cycles: cyclesView(letter, own),
     traceId: traceContextOf(event)?.traceId,

@@ -59,15 +59,21 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
             ...Object.entries(letter.origin).map(
               ([name, value]) => [name, plainText(String(value))] as const,
             ),
-            ...Object.entries(letter.detail ?? {}).map(([name, value]): readonly [string, ReactNode] => [
-              name,
-              plainText(JSON.stringify(value)),
-            ]),
+            ...facts(letter.detail),
           ]}
         />
       </Panel>
+      {letter.metadata && (
+        <Panel title="Metadata">
+          <Facts of={facts(letter.metadata)} />
+        </Panel>
+      )}
     </>
   )
+}
+
+function facts(of: LetterDetail['detail']): readonly (readonly [string, ReactNode])[] {
+  return Object.entries(of ?? {}).map(([name, value]) => [plainText(name), plainText(JSON.stringify(value))])
 }
 
 function Filter({ name, value }: { name: string; value: string }) {

@@ -1,11 +1,12 @@
 import { createLetter } from '../../../core/dead-letter/create.ts'
 import { createSaveFilter, type SaveFilter } from '../../../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { metadataOf } from '../../../core/dead-letter/metadata.ts'
 import type { Reason } from '../../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
 import { ignoreErrors } from '../../../ports/tracing.ts'
-import { isKept, type LetterSaver } from '../../letter-saver.ts'
+import { filterSubject, isKept, type LetterSaver } from '../../letter-saver.ts'
 import { guardTest } from '../../user-functions/guards.ts'
 import type { UserFaults } from '../../user-functions/user-faults.ts'
 import { Fifo } from '../buffer/fifo.ts'
@@ -56,6 +57,7 @@ export class DispatcherLetters {
   readonly #policy: DispatcherPolicy
   readonly #saver: LetterSaver
   readonly #filter: SaveFilter
+  readonly #faults: UserFaults
   readonly #autoReplay: (letter: DeadLetter) => boolean
   readonly #journal: TrackJournal | undefined
   readonly #rescues = new Set<Promise<void>>()
@@ -79,6 +81,7 @@ export class DispatcherLetters {
     this.#saver = saver
     this.#filter = createSaveFilter(policy.filter, (_rule, error) => faults.report('filter', error))
     this.#autoReplay = guardTest(policy.autoReplay, 'autoReplay', false, faults)
+    this.#faults = faults
     this.#journal = journal
   }
 
@@ -94,10 +97,7 @@ export class DispatcherLetters {
   save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
     const { tracing, observer } = this.#policy
     const { event, replay } = subject
-    const { channel } = event
-    const { reason: endedBy, attempts = [], attemptCount = attempts.length, thrown: error, failure } = giveUp
-    const reason = reasonOf(giveUp, inVain)
-    const about = { event, channel, handler, replay, reason, endedBy, attemptCount, error, failure }
+    const about = { ...this.#about(subject, handler, giveUp, inVain), channel: event.channel, replay }
     // The filter runs before the letter is created, because creating a letter is the most expensive step.
     if (!isKept(this.#filter, about, observer, observeAsOwn)) return Promise.resolve('dropped')
     const letter = this.#letter(subject, handler, giveUp, inVain)
@@ -144,12 +144,19 @@ export class DispatcherLetters {
     return saves
   }
 
+  /** What the functions of the options see of it. */
+  #about({ event }: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean) {
+    const { reason: endedBy, attempts = [], attemptCount = attempts.length, thrown: error, failure } = giveUp
+    return { event, handler, reason: reasonOf(giveUp, inVain), endedBy, attemptCount, error, failure }
+  }
+
   #letter(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): DeadLetter {
-    const { clock, caps, release, host, expiresAfterMs, replayLimit } = this.#policy
+    const { clock, caps, release, host, expiresAfterMs, replayLimit, metadata } = this.#policy
     const { event, replay, replayId } = subject
     const { job } = subject.scope
     const { reason: endedBy, failure, attempts, attemptCount, detail } = giveUp
     const reason = reasonOf(giveUp, inVain)
+    const about = () => filterSubject(this.#about(subject, handler, giveUp, inVain))
     const letter = createLetter(
       {
         event,
@@ -164,6 +171,7 @@ export class DispatcherLetters {
         expiresAfterMs: expiresAfterMs(event.channel, reason),
         // From the first telling on: a second one in the same moment does not replace it.
         detail: job === undefined ? detail : { ...detail, endedBy },
+        metadata: metadataOf(metadata, about, error => this.#faults.report('metadata', error)),
         job,
         release,
         host,

@@ -83,6 +83,15 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual(await find(percent.event.id.toUpperCase()), [percent.id])
   })
 
+  it('R15: a search finds texts and numbers in metadata, and not their names', async world => {
+    const letter = world.make.letter({ metadata: { tenant: 'Acme', deep: [{ tier: 42_001 }] } })
+    await world.send(letter, world.make.letter({ metadata: { tenant: 'other' } }))
+    const find = async (search: string) => (await world.store.list({ search })).letters.map(each => each.id)
+    assert.deepEqual(await find('aCME'), [letter.id])
+    assert.deepEqual(await find('42001'), [letter.id])
+    assert.deepEqual(await find('tenant'), [])
+  })
+
   it('E10: stats count by state, reason and channel, with the oldest and newest time', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(2))
     await world.send(...letters)
@@ -165,6 +174,8 @@ function filtersFor(letters: readonly DeadLetter[]): LetterFilter[] {
     { search: 'customer_2' },
     { search: event.id },
     { search: 'ORDER.' },
+    { search: 'ACME & SÖ' },
+    { search: '42001' },
   ]
   const together = single.map((filter, index) => ({ ...filter, ...single[(index + 1) % single.length] }))
   return [{}, ...single, ...together]

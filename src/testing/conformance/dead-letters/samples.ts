@@ -26,6 +26,7 @@ export function assortedLetters(world: LetterWorld, count: number, random: Rando
       handler: pick(['bill', 'ship']),
       reason: pick(REASONS),
       error: pick(ERRORS),
+      metadata: pick([undefined, { tenant: 'Acme & Söhne', tier: 42_001 }]),
     })
     return { ...letter, state: pick(LETTER_STATES) }
   })
@@ -54,6 +55,7 @@ export function fullLetter(world: LetterWorld): DeadLetter {
     expiresAfterMs: 3_600_000,
     autoReplay: true,
     detail: { limit: 1_000, list: [1, 'two', null] },
+    metadata: { tenant: 'acme', tags: ['a', null], nested: { level: 2 } },
     job: 'nightly',
     release: '1.2.3',
     host: 'web-1',
