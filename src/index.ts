@@ -101,6 +101,14 @@ export { type Cancel, type Clock, type ClockAndRandomOptions, systemClock } from
 export type { Codec, EventCodec, LetterCodec, TextCodec } from './ports/codec.ts'
 export type { Collector, ReplayRoute } from './ports/collector.ts'
 export type {
+  Command,
+  CommandOutcome,
+  CommandRecord,
+  CommandState,
+  Commands,
+  CommandTask,
+} from './ports/commands.ts'
+export type {
   DeadLetterQueue,
   DeadLetterStore,
   HandlerCount,
@@ -114,6 +122,14 @@ export type {
   TimelineSpan,
 } from './ports/dead-letters.ts'
 export { DeadLettersClosedError, DeadLettersFullError } from './ports/dead-letters.ts'
+export type {
+  Fleet,
+  Instance,
+  InstanceReport,
+  InstanceState,
+  ReportedConsumer,
+  ReportedSink,
+} from './ports/fleet.ts'
 export type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from './ports/groups.ts'
 export type { Journal, JournalContents, JournalEntry } from './ports/journal.ts'
 export { JournalEntryError, JournalFullError } from './ports/journal.ts'

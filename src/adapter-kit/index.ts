@@ -25,6 +25,16 @@ export { StallReporter } from './delivery/stalls.ts'
 export { subscribeRules } from './delivery/subscribe-options.ts'
 export { type AttemptLog, EMPTY_LOG, TrackedDelivery } from './delivery/tracked-delivery.ts'
 export { expiryEntry } from './expiry.ts'
+export {
+  type CommandRow,
+  commandRecord,
+  commandRows,
+  isOver,
+  type NewCommandRow,
+  outcomeText,
+  resolveLimit,
+} from './fleet/check-commands.ts'
+export { type InstanceRow, instancesOf, isAlive, reportRow } from './fleet/check-report.ts'
 export { readEntries, type StoredEntry, storedEntry } from './journal-entries.ts'
 export { ClientMissingError, loadClient, requireClient } from './load-client.ts'
 export { PendingWork } from './pending-work.ts'

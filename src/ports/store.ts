@@ -1,7 +1,9 @@
 import { LazaretError } from '../core/failure/errors.ts'
 import type { AuditLog } from './audit.ts'
 import type { Broker } from './broker.ts'
+import type { Commands } from './commands.ts'
 import type { DeadLetterStore } from './dead-letters.ts'
+import type { Fleet } from './fleet.ts'
 import type { Groups } from './groups.ts'
 import type { Ledger } from './ledger.ts'
 import type { Replays } from './replays.ts'
@@ -23,6 +25,9 @@ export interface Store {
   /** Present where the store is a broker too: replays go there. */
   readonly broker?: Broker | undefined
   readonly ledger?: Ledger | undefined
+  /** The processes that work on this store, and commands to them. Present where several processes can share the store. */
+  readonly fleet?: Fleet | undefined
+  readonly commands?: Commands | undefined
   close(): Promise<void>
 }
 

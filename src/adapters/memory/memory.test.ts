@@ -77,7 +77,7 @@ describe('memory spill', () => {
 describe('memory store', () => {
   storeConformance({
     test: it,
-    declares: { durable: false },
+    declares: { durable: false, fleet: true },
     setup: async () => {
       const clock = new FakeClock()
       return { store: memoryStore({ clock }), clock }

@@ -6,6 +6,8 @@ import { memoryLedger } from './ledger/ledger.ts'
 import { memoryDeadLetters } from './letters/dead-letters.ts'
 import { MemoryGroups } from './letters/groups.ts'
 import { MemoryAudit } from './operating/audit.ts'
+import { MemoryCommands } from './operating/commands.ts'
+import { MemoryFleet } from './operating/fleet.ts'
 import { MemoryReplays } from './operating/replays.ts'
 import { MemorySnapshots } from './operating/snapshots.ts'
 
@@ -14,18 +16,20 @@ export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | 
   const deadLetters = memoryDeadLetters()
   const broker = memoryBroker({ clock })
   const ledger = memoryLedger({ clock })
-  const door = new OpenState('memory store')
+  const open = new OpenState('memory store')
   return {
     url: 'memory:',
     deadLetters,
     groups: new MemoryGroups(() => deadLetters.all(), clock),
     replays: new MemoryReplays(clock),
     audit: new MemoryAudit(),
-    snapshots: new MemorySnapshots(door),
+    snapshots: new MemorySnapshots(open),
     broker,
     ledger,
+    fleet: new MemoryFleet(open, clock),
+    commands: new MemoryCommands(open, clock),
     async close() {
-      door.close()
+      open.close()
       await broker.close()
       await ledger.close()
       await deadLetters.close()

@@ -1,5 +1,7 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
+import type { Commands } from '../../../ports/commands.ts'
+import type { Fleet } from '../../../ports/fleet.ts'
 import type { Store } from '../../../ports/store.ts'
 import { type Fixture, type TestFunction, type TestIn, testsIn, unlessDeclared, World } from '../harness.ts'
 
@@ -21,6 +23,8 @@ export interface StoreConformance {
   readonly declares: {
     /** Data survives the end of the process; the fixture has `reopen`. */
     readonly durable: boolean
+    /** Several processes can share the store: it has `fleet` and `commands`. */
+    readonly fleet?: boolean | undefined
   }
 }
 
@@ -34,6 +38,9 @@ interface RetentionOfTest {
   readonly real: Retention
 }
 
+/** Longer than any test. */
+export const LONG_MS = 3_600_000
+
 /** One test's view of a store. */
 export class StoreWorld extends World<Store, StoreFixture> {
   #other: Store | undefined
@@ -44,6 +51,14 @@ export class StoreWorld extends World<Store, StoreFixture> {
 
   get store(): Store {
     return this.port
+  }
+
+  get fleet(): Fleet {
+    return this.store.fleet!
+  }
+
+  get commands(): Commands {
+    return this.store.commands!
   }
 
   /** The retention for the time of this world. */
@@ -79,6 +94,12 @@ export function inStoreWorld({ test, setup }: StoreConformance, skipBecause?: st
 
 export function inDurableStoreWorld(suite: StoreConformance): TestIn<StoreWorld> {
   return inStoreWorld(suite, unlessDeclared(suite.declares, 'durable'))
+}
+
+/** Defines tests of a store with a fleet. */
+export function inFleetWorld(suite: StoreConformance, also?: 'durable'): TestIn<StoreWorld> {
+  const lacks = unlessDeclared(suite.declares, 'fleet')
+  return inStoreWorld(suite, lacks ?? (also === undefined ? undefined : unlessDeclared(suite.declares, also)))
 }
 
 /** Defines tests that need nothing but the store. */

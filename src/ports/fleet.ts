@@ -1,0 +1,91 @@
+import type { BreakerMode } from '../core/breaker/state.ts'
+import type { PauseReason } from './observer.ts'
+
+/** A consumer of a process, as the process reports it. */
+export interface ReportedConsumer {
+  readonly channel: string
+  readonly handler: string
+  /** The name of its broker. */
+  readonly broker: string
+  readonly breaker: BreakerMode | 'off'
+  readonly paused: readonly PauseReason[]
+  /** Events that ended in the last minute, whatever became of them. */
+  readonly perMinute: number
+  /** The share of them that was retried or became dead letters. */
+  readonly failureRate: number
+  /** Attempts in flight. */
+  readonly active: number
+  /** Open deliveries that wait. */
+  readonly waiting: number
+  readonly lastProcessedAt?: number | undefined
+  /** Events that the handler has not finished, where the broker can count them. */
+  readonly lag?: number | undefined
+}
+
+/** A sink of a process, as the process reports it. */
+export interface ReportedSink {
+  readonly name: string
+  readonly breaker: BreakerMode | 'off'
+  /** Events in its buffer: waiting, in flight and between retries. */
+  readonly buffered: number
+  readonly inFlight: number
+  readonly retrying: number
+  /** Since the process started. */
+  readonly delivered: number
+  /** Events it gave up on since the process started. */
+  readonly gaveUp: number
+  readonly lastDeliveredAt?: number | undefined
+}
+
+/** What a process reports about itself. */
+export interface InstanceReport {
+  readonly v: 1
+  /** Names the process: another start of the same program has another id. */
+  readonly id: string
+  /** The program, such as `orders`. Its processes have the same name. */
+  readonly service: string
+  readonly version?: string | undefined
+  readonly release?: string | undefined
+  readonly host: string
+  readonly pid: number
+  /** When the process joined, by its own clock. */
+  readonly startedAt: number
+  readonly consumers: readonly ReportedConsumer[]
+  readonly sinks: readonly ReportedSink[]
+}
+
+/**
+ * `alive`: it reported within its lease. `left`: it ended in order and said so. `gone`: it neither reported nor left: it
+ * crashed, hangs, or cannot reach the store.
+ */
+export type InstanceState = 'alive' | 'left' | 'gone'
+
+/** A process of the fleet, as the store knows it. */
+export interface Instance {
+  readonly report: InstanceReport
+  readonly state: InstanceState
+  /** The time of its last report, or of its leaving: by the store's clock. */
+  readonly seenAt: number
+  /** How long ago that was, so that a reader need not compare its own clock with the store's. */
+  readonly silentMs: number
+}
+
+/**
+ * The processes that work on a store. Each reports itself; anyone who opens the store can list them.
+ *
+ * - `report` stores the report under its id and replaces the last one of this id. The process is alive for `leaseMs` from
+ *   now on, by the clock of the store, so that the clocks of hosts need not agree. A process that left is alive again
+ *   after a report. An invalid report is refused with an OptionsError, and the last one stays.
+ * - `leave` ends the lease at once. The last report stays. An unknown id, or one that left before, is ignored.
+ * - `list` has every process that was not purged, in the order of service, start and id, as JavaScript compares texts.
+ * - `purge` deletes the processes that are not alive and were last seen before a time by the store's clock, and answers
+ *   how many.
+ * - A clock that is set back does not keep a process alive for longer than its lease.
+ * - After the store was closed all four reject with a StoreClosedError.
+ */
+export interface Fleet {
+  report(report: InstanceReport, leaseMs: number): Promise<void>
+  leave(id: string): Promise<void>
+  list(): Promise<readonly Instance[]>
+  purge(before: number): Promise<number>
+}
