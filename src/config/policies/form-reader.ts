@@ -9,6 +9,8 @@ type Steps = readonly string[]
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
 const REGULAR_EXPRESSION = /^\/(.+)\/([a-z]*)$/s
+/** A text that is meant to be a function of code. */
+const FUNCTION = /^\s*(?:async\s+)?(?:function\b[^(]*\(|(?:\([^()]*\)|[\w$]+)\s*=>)/
 
 /** The place in the source that an option came from. */
 export interface OptionPlace {
@@ -29,20 +31,33 @@ export class FormReader {
     this.#faults = faults
   }
 
-  /** `option` is the path of the option, `steps` is its place in the source. */
-  read(form: Form | undefined, value: unknown, option: string, steps: Steps): unknown {
+  /**
+   * `option` is the path of the option, `steps` is its place in the source. With `isMs` the file has the name from code, such
+   * as `expiresAfterMs`, and gives times in milliseconds.
+   */
+  read(form: Form | undefined, value: unknown, option: string, steps: Steps, isMs = false): unknown {
     this.places.set(option, { path: steps.join('.'), steps })
+    if (typeof value === 'string' && FUNCTION.test(value)) {
+      this.#add(steps, value, 'a file cannot contain a function: give it in code')
+      return undefined
+    }
     switch (form?.kind) {
       case 'fields':
-        return this.#fields(form.fields, value, option, steps)
+        return this.#fields(form.fields, value, option, steps, isMs)
       case 'map':
-        return this.#map(form.value, value, option, steps)
+        return this.#map(form.value, value, option, steps, isMs)
       case 'list':
-        return this.#list(form.item, value, option, steps)
-      case 'either':
-        return this.read(formFor(value, form.forms), value, option, steps)
+        return this.#list(form.item, value, option, steps, isMs)
+      case 'either': {
+        const meant = formFor(value, form.forms)
+        return meant?.kind === 'duration' && !isMs
+          ? this.#time(value, wordsOf(form.forms), steps)
+          : this.read(meant, value, option, steps, isMs)
+      }
+      case 'duration':
+        return isMs ? asNumber(value) : this.#time(value, [], steps)
       case 'number':
-        return typeof value === 'string' && NUMBER.test(value.trim()) ? Number(value) : value
+        return asNumber(value)
       case 'flag':
         return value === 'true' ? true : value === 'false' ? false : value
       case 'pattern':
@@ -52,13 +67,13 @@ export class FormReader {
     }
   }
 
-  #fields(fields: Fields, value: unknown, option: string, steps: Steps): unknown {
+  #fields(fields: Fields, value: unknown, option: string, steps: Steps, isMs: boolean): unknown {
     const given = this.#entries(value, steps, `give a map with ${fileNames(fields).join(', ')}`)
     const read: Record<string, unknown> = {}
     for (const [key, each] of given) {
       if (each === undefined) continue
       const at = [...steps, key]
-      const name = nameOf(fields, key)
+      const name = optionName(fields, key)
       if (name === undefined) this.#unknown(fields, key, each, at)
       else if (fields[name]!.form === undefined) this.#add(at, each, 'a file cannot set it: give it in code')
       else if (name in read) this.#add(at, each, `give ${fileName(fields, name)} or ${name}, not both`)
@@ -67,17 +82,17 @@ export class FormReader {
         const path = option === '' ? name : `${option}.${name}`
         read[name] =
           name === key || form.kind !== 'number'
-            ? this.read(form, each, path, at)
+            ? this.read(form, each, path, at, name === key && (isMs || key.endsWith('Ms')))
             : this.#duration(form, each, path, at)
       }
     }
     return read
   }
 
-  #map(form: Form | undefined, value: unknown, option: string, steps: Steps): unknown {
+  #map(form: Form | undefined, value: unknown, option: string, steps: Steps, isMs: boolean): unknown {
     const given = this.#entries(value, steps, 'give a map of names to options')
     return Object.fromEntries(
-      given.map(([name, each]) => [name, this.read(form, each, `${option}.${name}`, [...steps, name])]),
+      given.map(([name, each]) => [name, this.read(form, each, `${option}.${name}`, [...steps, name], isMs)]),
     )
   }
 
@@ -89,9 +104,23 @@ export class FormReader {
     return []
   }
 
-  #list(item: Form, value: unknown, option: string, steps: Steps): unknown {
-    if (!Array.isArray(value)) return value
-    return value.map((each, index) => this.read(item, each, `${option}[${index}]`, [...steps, String(index)]))
+  #list(item: Form, value: unknown, option: string, steps: Steps, isMs: boolean): unknown {
+    if (Array.isArray(value))
+      return value.map((each, index) =>
+        this.read(item, each, `${option}[${index}]`, [...steps, String(index)], isMs),
+      )
+    // An object in place of a file may have a function instead.
+    if (isCode(value)) return value
+    this.#add(steps, value, `give a list${item.kind === 'choice' ? ` of ${item.values.join(', ')}` : ''}`)
+    return undefined
+  }
+
+  #time(value: unknown, words: readonly string[], steps: Steps): number | undefined {
+    const ms = typeof value === 'string' ? durationMs(value.trim()) : undefined
+    if (ms !== undefined && ms > 0) return ms
+    const orWords = words.map(word => `, or '${word}'`).join('')
+    this.#add(steps, value, `give a duration above 0 such as '30d'${orWords}`)
+    return undefined
   }
 
   #duration(form: NumberForm, value: unknown, option: string, steps: Steps): number | undefined {
@@ -127,22 +156,39 @@ export class FormReader {
 
   #add(steps: Steps, value: unknown, remedy: string): void {
     const path = steps.join('.')
-    this.places.set(`\n${path}`, { path, steps })
-    this.#faults.add(`\n${path}`, value, remedy)
+    this.places.set(faultKey(path), { path, steps })
+    this.#faults.add(faultKey(path), value, remedy)
   }
 }
 
+/** The path of a fault that the reader found itself: its place in the source, which is not the path of an option. */
+export function faultKey(place: string): string {
+  return `\n${place}`
+}
+
+function asNumber(value: unknown): unknown {
+  return typeof value === 'string' && NUMBER.test(value.trim()) ? Number(value) : value
+}
+
 /** The option that a key of the file sets: `timeout` and `timeoutMs` both set `timeoutMs`. */
-function nameOf(fields: Fields, key: string): string | undefined {
+export function optionName(fields: Fields, key: string): string | undefined {
   if (Object.hasOwn(fields, key)) return key
   const name = `${key}Ms`
-  return Object.hasOwn(fields, name) && fields[name]!.form?.kind === 'number' ? name : undefined
+  return Object.hasOwn(fields, name) && isTime(fields[name]!.form) ? name : undefined
 }
 
 /** How a file spells an option. */
-function fileName(fields: Fields, name: string): string {
-  const isDuration = name.endsWith('Ms') && fields[name]!.form?.kind === 'number'
-  return isDuration ? name.slice(0, -2) : name
+export function fileName(fields: Fields, name: string): string {
+  return name.endsWith('Ms') && isTime(fields[name]!.form) ? name.slice(0, -2) : name
+}
+
+function isTime(form: Form | undefined): boolean {
+  if (form?.kind === 'either') return form.forms.some(({ kind }) => kind === 'duration')
+  return form?.kind === 'number' || form?.kind === 'duration'
+}
+
+function wordsOf(forms: readonly Form[]): readonly string[] {
+  return forms.flatMap(form => (form.kind === 'choice' ? form.values : []))
 }
 
 /** The options that a file can set, as it spells them. */
@@ -154,10 +200,11 @@ export function fileNames(fields: Fields): readonly string[] {
 
 /** The form that a value is meant to have. A rule decides about a value that fits none. */
 export function formFor(value: unknown, forms: readonly Form[]): Form | undefined {
-  if (Array.isArray(value)) return forms.find(({ kind }) => kind === 'list')
+  const time = forms.find(({ kind }) => kind === 'duration')
+  if (Array.isArray(value)) return forms.find(({ kind }) => kind === 'list') ?? time
   if (isPlain(value)) return Object.values(value).some(isCode) ? undefined : groupFor(value, forms)
   if (forms.some(form => form.kind === 'choice' && form.values.includes(String(value)))) return undefined
-  return forms.find(({ kind }) => kind === 'number' || kind === 'flag' || kind === 'pattern')
+  return time ?? forms.find(({ kind }) => kind === 'number' || kind === 'flag' || kind === 'pattern')
 }
 
 /** Groups that are alternatives differ in a choice, such as the `kind` of a backoff. */

@@ -7,7 +7,7 @@ import { laneFileOptions, mergeLaneOptions } from '../../runtime/dispatcher/lane
 import { callFileOptions } from '../../runtime/resilient/resilient-options.ts'
 import { locateFault } from '../locate.ts'
 import type { ConfigSource, LocatedFault } from '../yaml-source.ts'
-import { FormReader, type OptionPlace } from './form-reader.ts'
+import { FormReader, faultKey, type OptionPlace } from './form-reader.ts'
 import { policiesForm, presetOptions, presetRule } from './rules.ts'
 
 type Options = Readonly<Record<string, unknown>>
@@ -120,12 +120,17 @@ export function readPolicies(
   const reader = new FormReader(faults)
   const root = reader.read(policiesForm, value, '', steps) as Options
   const set = new PolicySet(root)
+  const ofReader = new Set(faults.list.map(({ path }) => path))
   presetRule.read(root['preset'], 'preset', faults)
   for (const { rule, options, layers } of set.stacks()) {
     const found = new Faults()
     rule.read(options, '', found)
-    for (const { path, received, remedy } of found.list)
-      faults.list.push({ path: layerPath(path.slice(1), layers, reader.places), received, remedy })
+    for (const { path, received, remedy } of found.list) {
+      const option = layerPath(path.slice(1), layers, reader.places)
+      // The reader has left out what it reported, so the rule would report that nothing was given.
+      const isReported = ofReader.has(faultKey(reader.places.get(option)?.path ?? option))
+      if (!isReported) faults.list.push({ path: option, received, remedy })
+    }
   }
   const located = faults.list.map(fault => {
     const place = reader.places.get(fault.path) ?? { path: fault.path, steps }

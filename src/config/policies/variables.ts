@@ -3,7 +3,7 @@ import { nearest } from '../../core/options/nearest.ts'
 import type { Form } from '../../core/options/rules.ts'
 import type { Env } from '../substitute.ts'
 import type { ConfigSource, LocatedFault } from '../yaml-source.ts'
-import { fileNames, formFor } from './form-reader.ts'
+import { fileNames, formFor, optionName } from './form-reader.ts'
 
 /** `LAZARET_POLICIES__CHANNELS__ORDERS__TIMEOUT=10s` sets `channels.orders.timeout`. */
 const VARIABLE_PREFIX = 'LAZARET_POLICIES__'
@@ -100,7 +100,8 @@ function keyIn(
   if (form?.kind !== 'fields') return { key: undefined, inner: undefined }
   const names = [...fileNames(form.fields), ...Object.keys(form.fields)]
   const key = names.find(name => bare(name) === bare(word))
-  return { key, inner: key === undefined ? undefined : form.fields[key]?.form }
+  const name = key === undefined ? undefined : optionName(form.fields, key)
+  return { key, inner: name === undefined ? undefined : form.fields[name]?.form }
 }
 
 function bare(name: string): string {

@@ -9,6 +9,7 @@ const categories = list(oneOf('transient', 'schema', 'business', 'integration', 
 
 /** The rule for the option `autoReplay`: categories, or a function. */
 export const autoReplayRule: Rule<AutoReplayTest> = {
+  form: categories.form,
   read(value, path, faults) {
     if (value === undefined) return () => false
     if (typeof value === 'function') return value as AutoReplayTest

@@ -1,5 +1,5 @@
 import { group } from '../options/resolve.ts'
-import { derived, entries, optional, type Rule, withDefault } from '../options/rules.ts'
+import { derived, eitherForm, entries, optional, type Rule, withDefault } from '../options/rules.ts'
 import { REASONS, type Reason } from './reason.ts'
 import { retentionRule } from './retention.ts'
 import type { TimeToLive } from './time-to-live.ts'
@@ -30,7 +30,10 @@ interface ExpiryPolicy {
 
 const timesByReason = entries(optional(retentionRule), REMEDY)
 
+const reasons = Object.keys(REASONS).map(name => [name, optional(retentionRule)] as const)
+
 const byReasonRule: typeof timesByReason = {
+  form: { kind: 'fields', fields: Object.fromEntries(reasons) },
   read(value, path, faults) {
     const times = timesByReason.read(value, path, faults)
     for (const name of Object.keys(times))
@@ -73,6 +76,7 @@ function timeFor({ default: otherwise, byReason }: ExpiryPolicy, reason: Reason)
 /** A time alone is the time for every reason. */
 function timeOr<T extends ExpiryPolicy>(rule: Rule<T>): Rule<T | ExpiryPolicy> {
   return {
+    form: eitherForm(retentionRule.form, rule.form),
     read: (value, path, faults) =>
       typeof value === 'object' && value !== null
         ? rule.read(value, path, faults)

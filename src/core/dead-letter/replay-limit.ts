@@ -1,5 +1,5 @@
 import { group } from '../options/resolve.ts'
-import { derived, entries, integer, type Rule, withDefault } from '../options/rules.ts'
+import { derived, eitherForm, entries, integer, type Rule, withDefault } from '../options/rules.ts'
 import { DEFAULT_REPLAY_LIMIT } from './state.ts'
 
 /** After how many failed replays a letter is parked, by channel. */
@@ -25,6 +25,7 @@ const byChannelRule = derived(
 
 /** The rule for the option `replayLimit`: one number, or a number by channel. */
 export const replayLimitRule: Rule<(channel: string) => number> = {
+  form: eitherForm(limit.form, byChannelRule.form),
   read(value, path, faults) {
     if (value === undefined || (typeof value === 'object' && value !== null))
       return byChannelRule.read(value, path, faults)

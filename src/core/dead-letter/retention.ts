@@ -1,4 +1,4 @@
-import { custom, type Rule } from '../options/rules.ts'
+import { custom, eitherForm, type Rule } from '../options/rules.ts'
 import type { DeadLetter } from './letter.ts'
 import type { LetterState } from './state.ts'
 import { isTimeToLive, type TimeToLive } from './time-to-live.ts'
@@ -48,4 +48,5 @@ export function isPastRetention(
 export const retentionRule: Rule<TimeToLive> = custom(
   isTimeToLive,
   "give milliseconds above 0, or 'never' to keep them without limit",
+  eitherForm({ kind: 'choice', values: ['never'] }, { kind: 'duration' }),
 )

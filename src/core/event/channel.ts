@@ -20,6 +20,7 @@ export function isChannelName(value: unknown): boolean {
 
 /** The rule for every option that names a channel, so that a wrong name is refused where a person wrote it. */
 export const channelRule: Rule<string> = {
+  form: { kind: 'text', maxLength: MAX_CHANNEL_BYTES, pattern: CHANNEL_NAME },
   read(value, path, faults) {
     if (!isChannelName(value)) faults.add(path, value, REMEDY)
     return value as string

@@ -16,9 +16,9 @@ export interface Rule<T> {
 /** The form of data that a rule accepts, as far as a JSON Schema can say it. */
 export type Form =
   | NumberForm
-  | { readonly kind: 'duration'; readonly words: readonly string[] }
+  | DurationForm
   | { readonly kind: 'flag' }
-  | { readonly kind: 'text'; readonly maxLength?: number | undefined }
+  | TextForm
   /** A name, a name with `*`, or a regular expression between slashes. */
   | { readonly kind: 'pattern' }
   | { readonly kind: 'choice'; readonly values: readonly string[] }
@@ -42,9 +42,24 @@ export interface NumberForm {
   readonly above: boolean
 }
 
+/** Milliseconds above 0, in a group whose name may end in `Ms`. A file gives a duration such as `30d`. */
+interface DurationForm {
+  readonly kind: 'duration'
+}
+
+/** A text that is not empty. */
+interface TextForm {
+  readonly kind: 'text'
+  readonly maxLength?: number | undefined
+  /** A regular expression that the text matches. */
+  readonly pattern?: RegExp | undefined
+}
+
 /** The form of a value that has one of several forms; undefined if none of them is data. */
 export function eitherForm(...forms: readonly (Form | undefined)[]): Form | undefined {
-  const known = forms.filter(form => form !== undefined)
+  const known = forms
+    .filter(form => form !== undefined)
+    .flatMap(form => (form.kind === 'either' ? form.forms : form))
   return known.length > 1 ? { kind: 'either', forms: known } : known[0]
 }
 
@@ -191,6 +206,7 @@ export function list<T>(
 /** A map of names to values that follow another rule. A name may be any, also one of an object's prototype. */
 export function entries<T>(rule: Rule<T>, remedy: string): Rule<Readonly<Record<string, T>>> {
   return {
+    form: rule.form && { kind: 'map', value: rule.form },
     read(value, path, faults) {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) {
         faults.add(path, value, remedy)
