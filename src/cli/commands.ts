@@ -233,6 +233,13 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/config-check.ts')).configCheck,
   }),
   command({
+    name: 'config schema',
+    about: 'print the JSON Schema of the config file, for editors',
+    flags: flags.configSchemaFlags,
+    examples: ['lazaret config schema'],
+    load: async () => (await import('./verbs/config-schema.ts')).printConfigSchema,
+  }),
+  command({
     name: 'doctor',
     about: 'check config, store, clock and disk, and suggest fixes',
     flags: flags.storeFlags,

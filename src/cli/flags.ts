@@ -34,6 +34,7 @@ export const storeFlags = {
 }
 
 export const configCheckFlags = { config: storeFlags.config, json: JSON_OUTPUT, help: HELP }
+export const configSchemaFlags = { json: JSON_OUTPUT, help: HELP }
 export const serveFlags = {
   port: port('port to listen on [4600]'),
   host: word('NAME', 'address to listen on; a non-loopback address needs tokens in the config [127.0.0.1]'),

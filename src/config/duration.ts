@@ -9,6 +9,11 @@ const UNIT_MS: Readonly<Record<string, number>> = {
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/
 const PART = /(\d+(?:\.\d+)?)(ms|[smhdw])/g
 
+/** For a JSON Schema. `isAbove` excludes 0. */
+export function durationPattern(isAbove: boolean): string {
+  return `^${isAbove ? '(?=.*[1-9])' : ''}${DURATION.source.slice(1)}`
+}
+
 /** A duration as a file gives it: `30s` for 30 000. */
 export function durationText(ms: number): string {
   const [unit = 'ms', length = 1] =

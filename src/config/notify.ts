@@ -9,7 +9,16 @@ import {
   subjectPrefix,
 } from '../core/options/addresses.ts'
 import { group } from '../core/options/resolve.ts'
-import { entries, integer, list, oneOf, optional, type Rule, text } from '../core/options/rules.ts'
+import {
+  eitherForm,
+  entries,
+  integer,
+  list,
+  oneOf,
+  optional,
+  type Rule,
+  text,
+} from '../core/options/rules.ts'
 import { duration, HTTP, numeric, url } from './rules.ts'
 
 /** Which alerts a target gets. */
@@ -51,6 +60,7 @@ const targetType = oneOf('slack', 'pagerduty', 'email', 'webhook', 'sentry')
 
 /** Reads a target by its type, which decides the other keys. */
 const target: Rule<TargetConfig> = {
+  form: eitherForm(...Object.values(TARGETS).map(({ form }) => form)),
   read(value, path, faults) {
     const before = faults.list.length
     const given = (value ?? {}) as { readonly type?: unknown }

@@ -1,4 +1,4 @@
-import { custom, derived, type Rule } from '../core/options/rules.ts'
+import { custom, derived, eitherForm, type Rule } from '../core/options/rules.ts'
 import { durationMs } from './duration.ts'
 
 const NUMBER = /^-?\d+(?:\.\d+)?$/
@@ -6,6 +6,7 @@ const NUMBER = /^-?\d+(?:\.\d+)?$/
 /** Numbers, and texts of numbers: environment variables are text. */
 export function numeric<T>(rule: Rule<T>): Rule<T> {
   return {
+    form: rule.form,
     read(value, path, faults) {
       const isNumber = typeof value === 'string' && NUMBER.test(value.trim())
       return rule.read(isNumber ? Number(value) : value, path, faults)
@@ -16,6 +17,7 @@ export function numeric<T>(rule: Rule<T>): Rule<T> {
 /** The same for a group of numbers and booleans. */
 export function coerced<T>(rule: Rule<T>): Rule<T> {
   return {
+    form: rule.form,
     read(value, path, faults) {
       if (typeof value !== 'object' || value === null || Array.isArray(value))
         return rule.read(value, path, faults)
@@ -34,6 +36,7 @@ function asNumberOrBoolean(value: unknown): unknown {
 /** Accepts true and false, also as text. */
 export function boolean(rule: Rule<boolean>): Rule<boolean> {
   return {
+    form: rule.form,
     read: (value, path, faults) =>
       rule.read(value === 'true' ? true : value === 'false' ? false : value, path, faults),
   }
@@ -46,6 +49,7 @@ export function url(pattern: RegExp, remedy: string): Rule<string> {
   return custom(
     (value): value is string => typeof value === 'string' && pattern.test(value) && URL.canParse(value),
     remedy,
+    { kind: 'text', pattern },
   )
 }
 
@@ -54,6 +58,7 @@ export const duration: Rule<number> = derived(
   custom(
     (value): value is string => typeof value === 'string' && positiveDuration(value) !== undefined,
     "give a duration above 0 such as '90s', '24h' or '30d'",
+    { kind: 'duration' },
   ),
   text => positiveDuration(text)!,
 )
@@ -64,6 +69,7 @@ export const durationOrNever: Rule<number | 'never'> = derived(
     (value): value is string =>
       value === 'never' || (typeof value === 'string' && positiveDuration(value) !== undefined),
     "give a duration above 0 such as '30d', or 'never'",
+    eitherForm({ kind: 'choice', values: ['never'] }, { kind: 'duration' }),
   ),
   text => positiveDuration(text) ?? 'never',
 )
@@ -76,7 +82,7 @@ function positiveDuration(text: string): number | undefined {
 
 /** A regular expression as a text. */
 export const regExp: Rule<RegExp> = derived(
-  custom(isRegExp, "give a regular expression as a text, such as 'AC\\d{8}'"),
+  custom(isRegExp, "give a regular expression as a text, such as 'AC\\d{8}'", { kind: 'text' }),
   text => new RegExp(text, 'u'),
 )
 
@@ -94,9 +100,22 @@ const STORE_URL = /^(?:memory:$|(?:file|sqlite):.|(?:postgres|postgresql|redis|r
 export const storeUrl: Rule<string> = custom(
   (value): value is string => typeof value === 'string' && STORE_URL.test(value),
   "give a store URL such as 'sqlite:./lazaret.db' or 'file:./var/dead-letters'",
+  { kind: 'text', pattern: STORE_URL },
 )
 
+const FILE_URL = /^file:./
+
 export const fileUrl: Rule<string> = custom(
-  (value): value is string => typeof value === 'string' && /^file:./.test(value),
+  (value): value is string => typeof value === 'string' && FILE_URL.test(value),
   "give a local folder, such as 'file:./var/spill'",
+  { kind: 'text', pattern: FILE_URL },
 )
+
+/** The option may be `off` or `false`. */
+export function orOff<T, O>(rule: Rule<T>, off: O): Rule<T | O> {
+  return {
+    form: eitherForm({ kind: 'choice', values: ['off', false] }, rule.form),
+    read: (value, path, faults) =>
+      value === 'off' || value === false ? off : rule.read(value, path, faults),
+  }
+}

@@ -21,7 +21,17 @@ import { cronRule } from '../operations/schedule.ts'
 import type { Stage } from '../ports/replays.ts'
 import { collectorsRule } from './collectors.ts'
 import { notifyRule } from './notify.ts'
-import { boolean, coerced, duration, durationOrNever, fileUrl, numeric, regExp, storeUrl } from './rules.ts'
+import {
+  boolean,
+  coerced,
+  duration,
+  durationOrNever,
+  fileUrl,
+  numeric,
+  orOff,
+  regExp,
+  storeUrl,
+} from './rules.ts'
 import { serverRule } from './server.ts'
 import type { SETTING_NAMES } from './setting-names.ts'
 import { watchRule } from './watch.ts'
@@ -37,6 +47,7 @@ const masks = derived(
         custom(
           (value): value is string => typeof value === 'string' && parseMaskPath(value) !== undefined,
           "give a path such as 'payload.card.number' or '**.secret'",
+          { kind: 'text' },
         ),
       ),
       [],
@@ -46,6 +57,7 @@ const masks = derived(
         custom(
           (value): value is string => typeof value === 'string' && /[\p{L}\p{N}]/u.test(value),
           "give a property's name, with * for any characters",
+          { kind: 'text' },
         ),
       ),
       [],
@@ -58,6 +70,7 @@ const masks = derived(
 
 /** Errors never show any part of a key. */
 const key: Rule<string> = {
+  form: { kind: 'text' },
   read(value, path, faults) {
     const isKey = typeof value === 'string' && Buffer.from(value, 'base64').length === KEY_BYTES
     if (!isKey) {
@@ -96,18 +109,12 @@ const automaticReplay = orOff(
     batchSize: withDefault(numeric(integer({ min: 1, max: 1_000 })), DEFAULT_AUTOMATIC_BATCH),
     maxAge: withDefault(duration, DAY_MS),
   }),
+  undefined,
 )
 
-const cleanup = orOff(group({ cron: withDefault(cronRule, DEFAULT_HOUSEKEEPING_CRON) }))
+const cleanup = orOff(group({ cron: withDefault(cronRule, DEFAULT_HOUSEKEEPING_CRON) }), undefined)
 
-function orOff<T>(rule: Rule<T>): Rule<T | undefined> {
-  return {
-    read: (value, path, faults) =>
-      value === 'off' || value === false ? undefined : rule.read(value, path, faults),
-  }
-}
-
-const rules = {
+export const settingRules = {
   store: optional(storeUrl),
   brokerName: optional(text({ maxLength: 100 })),
   spill: optional(fileUrl),
@@ -128,7 +135,7 @@ const rules = {
 
 /** Services read these sections with `loadPolicies`, and `lazaret config check` checks them. */
 const ofServices: Rule<undefined> = { read: () => undefined }
-const all = { ...rules, policies: ofServices, service: ofServices }
+const all = { ...settingRules, policies: ofServices, service: ofServices }
 
 export type Settings = Resolved<typeof all>
 export const settingsRule: Rule<Settings> = group(all)

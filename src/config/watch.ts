@@ -1,7 +1,7 @@
 import { group, type Resolved } from '../core/options/resolve.ts'
 import { entries, integer, number, optional, type Rule } from '../core/options/rules.ts'
 import type { ChannelLimits, WatchOptions } from '../core/watch/options.ts'
-import { duration, numeric } from './rules.ts'
+import { duration, numeric, orOff } from './rules.ts'
 
 const SHORTEST_MS = 1_000
 const LONGEST_MS = 86_400_000
@@ -30,12 +30,13 @@ const watch = group(rules, ({ every = SHORTEST_MS, keep = LONGEST_MS }, fault) =
 })
 
 /** Undefined settings take the defaults of the server. */
-export const watchRule: Rule<WatchOptions | 'off'> = {
-  read(value, path, faults) {
-    if (value === 'off' || value === false) return 'off'
-    return optionsOf(watch.read(value, path, faults))
+export const watchRule: Rule<WatchOptions | 'off'> = orOff(
+  {
+    form: watch.form,
+    read: (value, path, faults) => optionsOf(watch.read(value, path, faults)),
   },
-}
+  'off',
+)
 
 function optionsOf({ every, keep, channels, ...rest }: Resolved<typeof rules>): WatchOptions {
   return {

@@ -27,6 +27,7 @@ const MAX_TURN_MS = 60 * 60 * 1_000
 export const cronRule: Rule<string> = custom(
   isCron,
   "give the five fields of a cron schedule in UTC, such as '0 2 * * *' for 02:00 daily",
+  { kind: 'text' },
 )
 
 function isCron(value: unknown): value is string {

@@ -188,7 +188,7 @@ function isTime(form: Form | undefined): boolean {
 }
 
 function wordsOf(forms: readonly Form[]): readonly string[] {
-  return forms.flatMap(form => (form.kind === 'choice' ? form.values : []))
+  return forms.flatMap(form => (form.kind === 'choice' ? form.values.map(String) : []))
 }
 
 /** The options that a file can set, as it spells them. */

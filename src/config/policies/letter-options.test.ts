@@ -182,6 +182,20 @@ describe('the options of letters in a file', () => {
     ])
   })
 
+  it('R1: a missing option is named, with the line of its group', () => {
+    const text = `policies:
+  dispatcher:
+    rateLimit: { burst: 5 }
+    breaker: { failureRate: { window: 1m } }
+    retry: { backoff: { kind: fixd } }
+`
+    expect(faultsOf(text)).toEqual([
+      'lazaret.yaml:3: policies.dispatcher.rateLimit.perSecond: got undefined; give a number above 0 and at most 4000000',
+      'lazaret.yaml:4: policies.dispatcher.breaker.failureRate.threshold: got undefined; give a number above 0 and at most 1',
+      "lazaret.yaml:5: policies.dispatcher.retry.backoff.kind: got \"fixd\"; give one of 'exponential', 'linear', 'fixed', 'decorrelated', 'tiers'",
+    ])
+  })
+
   it('R1: an object in place of a file may have the function', () => {
     const autoReplay = () => true
     expect(

@@ -126,10 +126,12 @@ export function readPolicies(
     const found = new Faults()
     rule.read(options, '', found)
     for (const { path, received, remedy } of found.list) {
-      const option = layerPath(path.slice(1), layers, reader.places)
+      const place = placeOf(path.slice(1), layers, reader.places, steps)
+      const key = faultKey(place.path)
       // The reader has left out what it reported, so the rule would report that nothing was given.
-      const isReported = ofReader.has(faultKey(reader.places.get(option)?.path ?? option))
-      if (!isReported) faults.list.push({ path: option, received, remedy })
+      if (ofReader.has(key)) continue
+      reader.places.set(key, place)
+      faults.list.push({ path: key, received, remedy })
     }
   }
   const located = faults.list.map(fault => {
@@ -139,17 +141,26 @@ export function readPolicies(
   return { set, faults: located.filter(fault => fault !== undefined) }
 }
 
-/** The path of an option in the most specific layer that sets it or a group around it. */
-function layerPath(
+/** Where the most specific layer sets the option, or would set it: beside what it sets of the group. */
+function placeOf(
   option: string,
   layers: readonly Layer[],
   places: ReadonlyMap<string, OptionPlace>,
-): string {
+  root: readonly string[],
+): OptionPlace {
   for (let path = option; path !== ''; path = parentOf(path)) {
     const layer = layers.findLast(each => places.has(`${each.path}.${path}`))
-    if (layer !== undefined) return `${layer.path}.${path}`
+    const found = layer && places.get(`${layer.path}.${path}`)
+    if (found !== undefined) return below(found, option.slice(path.length))
   }
-  return layers.at(-1)!.path
+  const top = layers.at(-1)!.path
+  return below(places.get(top) ?? { path: [...root, top].join('.'), steps: root }, '')
+}
+
+/** An option that is left out is called by the name that a file gives it. */
+function below({ path, steps }: OptionPlace, rest: string): OptionPlace {
+  const more = [...rest.matchAll(/[^.[\]]+/g)].map(([step]) => step.replace(/Ms$/, ''))
+  return { path: [path, ...more].join('.'), steps: [...steps, ...more] }
 }
 
 function parentOf(path: string): string {

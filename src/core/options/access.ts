@@ -4,13 +4,16 @@ import { custom, oneOf, text } from './rules.ts'
 
 // The server and its config file accept the same tokens by the same rules, so both state them here.
 
+const SHA256 = /^[\dA-Fa-f]{64}$/
+
 /** A token of the server. Faults of the config never show the hash, because an attacker could test tokens against it. */
 export const tokenRule = group({
   name: text({ maxLength: 100 }),
   role: oneOf('viewer', 'operator', 'admin'),
   sha256: custom(
-    (value): value is string => typeof value === 'string' && /^[\da-f]{64}$/i.test(value),
+    (value): value is string => typeof value === 'string' && SHA256.test(value),
     'give the SHA-256 of the token in hex; `printf %s TOKEN | sha256sum` prints it',
+    { kind: 'text', pattern: SHA256 },
   ),
 })
 

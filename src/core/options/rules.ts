@@ -21,7 +21,7 @@ export type Form =
   | TextForm
   /** A name, a name with `*`, or a regular expression between slashes. */
   | { readonly kind: 'pattern' }
-  | { readonly kind: 'choice'; readonly values: readonly string[] }
+  | { readonly kind: 'choice'; readonly values: readonly (string | false)[] }
   | {
       readonly kind: 'list'
       readonly item: Form
