@@ -37,7 +37,7 @@ export class FormReader {
    */
   read(form: Form | undefined, value: unknown, option: string, steps: Steps, isMs = false): unknown {
     this.places.set(option, { path: steps.join('.'), steps })
-    if (typeof value === 'string' && FUNCTION.test(value)) {
+    if (form !== undefined && typeof value === 'string' && FUNCTION.test(value)) {
       this.#add(steps, value, 'a file cannot contain a function: give it in code')
       return undefined
     }

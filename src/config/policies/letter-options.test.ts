@@ -114,7 +114,7 @@ describe('the options of letters in a file', () => {
       },
     }
     const events = createDispatcher({ ...policies.dispatcher(), sinks, deadLetters, leaveOpen: true })
-    await events.track({ type: 'order.paid', payload: {} }, { wait: 'settled' })
+    await events.track({ type: 'order.paid', payload: {} })
     await events.close()
     const { letters } = await deadLetters.list({})
     expect(
