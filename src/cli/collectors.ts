@@ -16,7 +16,7 @@ export async function openCollectors(
     collector: rabbitmqCollector({
       ...options,
       name,
-      pollEveryMs: pollInterval,
+      pollIntervalMs: pollInterval,
       handledAfterMs: handledAfter,
       onError,
       clock: io.clock,

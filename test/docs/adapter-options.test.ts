@@ -52,7 +52,7 @@ const PAGES: readonly AdapterPage[] = [
       heartbeatSeconds: rabbitmq.DEFAULT_HEARTBEAT_SECONDS,
       prefetch: rabbitmq.DEFAULT_COLLECT_PREFETCH,
       peekLimit: rabbitmq.DEFAULT_PEEK_LIMIT,
-      pollEveryMs: rabbitmq.DEFAULT_POLL_EVERY_MS,
+      pollIntervalMs: rabbitmq.DEFAULT_POLL_INTERVAL_MS,
       handledAfterMs: rabbitmq.DEFAULT_HANDLED_AFTER_MS,
     },
   },

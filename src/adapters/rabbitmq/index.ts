@@ -22,7 +22,7 @@ export {
   DEFAULT_COLLECT_PREFETCH,
   DEFAULT_HANDLED_AFTER_MS,
   DEFAULT_PEEK_LIMIT,
-  DEFAULT_POLL_EVERY_MS,
+  DEFAULT_POLL_INTERVAL_MS,
 } from './letters/options.ts'
 export {
   type ConnectionNews,

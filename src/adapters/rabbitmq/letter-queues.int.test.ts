@@ -64,7 +64,7 @@ describe.runIf(found.found)(`RabbitMQ dead-letter queues${why}`, () => {
     const { consumer } = await failAll(channel, ['transient', 'schema'], 'classic')
     await consumer.close()
     const queues = [`${channel}.dlq.transient`, `${channel}.dlq.schema`]
-    const collector = rabbitmqCollector({ url, queues, pollEveryMs: 50 })
+    const collector = rabbitmqCollector({ url, queues, pollIntervalMs: 50 })
     const { deadLetters } = memoryStore()
     collector.start(deadLetters)
     await timing.eventually(async () => (await deadLetters.stats()).count === 2, 'both letters are collected')

@@ -63,7 +63,7 @@ function collecting(queues: readonly string[], options: object = {}) {
       url: server!.url,
       queues,
       handledAfterMs: 300,
-      pollEveryMs: 100,
+      pollIntervalMs: 100,
       onError: error => errors.push(error),
       ...options,
     })
@@ -228,7 +228,7 @@ describe.runIf(found.found)(`a collector of RabbitMQ's dead letters${why}`, () =
         await outside!.publish(exchange, 'order.paid', Buffer.from(JSON.stringify({ order })))
       await rejectAll(queue, 10)
       await timing.eventually(async () => (await outside!.depth(dlq)) === 10, 'dead-lettering')
-      const { store, open } = collecting([dlq], { mode: 'peek', peekLimit: 8, pollEveryMs: 60_000 })
+      const { store, open } = collecting([dlq], { mode: 'peek', peekLimit: 8, pollIntervalMs: 60_000 })
       const collector = open()
       collector.start(store)
       await timing.eventually(async () => (await store.stats()).count === 8, 'looking')

@@ -60,7 +60,7 @@ class RabbitmqCollector implements Collector {
     const run: Run = { isOver: false }
     this.#run = run
     const saver = new Saver(this.#settings, into)
-    void this.#every(run, 'queues', this.#settings.pollEveryMs, () => this.#look(run, saver))
+    void this.#every(run, 'queues', this.#settings.pollIntervalMs, () => this.#look(run, saver))
     void this.#every(run, 'outcomes', OUTCOME_POLL_MS, () => this.#resolveOutcomes(into))
   }
 

@@ -16,8 +16,8 @@ import { type RabbitmqSettings, resolveRabbitmq } from '../options.ts'
 
 /** The default of the option `prefetch`. */
 export const DEFAULT_COLLECT_PREFETCH = 500
-/** The default of the option `pollEveryMs`. */
-export const DEFAULT_POLL_EVERY_MS = 30_000
+/** The default of the option `pollIntervalMs`. */
+export const DEFAULT_POLL_INTERVAL_MS = 30_000
 /** The default of the option `handledAfterMs`. */
 export const DEFAULT_HANDLED_AFTER_MS = 60_000
 /** The default of the option `peekLimit`. */
@@ -45,7 +45,7 @@ export interface CollectorOptions extends ClockAndRandomOptions {
   /** Messages looked at in one look, from the head of each queue; mode `peek` only [1000]. */
   readonly peekLimit?: number | undefined
   /** How often queues are listed, and looked into by `peek` [30 s]. */
-  readonly pollEveryMs?: number | undefined
+  readonly pollIntervalMs?: number | undefined
   /** So long after it was sent, a letter that did not come back counts as handled [1 min]. */
   readonly handledAfterMs?: number | undefined
   /** Receives errors of the collector [none]. The collector tries again in any case. */
@@ -63,7 +63,7 @@ const rules = {
   returnTo: withDefault(oneOf('exchange', 'queue'), 'exchange'),
   prefetch: withDefault(integer({ min: 1, max: 65_535 }), DEFAULT_COLLECT_PREFETCH),
   peekLimit: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_PEEK_LIMIT),
-  pollEveryMs: withDefault(milliseconds({ min: 10 }), DEFAULT_POLL_EVERY_MS),
+  pollIntervalMs: withDefault(milliseconds({ min: 10 }), DEFAULT_POLL_INTERVAL_MS),
   handledAfterMs: withDefault(milliseconds({ min: 10 }), DEFAULT_HANDLED_AFTER_MS),
   onError: withDefault(listener<(error: unknown) => void>(), () => {}),
 }
