@@ -1,6 +1,6 @@
 import { StoreClosedError } from '../ports/store.ts'
 
-/** Open until it is closed, for parts of a store that are closed together. */
+/** Whether a store is open. Its parts share one, so that closing the store closes all of them. */
 export class OpenState {
   readonly #name: string
   #isOpen = true

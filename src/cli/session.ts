@@ -71,7 +71,7 @@ export async function auditReveal(
 export async function confirm(io: Io, question: string, isConfirmed: boolean | undefined): Promise<boolean> {
   if (isConfirmed === true) return true
   if (!io.stdin.isTerminal || !io.stderr.isTerminal)
-    throw new UsageError(`${question} Confirm with --yes: there is no terminal to ask on`)
+    throw new UsageError(`${question} Confirm with --yes, because this is not a terminal`)
   const answer = await io.ask(`${question} [y/N] `)
   return answer !== undefined && /^y(?:es)?$/i.test(answer.trim())
 }

@@ -31,7 +31,7 @@ export function containsSearch(target: string): boolean {
   return SEARCH_IN_TARGET.test(target)
 }
 
-/** What follows the search goes too: nobody can tell where its text ended. */
+/** Removes everything after the search too, because the end of its text is unknown. */
 export function hideSearch(target: string): string {
   return target.replace(SEARCH_IN_TARGET, `$1search ${MASK}`)
 }

@@ -21,8 +21,8 @@ export interface HousekeepingOptions {
    */
   readonly retentionMs?: number | 'never' | undefined
   /**
-   * The same for undecided letters that have neither a time to live of their own nor 'never', in ms ['never']. Events that
-   * nobody dealt with are then deleted.
+   * The same for undecided letters that have neither a time to live of their own nor 'never', in ms ['never']. A run
+   * then deletes events that were never handled.
    */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
   /** Receives `lettersExpired` after each run that deletes letters [none]. Metrics and logs count it. */

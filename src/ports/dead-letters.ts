@@ -95,7 +95,7 @@ export interface LetterChange {
   readonly replayId?: string | undefined
 }
 
-/** What a letter was when somebody decided about it. */
+/** The version of a letter that a decision is based on. */
 export interface LetterVersion {
   readonly state: LetterState
   readonly lastFailedAt: number

@@ -37,7 +37,7 @@ export interface Journal {
   close?(): Promise<void>
 }
 
-/** There is no room for another event. It was not kept; those that are there are. */
+/** The journal is full. It did not keep the event; it keeps the events that it has. */
 export class JournalFullError extends LazaretError {
   override readonly name = 'JournalFullError'
 

@@ -38,9 +38,10 @@ export interface ChannelNotice {
 }
 
 /**
- * Tells people. `notify` resolves when the notice was handed on; it is called off the path of events, and its failure
- * is observed but changes nothing for them. Of an event it tells when the event's letter is safe and the event is settled;
- * a process that dies at that moment tells nobody, so alerts on the number of dead letters stand beside it. Grouping and rate limiting are the notifier's own business.
+ * Sends notices to people. `notify` resolves when the notice was handed on. Lazaret calls it after the event's letter is
+ * saved and the event is settled, and does not wait for it. A failure is observed and does not affect the event. A process
+ * that dies in between sends no notice, so use alerts on the number of dead letters as well. The notifier itself groups
+ * notices and limits their rate.
  */
 export interface Notifier {
   notify(notice: Notice): Promise<void>

@@ -50,8 +50,8 @@ export interface Observations {
   rateLimited: { readonly name: string; readonly retryAt: number }
   retryLimited: { readonly name: string; readonly action: 'delay' | 'drop' | 'dead-letter' }
   /**
-   * The retry limit gave a retry its turn, at once or after the wait that `retryLimited` told of. In a dispatcher, events
-   * that waited behind an open breaker take turns too.
+   * The retry limit let a retry start, at once or after the wait that `retryLimited` reported. In a dispatcher, an event
+   * that waited for an open breaker needs a turn of the limit too.
    */
   retryAllowed: { readonly name: string }
   /**
@@ -234,8 +234,8 @@ export type ProcessedOutcome = 'done' | 'skipped' | 'retried' | 'dead' | 'releas
 export type PauseReason = 'breaker' | 'store' | 'ledger' | 'manual'
 
 /**
- * Watches what happens. Each method is optional, and what nobody watches is never even built, so watching one thing
- * costs only that thing. Methods are called synchronously on the path of an event: they count or enqueue, and do not
- * wait. One that throws is not allowed to change what happens to an event: the runtime swallows the error.
+ * Receives observations. Each method is optional. Lazaret builds no object for a missing method, so an observer costs
+ * only what it observes. Lazaret calls methods synchronously while it handles an event: they count or enqueue, and do not
+ * wait. The runtime swallows the errors of a method, so that they do not affect the event.
  */
 export type Observer = { readonly [K in keyof Observations]?: (event: Observations[K]) => void }

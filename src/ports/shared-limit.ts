@@ -25,9 +25,9 @@ export interface TurnReservation extends TurnGrant {
  *   costs less than one that is used twice.
  * - A limit that is not known begins full, unless `knownAheadMs` says otherwise. So nothing needs to be durable: after
  *   a restart, the members tell the shared limit what it forgot.
- * - State that nobody asks for disappears by itself.
+ * - The state of a limit disappears after a while without calls.
  * - `leave` says that a member has ended. Nothing is lost if it fails.
- * - After `close` both reject, and nobody asks any more. Running calls may be rejected. Closing twice is safe.
+ * - After `close` both methods reject. Running calls may be rejected. Closing twice is safe.
  */
 export interface SharedLimit {
   /** The assumed number of members before the shared limit has ever answered. */

@@ -7,7 +7,7 @@ export type GateConsumer = Pick<Consumer, 'health' | 'breaker' | 'schema'>
 
 /**
  * The gates that the consumers of this process answer for: the schema of their payloads, and whether they can take events now.
- * A consumer has both already, so nobody repeats them for a replay.
+ * A consumer has both already, so a replay takes them from it.
  */
 export function consumerGates(
   consumers: readonly GateConsumer[],

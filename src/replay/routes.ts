@@ -79,7 +79,7 @@ function noRoute(
   }
 }
 
-/** It must not go to another broker: nobody would read it there, and the replay would wait without end. */
+/** The letter must not go to another broker: no consumer would read it there, and the replay would wait forever. */
 class NoRouteError extends LazaretError {
   override readonly name = 'NoRouteError'
 

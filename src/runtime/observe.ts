@@ -4,8 +4,8 @@ import { OBSERVATION_NAMES } from './observation-names.ts'
 import { noteObserverFault, safeObserver, standsForAll } from './user-functions/observer-faults.ts'
 
 /**
- * Tells an observer. Callers on a hot path look first whether the method is there, so that nothing is built for
- * nobody. An observer that throws or rejects is the observer's fault and must not become the event's: it is counted, and
+ * Calls a method of an observer. Callers on a hot path check first that the method exists, so that they build no object
+ * without an observer. An observer that throws or rejects must not affect the event: the error is counted, and
  * `health()` shows it.
  */
 export function observe<K extends keyof Observations>(
@@ -15,7 +15,7 @@ export function observe<K extends keyof Observations>(
 ): void {
   try {
     const answer = (observer[what] as ((event: Observations[K]) => unknown) | undefined)?.(event)
-    // An async method: nobody waits for it, but its rejection must not end the process.
+    // The result of an async method is not awaited, but its rejection must not end the process.
     if (answer !== undefined && isPromiseLike(answer))
       answer.then(undefined, (error: unknown) => noteObserverFault(observer, error))
   } catch (error) {

@@ -60,7 +60,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 const MIN_LATE_MS = 1_000
 
-/** How long work that runs on after its timeout is waited for, where nobody says otherwise. */
+/** The default wait for work that continues after its timeout. */
 export function defaultLateMs(timeoutMs: number): number {
   return Math.max(MIN_LATE_MS, timeoutMs)
 }
@@ -89,7 +89,7 @@ export interface CommonOptions extends ClockAndRandomOptions {
   readonly caps?: LetterCapsOptions | undefined
   /**
    * How long an undecided dead letter is kept, in ms from the failure on ['never']. Every value except 'never' deletes
-   * events that nobody has decided on. The object sets it by reason and by channel. The letter stores the time or
+   * events without a decision. The object sets it by reason and by channel. The letter stores the time or
    * 'never'. Decided letters follow the retention of their store.
    */
   readonly expiresAfterMs?: TimeToLive | LetterExpiryOptions | undefined

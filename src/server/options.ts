@@ -106,8 +106,8 @@ export interface ServerOptions extends ClockAndRandomOptions {
    */
   readonly retentionMs?: number | 'never' | undefined
   /**
-   * The same for undecided letters without `expiresAfterMs`: dead, quarantined or parked. Events that nobody dealt with
-   * are then deleted ['never'].
+   * The same for undecided letters without `expiresAfterMs`: dead, quarantined or parked. Clean-up then
+   * deletes events that were never handled ['never'].
    */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
   /** Replays letters with `autoReplay: true` on a schedule [off]. */

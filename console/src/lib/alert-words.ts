@@ -7,7 +7,7 @@ export const ALERT_NAMES: Readonly<Record<ChannelAlert['rule'], string>> = {
   depth: 'Too many letters',
   age: 'Letters too old',
   dominance: 'One cause dominates',
-  rate: 'Letters come fast',
+  rate: 'High rate of new letters',
 }
 
 /** What is amiss, with its limit. An alert ends a little later than what it is of, so that it does not flicker. */

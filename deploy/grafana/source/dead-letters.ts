@@ -8,13 +8,13 @@ const CHANNEL = 'job=~"$job", channel=~"$channel"'
 export const deadLetters: Dashboard = {
   name: 'dead-letters',
   title: 'Lazaret: dead letters and replays',
-  description: 'What was given up on and why, how long it waits, and what replaying brings.',
+  description: 'Dead letters by reason, their age, and the outcomes of replays.',
   variables: [JOB, { name: 'channel', label: 'channel', from: 'lazaret_dlq_size' }],
   rows: [
     [
       lines(
         'Waiting',
-        'Dead letters that nobody has dealt with, by channel and handler or sink.',
+        'Letters that wait for a decision: dead, quarantined or parked, by channel and handler or sink.',
         'short',
         stored('lazaret_dlq_size', CHANNEL, 'channel, name', '{{channel}} {{name}}'),
       ),

@@ -7,7 +7,7 @@ const HERE = 'job=~"$job"'
 export const overview: Dashboard = {
   name: 'overview',
   title: 'Lazaret: overview',
-  description: 'Whether somebody has to sit down, and where to look then.',
+  description: 'Whether a person has to act, and where to look.',
   variables: [JOB],
   rows: [
     [

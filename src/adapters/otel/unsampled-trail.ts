@@ -8,9 +8,9 @@ import { contextOf } from './headers.ts'
 const SPAN_KEY = findSpanKey()
 
 /**
- * For what nobody keeps: it runs in its trace, so that all it begins is not kept either, and nothing is told. There is
- * one for almost every event, so it is its own step and its own context, with plain fields, and reads the headers only
- * when somebody asks for the span; a context of the API copies a map.
+ * The trace of an event that is not sampled. Work inside it belongs to the trace, so that it is not sampled either, and no
+ * span is created. Almost every event has one, so one object is trace, span and context, with plain fields. It reads the
+ * headers only when the span is read. A context of the API would copy a map.
  */
 export class UnsampledTrail implements AttemptTrace, TraceSpan, Context {
   private readonly headers: LazaretEvent['headers']

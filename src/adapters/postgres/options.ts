@@ -57,7 +57,7 @@ export interface PostgresOptions extends ClockAndRandomOptions {
   readonly ledgerRetentionMs?: number | undefined
   /** Adds the current trace to events that are enqueued or published, such as `otelTracing()` of `lazaret/otel` [none]. */
   readonly tracing?: Tracing | undefined
-  /** Called with errors that no caller waits for: of claims, renewals and cleaning up. All of them are tried again [nobody]. */
+  /** Called with errors that no caller waits for: of claims, renewals and cleaning up. Lazaret retries all of them [none]. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 

@@ -34,7 +34,7 @@ export function explainRefusal(server: string, error: unknown): Error {
   return code === ACCESS_REFUSED ? new RabbitmqRefusedError(server, message, error) : (error as Error)
 }
 
-/** There is no queue behind the place it was sent to: RabbitMQ would have dropped it in silence. */
+/** No queue is bound for the message. Without this error RabbitMQ would drop it silently. */
 export class UnroutableError extends LazaretError {
   override readonly name = 'UnroutableError'
   readonly exchange: string

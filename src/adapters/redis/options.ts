@@ -62,7 +62,7 @@ export interface RedisConnectionOptions extends ClockAndRandomOptions {
    * passes; the rest is random.
    */
   readonly reconnectMaxMs?: number | undefined
-  /** Told what goes wrong while nobody waits for it: lost connections, sweeping. All of it is tried again [nobody]. */
+  /** Called with errors that no caller waits for: lost connections, failed sweeps. Lazaret retries all of them [none]. */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 
@@ -86,11 +86,11 @@ export interface RedisOptions extends RedisConnectionOptions {
   /** How long a decided letter, resolved or discarded, is kept after its last write, by the server's time [7 days]. */
   readonly retentionMs?: number | 'never' | undefined
   /**
-   * The same for undecided letters without `expiresAfterMs`: dead, quarantined or parked. Events that nobody dealt with
-   * are then deleted ['never'].
+   * The same for undecided letters without `expiresAfterMs`: dead, quarantined or parked. The store then
+   * deletes events that were never handled ['never'].
    */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
-  /** Letters it takes; one more is refused [no limit but the server's memory]. */
+  /** The number of letters that the store holds; it refuses more [no limit but the server's memory]. */
   readonly maxLetters?: number | undefined
   /** How long a done pair of the ledger stays done [7 days]. */
   readonly ledgerRetentionMs?: number | undefined
@@ -111,13 +111,13 @@ export function resolveRedis(subject: string, options: RedisOptions): RedisSetti
   return resolveConnected(subject, rules, options)
 }
 
-/** Where a broker keeps letters that nobody else has saved, it keeps them as `redisDeadLetters` does. */
+/** Options of `redisStreams()`. A broker that keeps letters itself keeps them as `redisDeadLetters` does. */
 export interface RedisStreamsOptions extends Omit<RedisOptions, 'ledgerRetentionMs'> {
-  /** So long after its process has died, what it had open comes again; at most a third as long once more, if others ran before [30 s]. */
+  /** How long after the death of a process its open deliveries are delivered again; up to a third longer if other handlers ran before [30 s]. */
   readonly leaseMs?: number | undefined
-  /** How long it may take to notice what nobody told of: retries of processes that have died [1 s]. */
+  /** The longest wait between two polls, in ms. It bounds how late the retries of a dead process are noticed [1 s]. */
   readonly maxPollMs?: number | undefined
-  /** Entries a channel's stream may hold that some handler has not finished with; more are refused [as many as there is memory for]. */
+  /** The number of unfinished events in the stream of a channel; the broker refuses more [no limit but the server's memory]. */
   readonly maxLength?: number | undefined
 }
 

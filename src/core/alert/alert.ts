@@ -20,7 +20,7 @@ export const ALERT_KINDS = [
   'digest',
 ] as const
 
-/** The subject of an alert. */
+/** The kind of problem that an alert reports, such as `breaker_opened`. */
 export type AlertKind = (typeof ALERT_KINDS)[number]
 
 /** The facts of the latest occurrence: masked, short texts only, because they are kept while the alert is open. */
@@ -45,7 +45,7 @@ export interface AlertFacts {
   readonly target?: string | undefined
 }
 
-/** Something happened that belongs to the alert with this key. */
+/** One report of a problem. All reports with one key belong to the same alert. */
 export interface Occurrence {
   readonly key: string
   readonly kind: AlertKind
@@ -54,8 +54,8 @@ export interface Occurrence {
 }
 
 /**
- * `recovery`: the reporter says that the problem is over. `silence`: it has not happened again. `muted`: someone muted
- * it.
+ * What ended an alert. `recovery`: the reporter says that the problem is over. `silence`: the problem has not been reported
+ * again. `muted`: a person muted it.
  */
 export type ResolvedBy = 'recovery' | 'silence' | 'muted'
 

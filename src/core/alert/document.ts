@@ -29,13 +29,13 @@ export interface AlertLink {
 export interface AlertDocument {
   readonly v: 1
   readonly status: AlertStatus
-  /** The same from the firing to the end, and in every process that calls itself by the same name. */
+  /** Identifies the alert. It stays the same from begin to end, and is equal in all processes with the same `service`. */
   readonly key: string
   readonly kind: AlertKind
   readonly severity: AlertSeverity
   readonly title: string
   readonly summary: string
-  /** How often it has happened since it began, and of those since the message before. */
+  /** How often the problem was reported since the alert began, and since the last message. */
   readonly count: number
   readonly newCount: number
   /** Of a digest: how many alerts it stands for. */

@@ -102,7 +102,7 @@ export interface DeadLetter {
   /** Retention deletes the letter from this time on, unless it is replaying. Undefined if it has no such time. */
   readonly expiresAt?: number | undefined
   /**
-   * The time to live that the policy of its consumer or dispatcher gave it, or 'never'. Undefined if nobody gave it one:
+   * The time to live that the policy of its consumer or dispatcher gave it, or 'never'. Undefined if no policy gave it one:
    * letters of collectors and of earlier versions.
    */
   readonly expiresAfterMs?: TimeToLive | undefined

@@ -27,7 +27,7 @@ function cleaned(origin: object): Origin {
     const value = property(origin, name)
     if (typeof value === 'string') kept[name] = bounded(value, TEXT_MAX)
     else if (typeof value === 'number' && Number.isFinite(value)) kept[name] = value
-    // Offsets can exceed 2^53.
+    // An offset can exceed 2^53, so it is stored as a text.
     else if (typeof value === 'bigint') kept[name] = bounded(String(value), TEXT_MAX)
     else if (typeof value === 'boolean') kept[name] = String(value)
   }

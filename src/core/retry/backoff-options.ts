@@ -29,7 +29,7 @@ type SimpleBackoffOptions =
     } & DecorrelatedOptions)
 
 interface TiersOptions {
-  /** Backoffs one after the other, as with `tiers()`. */
+  /** Several backoffs, each for a number of retries, as with `tiers()`. */
   readonly kind: 'tiers'
   /** The backoffs, and how many retries each of them covers. */
   readonly tiers: readonly {

@@ -99,7 +99,7 @@ export interface SaveDeadLettersOptions
 
 /**
  * Gives a method that another client calls, such as one of a Nest microservice, the guarantees of `withDeadLetters()`:
- * retries, and a dead letter for a message that fails for good.
+ * retries, and a dead letter for a message that no retry could handle.
  */
 export function SaveDeadLetters(options: SaveDeadLettersOptions): LazaretDecorator {
   return decorator('SaveDeadLetters', (method, name) => {

@@ -205,7 +205,7 @@ describe('targets', () => {
     const { deadLetters } = notifierWorld()
     const to = { ops: memorySink() }
     expect(() => createNotifier({ to, deadLetters, route: { pager: {} } as never })).toThrow(
-      "there is no target 'pager'; the targets are ops",
+      "unknown target 'pager'; the targets are ops",
     )
   })
 })

@@ -158,7 +158,7 @@ const relations: Relations<typeof rules> = ({ to, route, overrides }, fault) => 
   ] as const) {
     const unknown = Object.keys(given).find(name => !names.includes(name))
     if (unknown !== undefined)
-      fault(field, `there is no target '${unknown}'; the targets are ${names.join(', ')}`)
+      fault(field, `unknown target '${unknown}'; the targets are ${names.join(', ')}`)
   }
 }
 

@@ -9,7 +9,7 @@ const MAX_KEYS = 1_000
 
 /**
  * Wraps the sink of a target. It does not send a late message that would reverse the state of its alert: a begin after its
- * own end would open an incident that nobody closes. It calls `taken` when the receiver has accepted a message.
+ * own end would open an incident that is never closed. It calls `taken` when the receiver has accepted a message.
  */
 export function targetSink(sink: Sink, taken: () => void): Sink {
   // The wrapper still uses the caller's sink, which may have other users.

@@ -10,7 +10,7 @@ export interface FastifyLike {
 /** A Fastify plugin. */
 export type FastifyRequestsPlugin = (fastify: FastifyLike, options: unknown, done: () => void) => void
 
-/** A plugin with this mark works on the instance that registers it, not on a child of it. */
+/** Fastify gives a plugin a child instance. With this mark the plugin adds its hooks to the instance that registers it. */
 const SKIP_OVERRIDE = Symbol.for('skip-override')
 
 /** `fastify.register(fastifyRequests())`. */

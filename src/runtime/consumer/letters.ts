@@ -136,7 +136,7 @@ export class ConsumerLetters {
     return false
   }
 
-  /** Later events of the key wait for a dead one until somebody says that it is resolved. */
+  /** Later events of the key wait behind a dead one until it is resolved. */
   async #unblockKey({ event }: Work): Promise<void> {
     const { channel, name, broker } = this.#policy
     if (this.#mayUse(broker)) await this.#unblock(channel, event.id, name).catch(() => {})

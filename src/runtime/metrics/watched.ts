@@ -6,7 +6,7 @@ import type { Consumer } from '../consumer/consumer.ts'
 import type { ConsumerHealth } from '../consumer/health.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 
-/** Gauges of the user's own, among those that there are; read when somebody asks where things stand. */
+/** The gauges that the user supplies, by name. They are read when the metrics are read. */
 export type GaugeSource = () => readonly GaugeReading[] | Promise<readonly GaugeReading[]>
 
 /** The sources of gauges, recognised by their methods. */

@@ -46,7 +46,7 @@ export function errorText(error: unknown): string {
 const safeOnes = new WeakMap<Observer, Observer>()
 
 /**
- * An observer whose properties can be read without care, as everybody does who looks whether somebody observes. A getter
+ * Returns an observer whose properties can be read safely: callers read a property to see whether it is observed. A getter
  * that throws is treated like a method that throws: it is counted as the observer's fault, and nothing is observed. Only a
  * proxy or an object with getters needs this; any other observer is left as it is.
  */

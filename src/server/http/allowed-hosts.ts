@@ -25,7 +25,7 @@ export class AllowedHosts {
     const host = hostOf(request)
     const name = bare(withoutPort(host))
     if (isLoopback(name) || name === this.#bound || this.#allowed.has(name)) return
-    // Nobody can rebind an IP address.
+    // DNS rebinding needs a name, so an IP address is safe.
     if (this.#bound !== undefined && WILDCARDS.includes(this.#bound) && isIP(name) !== 0) return
     throw new ProblemError(
       'wrong-host',

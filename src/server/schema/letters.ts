@@ -91,7 +91,7 @@ export const letterSummary = z.object({
   ),
   expiresAfterMs: optional(
     z.union([z.number(), z.literal('never')]),
-    'The time to live that the policy of its consumer or dispatcher gave the letter, in ms, or `never`. Absent when nobody gave it one.',
+    'The time to live that the policy of its consumer or dispatcher gave the letter, in ms, or `never`. Absent when no policy gave it one.',
   ),
   autoReplay: optional(
     z.boolean(),

@@ -39,7 +39,7 @@ class SinkWorld extends World<Sink, SinkFixture> {
     return this.port
   }
 
-  /** Writes a batch that nobody aborts. An answer that a lane would not understand fails the test. */
+  /** Writes a batch that is never aborted. An answer that a lane would not understand fails the test. */
   async write(batch: readonly LazaretEvent[]): Promise<readonly RejectedItem[]> {
     return rejectedItems('under test', await this.sink.write(batch, { signal: never() }), batch.length)
   }

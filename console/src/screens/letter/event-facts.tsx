@@ -82,7 +82,7 @@ function Filter({ name, value }: { name: string; value: string }) {
 
 /** Without an expiry of its own, a letter is kept as the retention of its store says. */
 function expiryText({ expiresAfterMs }: LetterDetail): string | undefined {
-  return expiresAfterMs === 'never' ? 'somebody decides about it' : undefined
+  return expiresAfterMs === 'never' ? 'a person decides' : undefined
 }
 
 function Id({ id }: { id: string }) {

@@ -83,7 +83,7 @@ function Letters({
           </Empty>
         ) : (
           <Empty title="No dead letters">
-            Events that fail for good appear here. Successful retries do not create dead letters.
+            Events that Lazaret has given up on appear here. Successful retries do not create dead letters.
           </Empty>
         )}
       </Panel>

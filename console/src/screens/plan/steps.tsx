@@ -7,7 +7,7 @@ export const STEPS = [
   { id: 'destination', title: 'Target and edits' },
   { id: 'pace', title: 'Pace and halt rules' },
   { id: 'check', title: 'Reason and check' },
-  { id: 'confirm', title: 'Findings and start' },
+  { id: 'confirm', title: 'Gate results and start' },
 ] as const
 
 export type StepId = (typeof STEPS)[number]['id']

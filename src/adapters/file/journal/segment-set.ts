@@ -20,7 +20,7 @@ export interface JournalUser {
   reset(): void
   /** Whether the user knows the content of the segment without reading it. */
   restore?(segment: Segment, size: number): Promise<boolean>
-  /** Nobody adds to the segment any more. */
+  /** No process adds to the segment any more. */
   closed?(segment: Segment): void
 }
 
@@ -33,7 +33,7 @@ export interface Segment {
   name: SegmentName
   /** The end of the last complete line that this process has read or written. */
   end: number
-  /** A later segment exists, so nobody adds to this one. */
+  /** A later segment exists, so no process adds to this one. */
   isClosed: boolean
   /** The end of the segment is wrong, so this process adds nothing to it. Other processes may decide otherwise. */
   isAbandoned: boolean

@@ -30,8 +30,8 @@ export interface FileDeadLettersOptions extends JournalOptions {
   /** `cleanup` deletes decided letters, resolved or discarded, that were last changed so long ago [30 days]. */
   readonly retentionMs?: number | 'never' | undefined
   /**
-   * The same for undecided letters without `expiresAfterMs`: dead, quarantined or parked. Events that nobody dealt with
-   * are then deleted ['never'].
+   * The same for undecided letters without `expiresAfterMs`: dead, quarantined or parked. The store then
+   * deletes events that were never handled ['never'].
    */
   readonly expireUndecidedAfterMs?: number | 'never' | undefined
   /** The most letters that the store accepts [as many as fit on the disk]. It refuses more. */

@@ -19,7 +19,7 @@ export interface Kind {
   readonly group: string
   readonly state: LetterState
   readonly isReplayed: boolean
-  /** Its policy says 'never', so that it stays until somebody decides about it. */
+  /** Its policy says 'never', so that it stays until a person or a replay decides. */
   readonly neverExpires: boolean
 }
 

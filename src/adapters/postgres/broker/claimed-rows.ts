@@ -53,7 +53,7 @@ export class ClaimedRows {
   }
 
   async claim<R extends RowClaim>(owner: number, take: (make: MakeClaim<R>) => Promise<R[]>): Promise<R[]> {
-    // A loop is needed, because the next check may have begun when one ends.
+    // In a loop, because another caller may begin the next check as soon as one ends.
     while (!this.#isSure || this.#checking !== undefined) await this.check()
     this.#running.begin()
     const taken: R[] = []

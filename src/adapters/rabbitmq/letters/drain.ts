@@ -87,7 +87,7 @@ export class Drain {
     }
   }
 
-  /** Resolves when the channel has ended. `started` is called when the server delivers on it. */
+  /** Consumes on a new channel, and resolves when that channel has ended. Calls `started` once the server delivers. */
   async #consume(started: () => void): Promise<void> {
     const { connection, prefetch } = this.#settings
     const channel = await ConsumerChannel.open(await this.#link.get(connection.connectTimeoutMs))

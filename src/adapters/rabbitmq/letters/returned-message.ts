@@ -137,7 +137,7 @@ function formsOf({ headerForms, typedHeaders }: Origin): HeaderForms {
       return { ...NO_FORMS, types: Object.fromEntries(names.map(name => [name, GUESSED])) }
     }
   } catch {
-    // Another program wrote it. The headers stay available as texts.
+    // Another program wrote the value. The headers are sent as texts then.
   }
   return NO_FORMS
 }

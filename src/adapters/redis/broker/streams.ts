@@ -107,7 +107,7 @@ export class RedisStreams implements Broker {
     return subscription
   }
 
-  /** There is no order of keys here, so that nothing waits for a dead one. */
+  /** Redis Streams keep no order by key, so no event waits for a dead one. */
   async unblockKey(): Promise<void> {
     this.#requireOpen()
   }

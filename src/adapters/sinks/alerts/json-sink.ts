@@ -22,7 +22,7 @@ interface BodyPiece extends Piece {
 
 /**
  * Posts each event as one JSON document, one after the other: the end of an alert must not come before its beginning.
- * There is no probe: nothing but a message would be an answer to whether messages are taken.
+ * The sink has no probe, because only a real message shows whether messages are accepted.
  */
 export function jsonSink({ name, target, secrets, agent, clock, bodyOf }: JsonSinkSetup): Sink {
   const headers = { 'content-type': 'application/json; charset=utf-8' }

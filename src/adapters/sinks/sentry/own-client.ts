@@ -7,7 +7,7 @@ type RequestKey = string | SentryEnvelope
 /** A client whose requests can be ended. */
 export interface CancellableClient {
   readonly client: SentryClient
-  /** Ends a request that nobody awaits any more. */
+  /** Ends a request after its caller has stopped waiting. */
   stop(key: RequestKey): void
 }
 
@@ -45,7 +45,7 @@ export async function openOwnClient(sdk: SentrySdk, settings: OwnClientSettings)
   return {
     client,
     stop(key) {
-      requests.get(key)?.destroy(new Error('nobody waits for it any more'))
+      requests.get(key)?.destroy(new Error('the sink stopped waiting for this request'))
     },
   }
 }

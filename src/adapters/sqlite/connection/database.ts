@@ -10,7 +10,7 @@ const MAX_WAIT_MS = 50
 /**
  * The database as one thread sees it. A statement is a tagged template, ``db.run`delete from dead where event = ${id}` ``:
  * its values are bound, never pasted, and it is prepared once for the place in the code that it stands in. The schema
- * says what a row looks like: nobody checks it again.
+ * says what a row looks like: no code checks it again.
  */
 export class Database {
   readonly #db: DatabaseSync

@@ -13,7 +13,7 @@ export function makeCall(parts: object, [part, method, args]: Call): unknown {
 /** Calls that cross together; an empty list means that the thread must end. */
 export interface CallBatch {
   readonly now: number
-  /** The same moment by a clock that nobody sets. Waits use this one. */
+  /** The same moment by the monotonic clock, which no one can set. Waits use it. */
   readonly steadyNow: number
   readonly calls: readonly Call[]
 }

@@ -4,11 +4,11 @@ import { threadId } from 'node:worker_threads'
 const OWNER_ONLY = 0o600
 
 /**
- * Makes an empty file that only its owner may read, if there is none: SQLite would let everybody read it. What SQLite puts
- * beside it, the write-ahead log above all, gets the mode of the file.
+ * Creates the database file, readable only by its owner, if it does not exist. SQLite would create it readable by everyone.
+ * SQLite gives the files beside it, such as the write-ahead log, the same mode.
  *
- * The file gets its name by a link. Opening and closing it by its name would drop the locks that another connection of
- * this process has taken on it meanwhile: POSIX locks belong to the process.
+ * The file is created under another name and then linked. To open and close the database file itself would drop the locks
+ * that another connection of this process holds on it, because POSIX locks belong to the process.
  */
 export function makePrivate(path: string): void {
   if (fs.existsSync(path)) return

@@ -10,7 +10,7 @@ export interface Cached {
 /** The context of the current call, in addition to its arguments. */
 export interface WriterContext {
   now: number
-  /** The same moment by a clock that nobody sets. Waits use this one. */
+  /** The same moment by the monotonic clock, which no one can set. Waits use it. */
   steadyNow: number
   /** Whether another process has written since the last poll. */
   othersWrote: boolean

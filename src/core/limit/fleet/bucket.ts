@@ -31,7 +31,7 @@ export interface TurnRequest {
    * everything learns from the members that the burst was used.
    */
   readonly knownAheadMs: number
-  /** The member is alone and grants its own turns now. */
+  /** Whether the member has lost its connection to the shared limit and grants its own turns. */
   readonly isAlone: boolean
 }
 
@@ -60,7 +60,7 @@ export const IDLE_BUCKET: FleetBucket = Object.freeze({
 export const SETTLE_MS = 700
 /** A member that returns later than this was the only one without a connection. */
 export const SETTLED_MS = 2 * SETTLE_MS
-/** Somebody has asked within this time: then the others are together, and who comes back was away by itself. */
+/** If a member has asked within this time, the others are connected, and the returning member was the only one without a connection. */
 export const BUSY_MS = 300
 
 /** What sums of fractions may be off by. */

@@ -66,7 +66,7 @@ export class LaneBuffer {
     flush.done()
   }
 
-  /** Resolves when everything that is in now is out; what enters later does not keep it waiting. */
+  /** Resolves when all items that are in the buffer now have left it. Later items do not delay it. */
   async flush(): Promise<void> {
     if (this.#current > 0) {
       const { promise, resolve: done } = Promise.withResolvers<void>()

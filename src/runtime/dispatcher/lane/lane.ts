@@ -290,7 +290,7 @@ export class Lane {
   }
 
   #ended(write: Write, end: WriteEnd): void {
-    // Not there any more: the lane has stopped and given up on its items.
+    // The write is gone if the lane has stopped and given up on its items.
     if (!this.#writes.delete(write)) return
     const { policy } = this
     const { items, startedAt } = write
@@ -323,10 +323,10 @@ export class Lane {
     this.#lookSoon()
   }
 
-  /** The items that a late write accepted are delivered; the others may be retried. */
+  /** Waits for a write that outlived its timeout. Items that it accepted are delivered; the others may be retried. */
   async #awaitLateEnd(write: Write, held: readonly HeldRetry[]): Promise<void> {
     const end = await write.lateEnd()
-    // Not there any more: the lane has stopped and given up on its items.
+    // The write is gone if the lane has stopped and given up on its items.
     if (!this.#held.delete(write)) return
     const refused = new Set(end?.ok ? end.rejected.map(({ index }) => write.items[index]) : write.items)
     for (const { item, at } of held) {

@@ -4,7 +4,7 @@ import { inDurableStoreWorld, inStoreWorld, onStore, type StoreConformance } fro
 
 const LONG_MS = 3_600_000
 
-/** A replay that nobody has begun yet. */
+/** A planned replay that has not started. */
 export function replayOf(id: string, change: Partial<Replay> = {}): Replay {
   return {
     v: 1,

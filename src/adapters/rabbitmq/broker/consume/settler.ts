@@ -50,7 +50,7 @@ export class Settler {
     this.#settings = settings
   }
 
-  /** The message waits in the queue of a step, or goes to the end of its queue when its time has come. */
+  /** Publishes the message to the queue of a retry step, or back to the end of its own queue if the wait is over. */
   putBack(delivery: RabbitmqDelivery, waitMs: number): Promise<boolean> {
     const { clock, retryStepsMs } = this.#settings
     const { queue, log } = delivery

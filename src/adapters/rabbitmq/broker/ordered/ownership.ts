@@ -30,7 +30,7 @@ const MAX_DRAINING_MS = 5_000
 /**
  * Of all who subscribe in order, one at a time owns the queue: the server gives the token of the owner queue to a single
  * consumer, and to the next one when that is gone. All that the owner has open is on one channel with the token, so that
- * it loses all of it at once. It begins when nobody else consumes any more.
+ * it loses all of it at once. It begins when no other consumer is left.
  *
  * A queue that has messages for the owner and delivers none costs the whole channel: the order could not be kept on
  * two. Messages that wait behind others of their key are on the channel already and do not count, nor does a window
