@@ -61,6 +61,10 @@ export const migrateFlags = {
 }
 
 export const rabbitmqFlags = {
+  'dead-letter-queue': word(
+    'NAME',
+    "name of the dead-letter queue, with {queue} for the queue's [{queue}.dlq]",
+  ),
   url: word('URL', 'RabbitMQ URL; put a password into $LAZARET_AMQP_URL instead [amqp://localhost]'),
   json: JSON_OUTPUT,
   help: HELP,

@@ -1,13 +1,7 @@
 import type { Category } from '../../core/failure/failure.ts'
 import type { QueueDepth } from '../../ports/broker.ts'
 import { declareAll, depthsOf, inspect, onChannel } from './broker/topology/declare.ts'
-import {
-  categoryQueue,
-  deadLetterQueue,
-  quarantineQueue,
-  retryQueue,
-  suspectsQueue,
-} from './broker/topology/names.ts'
+import { categoryQueue, quarantineQueue, retryQueue, suspectsQueue } from './broker/topology/names.ts'
 import { allSpecs, CATEGORIES, orderedSpecs } from './broker/topology/plan.ts'
 import { OWN, timeOf } from './broker/wire/headers.ts'
 import type { AmqpConnection } from './connection/amqp.ts'
@@ -66,8 +60,9 @@ class RabbitmqAdmin {
   async status(queue: string): Promise<QueueStatus> {
     const main = await inspect(this.#connection, queue)
     const steps = this.#settings.retryStepsMs.map(stepMs => retryQueue(queue, stepMs))
-    const letters = [deadLetterQueue(queue), ...CATEGORIES.map(category => categoryQueue(queue, category))]
-    const depths = await depthsOf(this.#connection, letters)
+    const letters = this.#settings.deadLetterQueue(queue)
+    const sorted = CATEGORIES.map(category => categoryQueue(letters, category))
+    const depths = await depthsOf(this.#connection, [letters, ...sorted])
     const depthOf = (name: string) => depths.find(each => each.queue === name)?.depth ?? 0
     return {
       queue,
@@ -77,9 +72,9 @@ class RabbitmqAdmin {
       suspects: await this.#depth(suspectsQueue(queue)),
       deadLetters: depths.reduce((sum, { depth }) => sum + depth, 0),
       byCategory: Object.fromEntries(
-        CATEGORIES.map(category => [category, depthOf(categoryQueue(queue, category))]),
+        CATEGORIES.map(category => [category, depthOf(categoryQueue(letters, category))]),
       ) as Record<Category, number>,
-      quarantined: await this.#depth(...CATEGORIES.map(category => quarantineQueue(queue, category))),
+      quarantined: await this.#depth(...CATEGORIES.map(category => quarantineQueue(letters, category))),
       oldestLetterAt: await this.#oldest(depths.filter(({ depth }) => depth > 0)),
     }
   }

@@ -7,14 +7,19 @@ import { createConsumer } from '../../runtime/consumer/consumer.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { memoryStore } from '../memory/index.ts'
 import { onChannel } from './broker/topology/declare.ts'
-import { rabbitmq, rabbitmqCollector } from './index.ts'
+import { type RabbitmqOptions, rabbitmq, rabbitmqCollector } from './index.ts'
 
 const { found, outside, url, why, timing, make } = await rabbitmqWorld()
 
 /** Handles no event: the payload names the category of its failure, or `poison`. */
-async function failAll(channel: string, payloads: readonly string[], queueType: 'quorum' | 'classic') {
+async function failAll(
+  channel: string,
+  payloads: readonly string[],
+  queueType: 'quorum' | 'classic',
+  more: Pick<RabbitmqOptions, 'deadLetterQueue' | 'deadLetterQueues'> = {},
+) {
   const saved: DeadLetter[] = []
-  const broker = rabbitmq({ url, queueType, deadLetterQueues: 'by-category' })
+  const broker = rabbitmq({ url, queueType, deadLetterQueues: 'by-category', ...more })
   const consumer = createConsumer<string>({
     broker,
     channel,
@@ -76,6 +81,41 @@ describe.runIf(found.found)(`RabbitMQ dead-letter queues${why}`, () => {
     await timing.eventually(async () => (await outside!.depth(channel)) === 1, 'it is back in its queue')
     await collector.close()
   })
+
+  it.each(['one', 'by-category'] as const)(
+    'R15: letters, poison and messages that the server gives up on go to the queues of another name (%s)',
+    async deadLetterQueues => {
+      const channel = uniqueName('orders')
+      const more = { deadLetterQueue: 'failed.{queue}', deadLetterQueues }
+      const { broker, consumer } = await failAll(channel, ['schema', 'poison'], 'quorum', more)
+      const kept = deadLetterQueues === 'one' ? `failed.${channel}` : `failed.${channel}.schema`
+      const poison = `failed.${channel}.quarantine.business`
+      expect((await outside!.letters(kept)).map(({ event }) => event.payload)).toEqual(['schema'])
+      expect((await outside!.letters(poison)).map(({ event }) => event.payload)).toEqual(['poison'])
+      const depths = async () =>
+        (await broker.deadLetterDepths(channel, channel)).filter(({ depth }) => depth > 0)
+      await timing.eventually(async () => (await depths()).length === 2, 'both letters are counted')
+      await consumer.close()
+      // Of a queue without consumers, the server itself dead-letters a message that expires.
+      await outside!.publish('', channel, Buffer.from('{}'), { expiration: '1' })
+      const isThere = async () =>
+        (await outside!.depth(`failed.${channel}`)) === (deadLetterQueues === 'one' ? 2 : 1)
+      await timing.eventually(isThere, 'the server knows the queue of that name')
+      for (const name of [`${channel}.dlq`, `${channel}.dlq.schema`, `${channel}.dlq.quarantine.business`])
+        await expect(outside!.depth(name)).rejects.toThrow('NOT_FOUND')
+      const queues = [...new Set([`failed.${channel}`, kept, poison])]
+      const collector = rabbitmqCollector({ url, queues, pollIntervalMs: 50 })
+      const { deadLetters } = memoryStore()
+      collector.start(deadLetters)
+      await timing.eventually(async () => (await deadLetters.stats()).count === 3, 'all are collected')
+      const { letters } = await deadLetters.list()
+      for (const letter of letters) expect(letter).toMatchObject({ channel, handler: channel })
+      const { event, origin } = letters.find(each => each.event.payload === 'schema')!
+      await collector.send([event], origin)
+      await timing.eventually(async () => (await outside!.depth(channel)) === 1, 'it is back in its queue')
+      await collector.close()
+    },
+  )
 
   it('K9: the server deletes letters after deadLetterTtlMs, of all dead-letter queues, and keeps them without it', async () => {
     const [short, forever] = [uniqueName('short'), uniqueName('forever')]

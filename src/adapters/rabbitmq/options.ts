@@ -1,4 +1,5 @@
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { OptionsError } from '../../core/options/faults.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   callable,
@@ -31,6 +32,8 @@ export const DEFAULT_HEARTBEAT_SECONDS = 10
 export const DEFAULT_RECONNECT_BASE_MS = 100
 /** The default of the option `reconnectMaxMs`. */
 export const DEFAULT_RECONNECT_MAX_MS = 15_000
+/** The default of the option `deadLetterQueue`. */
+export const DEFAULT_DEAD_LETTER_QUEUE = '{queue}.dlq'
 /** The default of the option `deliveryLimit`. */
 export const DEFAULT_DELIVERY_LIMIT = 1_000
 
@@ -67,6 +70,11 @@ export interface RabbitmqOptions extends ClockAndRandomOptions {
   /** The waits with a retry queue of their own, in ms [14 steps from 100 to 3 600 000]. */
   readonly retryStepsMs?: readonly number[] | undefined
   /**
+   * The name of the dead-letter queue; `{queue}` in it is the name of the queue ['{queue}.dlq']. The queues of categories and
+   * of the quarantine begin with it: `{queue}.dlq.schema`.
+   */
+  readonly deadLetterQueue?: string | undefined
+  /**
    * One dead-letter queue for each queue, or `by-category`: one for each category of failures, such as
    * `orders.dlq.transient` [one]. Poison goes to a quarantine queue in any case.
    */
@@ -101,6 +109,9 @@ export interface RabbitmqOptions extends ClockAndRandomOptions {
 }
 
 const WEEK_MS = 604_800_000
+const QUEUE = '{queue}'
+/** A queue's name has at most 255 bytes, and the names of sub-queues are longer. */
+const MAX_DEAD_LETTER_NAME = 150
 
 const rules = {
   url: amqpUrl(),
@@ -112,6 +123,7 @@ const rules = {
     derived(list(integer({ min: 10, max: WEEK_MS }), { minItems: 1, maxItems: 50 }), inOrder),
     DEFAULT_RETRY_STEPS_MS,
   ),
+  deadLetterQueue: derived(withDefault(deadLetterName(), DEFAULT_DEAD_LETTER_QUEUE), deadLetterQueueOf),
   deadLetterQueues: withDefault(oneOf('one', 'by-category'), 'one'),
   deadLetterTtlMs: optional(integer({ min: 1_000 })),
   maxLength: optional(integer({ min: 1 })),
@@ -149,6 +161,39 @@ export function serverOf(url: string): string {
 
 function inOrder(steps: readonly number[]): readonly number[] {
   return Object.freeze([...new Set(steps)].sort((a, b) => a - b))
+}
+
+/** Dead letters in a queue that consumers read would run again and again. */
+function isReadByConsumers(name: string, queue: string): boolean {
+  return (
+    ['', '.suspects', '.owner', '.held'].some(ending => name === queue + ending) ||
+    name.startsWith(`${queue}.retry.`)
+  )
+}
+
+function deadLetterName(): Rule<string> {
+  return custom(
+    (value): value is string =>
+      typeof value === 'string' &&
+      /^[\x21-\x7e]+$/.test(value) &&
+      value.length <= MAX_DEAD_LETTER_NAME &&
+      !value.startsWith('amq.') &&
+      !isReadByConsumers(value, QUEUE),
+    `give a name of 1 to ${MAX_DEAD_LETTER_NAME} ASCII characters that no other queue has, such as '{queue}.failed'`,
+  )
+}
+
+function deadLetterQueueOf(name: string): (queue: string) => string {
+  return queue => {
+    const letters = name.replaceAll(QUEUE, queue)
+    if (isReadByConsumers(letters, queue)) throw sameQueueError(name, queue)
+    return letters
+  }
+}
+
+function sameQueueError(name: string, queue: string): OptionsError {
+  const remedy = `give another name, such as '{queue}.failed'; consumers read queue '${queue}' and the queues beside it`
+  return new OptionsError('rabbitmq', [{ path: 'deadLetterQueue', received: `'${name}'`, remedy }])
 }
 
 /** The value is not shown: it contains the password. */

@@ -73,6 +73,19 @@ describe.runIf(found.found)(`lazaret rabbitmq${why}`, () => {
     ])
   })
 
+  it('R15: declares and counts dead-letter queues of another name', async () => {
+    const queue = uniqueName('orders')
+    const flag = ['--dead-letter-queue', 'failed.{queue}']
+    const { json } = await lazaret('rabbitmq', 'declare', queue, ...flag, '--json')
+    expect(json[0].declared).toContain(`failed.${queue}.quarantine.schema`)
+    await outside!.publish(`${queue}.dlx`, queue, Buffer.from('1'))
+    await outside!.publish(`${queue}.dlx`, `${queue}.quarantine.schema`, Buffer.from('1'))
+    const status = await lazaret('rabbitmq', 'status', queue, ...flag, '--json')
+    expect(status.json).toMatchObject([{ deadLetters: 1, quarantined: 1 }])
+    const wrong = await lazaret('rabbitmq', 'status', queue, '--dead-letter-queue', '{queue}')
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining("such as '{queue}.failed'") })
+  })
+
   it('F3: a queue that is there and different is told of in one line; the others are declared', async () => {
     const [other, queue] = [uniqueName('other'), uniqueName('orders')]
     await onChannel(outside!.connection, channel =>

@@ -12,6 +12,7 @@ export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags
   const options = {
     url: serverUrl(io, flags.url),
     queueType: flags['queue-type'],
+    deadLetterQueue: flags['dead-letter-queue'],
     deadLetterQueues: flags['dead-letter-queues'],
     deadLetterTtlMs: flags['dead-letter-ttl'],
     maxLength: flags['max-length'],
@@ -50,7 +51,12 @@ async function printResult(io: Io, asJson: boolean | undefined, result: DeclareR
 export const TIMEOUT_MS = 5_000
 
 export function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags>): Promise<ExitCode> {
-  const options = { url: serverUrl(io, flags.url), connectTimeoutMs: TIMEOUT_MS, clock: io.clock }
+  const options = {
+    url: serverUrl(io, flags.url),
+    deadLetterQueue: flags['dead-letter-queue'],
+    connectTimeoutMs: TIMEOUT_MS,
+    clock: io.clock,
+  }
   return withAdmin(options, async admin => {
     const all: QueueStatus[] = []
     for (const queue of args) all.push(await admin.status(queue))

@@ -139,7 +139,10 @@ export class RabbitmqBroker implements Broker {
   async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
     this.#requireOpen()
     const connection = await this.#consuming.get(this.#settings.connectTimeoutMs)
-    return await depthsOf(connection, letterQueues(queueName(channel, handler)))
+    return await depthsOf(
+      connection,
+      letterQueues(this.#settings.deadLetterQueue(queueName(channel, handler))),
+    )
   }
 
   async close(): Promise<void> {

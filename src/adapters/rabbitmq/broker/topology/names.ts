@@ -6,11 +6,10 @@ export function queueName(channel: string, handler: string): string {
 }
 
 export const deadLetterExchange = (queue: string) => `${queue}.dlx`
-export const deadLetterQueue = (queue: string) => `${queue}.dlq`
-/** The dead letters of one category, if the broker sorts them. */
-export const categoryQueue = (queue: string, category: Category) => `${queue}.dlq.${category}`
+/** The dead letters of one category, if the broker sorts them. `letters` is the dead-letter queue. */
+export const categoryQueue = (letters: string, category: Category) => `${letters}.${category}`
 export const categoryKey = (queue: string, category: Category) => `${queue}.${category}`
-export const quarantineQueue = (queue: string, category: Category) => `${queue}.dlq.quarantine.${category}`
+export const quarantineQueue = (letters: string, category: Category) => `${letters}.quarantine.${category}`
 export const quarantineKey = (queue: string, category: Category) => `${queue}.quarantine.${category}`
 export const retryQueue = (queue: string, stepMs: number) => `${queue}.retry.${durationName(stepMs)}`
 

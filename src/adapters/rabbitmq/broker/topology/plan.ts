@@ -5,7 +5,6 @@ import {
   categoryKey,
   categoryQueue,
   deadLetterExchange,
-  deadLetterQueue,
   heldQueue,
   ownerQueue,
   quarantineKey,
@@ -19,6 +18,7 @@ type TopologyOptions = Pick<
   RabbitmqSettings,
   | 'queueType'
   | 'retryStepsMs'
+  | 'deadLetterQueue'
   | 'deadLetterQueues'
   | 'deadLetterTtlMs'
   | 'deliveryLimit'
@@ -76,7 +76,7 @@ export function mainQueue(queue: string, options: TopologyOptions): QueueSpec {
 /** The queues that every queue has beside it from the start. */
 export function auxiliarySpecs(queue: string, options: TopologyOptions): readonly Spec[] {
   const exchange = deadLetterExchange(queue)
-  const letters = deadLetterQueue(queue)
+  const letters = options.deadLetterQueue(queue)
   return [
     { kind: 'exchange', name: exchange, type: 'direct' },
     lettersQueue(letters, options),
@@ -110,12 +110,13 @@ export function quarantineSpecs(
   options: TopologyOptions,
 ): readonly Spec[] {
   const pattern = quarantineKey(queue, category)
-  return besideLetters(queue, quarantineQueue(queue, category), pattern, options)
+  return besideLetters(queue, quarantineQueue(options.deadLetterQueue(queue), category), pattern, options)
 }
 
 /** Declared when the first letter of its category is kept. */
 export function categorySpecs(queue: string, category: Category, options: TopologyOptions): readonly Spec[] {
-  return besideLetters(queue, categoryQueue(queue, category), categoryKey(queue, category), options)
+  const name = categoryQueue(options.deadLetterQueue(queue), category)
+  return besideLetters(queue, name, categoryKey(queue, category), options)
 }
 
 function besideLetters(
@@ -150,11 +151,11 @@ export function retrySpec(queue: string, stepMs: number): QueueSpec {
  * The queues of dead letters, with those of the categories and of the quarantine. Letters of an earlier setting of
  * `deadLetterQueues` count too, so all of them are looked for.
  */
-export function letterQueues(queue: string): readonly string[] {
+export function letterQueues(letters: string): readonly string[] {
   return [
-    deadLetterQueue(queue),
-    ...CATEGORIES.map(category => categoryQueue(queue, category)),
-    ...CATEGORIES.map(category => quarantineQueue(queue, category)),
+    letters,
+    ...CATEGORIES.map(category => categoryQueue(letters, category)),
+    ...CATEGORIES.map(category => quarantineQueue(letters, category)),
   ]
 }
 

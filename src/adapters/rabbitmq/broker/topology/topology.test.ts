@@ -36,6 +36,30 @@ describe('retry steps', () => {
 })
 
 describe('names', () => {
+  it('R15: the queues of dead letters begin with the name that the option gives', () => {
+    const namesOf = (deadLetterQueue: string) => {
+      const options = resolveRabbitmq({
+        url: 'amqp://test',
+        deadLetterQueue,
+        deadLetterQueues: 'by-category',
+      })
+      return allSpecs('q', 'q', options).flatMap(spec => (spec.kind === 'queue' ? [spec.name] : []))
+    }
+    const letters = ['failed.q', 'failed.q.schema', 'failed.q.quarantine.schema']
+    expect(namesOf('failed.{queue}')).toEqual(expect.arrayContaining(letters))
+    expect(namesOf('failed.{queue}').filter(name => name.includes('dlq'))).toEqual([])
+    expect(namesOf('all-failures')).toContain('all-failures.quarantine.unknown')
+    expect(() => namesOf('q')).toThrow(/deadLetterQueue: got 'q'; give another name/)
+  })
+
+  it.each(['', 'amq.failed', '{queue}', '{queue}.suspects', '{queue}.retry.5s', 'a b', 'x'.repeat(151), 7])(
+    'R15: the name %j of a dead-letter queue is refused',
+    deadLetterQueue => {
+      const options = { url: 'amqp://test', deadLetterQueue: deadLetterQueue as string }
+      expect(() => resolveRabbitmq(options)).toThrow(/deadLetterQueue: .*such as '\{queue\}\.failed'/)
+    },
+  )
+
   it('K1: are those of the documentation', () => {
     expect([100, 5_000, 90_000, 120_000, 3_600_000].map(durationName)).toEqual([
       '100ms',
