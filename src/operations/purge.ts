@@ -6,11 +6,11 @@ import type { Store } from '../ports/store.ts'
 import { auditedFilter } from './filter-text.ts'
 import { countStates, deleteFrozen, type FrozenLetters, freeze } from './freeze.ts'
 
-/** What is to be deleted. */
+/** The letters to delete. */
 export interface PurgeRequest {
   readonly filter: LetterFilter
   readonly isExpiredOnly: boolean
-  /** The cut-off, which is when the letters were counted: letters that fail later are not meant. */
+  /** The cut-off: the time when the letters were counted. Letters that fail later stay. */
   readonly at: number
 }
 
@@ -20,7 +20,7 @@ export interface Purge {
   readonly frozen: FrozenLetters
 }
 
-/** The first step: which letters there are. What is counted, shown and deleted afterwards is this. */
+/** The first step: selects the letters. The later steps count, show and delete exactly these letters. */
 export async function freezePurge(store: Store, request: PurgeRequest, signal?: AbortSignal): Promise<Purge> {
   const frozen = await freeze(store, failedUntil(request), letter => isMeant(letter, request), signal)
   return { request, frozen }
@@ -38,8 +38,8 @@ export function countPurge({ frozen }: Purge): ReadonlyMap<LetterState, number> 
 }
 
 /**
- * Deletes them and answers how many went. The audit is told before the first goes, and once more if not all of them do:
- * because it was stopped, failed, or because some have changed since they were counted.
+ * Deletes the letters and returns how many were deleted. The audit log gets an entry before the first one, and another if not
+ * all were deleted: because the purge was stopped or failed, or because letters have changed since they were counted.
  */
 export async function purgeLetters(
   store: Store,

@@ -1,12 +1,12 @@
 import type { JsonValue } from '../core/event/event.ts'
 
-/** Who did what to what, and when. Never holds a payload. */
+/** One action of a person or a replay: who, what, on which target, and when. It never holds a payload. */
 export interface AuditEntry {
   readonly at: number
   readonly by: string
   /** Such as `letter.discard`, `replay.start`, `group.mute`, `payload.reveal`. */
   readonly action: string
-  /** What it was done to: a letter, group or replay id, or a filter in words. */
+  /** The target of the action: the id of a letter, group or replay, or a filter in words. */
   readonly target: string
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
 }

@@ -113,7 +113,7 @@ export function settlesWithin(clock: Clock, limitMs: number, promise: Promise<un
   })
 }
 
-/** What the work becomes, unless the signal aborts first. The work itself goes on: stop it by other means. */
+/** Settles as the work does, or rejects when the signal aborts first. The work itself continues: stop it by other means. */
 export function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal.reason)

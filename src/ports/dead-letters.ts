@@ -6,14 +6,14 @@ import { LazaretError } from '../core/failure/errors.ts'
 import type { Category } from '../core/failure/failure.ts'
 
 /**
- * The writing side: where letters go.
+ * The writing side of dead letters.
  *
  * - `send` resolves when the letter is durable. Sending is idempotent: a letter's identity is (channel, handler, event
  *   id), and sending it again merges cycles (core/dead-letter/merge), so a repeated send changes nothing.
- * - It rejects with DeadLettersClosedError after `close`, with DeadLettersFullError when there is no room; then the
+ * - It rejects with DeadLettersClosedError after `close`, with DeadLettersFullError when it is full; then the
  *   caller still has the event and must not acknowledge it. No letter is ever dropped to make room.
  * - Concurrent sends are allowed, of the same letter too.
- * - `close` flushes what was sent, then resolves. Closing twice is safe.
+ * - `close` flushes all letters that were sent, then resolves. Closing twice is safe.
  */
 export interface DeadLetterQueue {
   send(letter: DeadLetter): Promise<void>
@@ -104,21 +104,21 @@ export interface LetterVersion {
 /**
  * The operating side: what people, replays and the console do with letters.
  *
- * - `list` is newest failure first, of the same time the greater id first (adapter-kit/query/letter-query has both, and what the
- *   filters mean). Letters that arrive while paging may or may not be seen, but no
- *   letter that was there and stays unchanged is missed or shown twice.
- * - `get`, `change` and `delete` answer undefined or false for an id that is not there. `delete` with what was `seen`
- *   answers false and deletes nothing if the letter has failed again or changed its state since.
- * - `change` is atomic, `from` and `onlyIfSentBy` included (core/dead-letter/change), and follows the legal transitions of core/dead-letter/state; an illegal one rejects with
- *   TransitionError and changes nothing.
- * - `stats` counts only what matches the filter, all states included. Its times are those of last failures.
- * - `timeline` counts what matches the filter by the time of its last failure: one number for each stretch of the span,
- *   oldest first, zeroes included. A stretch includes its beginning and not its end; what lies outside counts nowhere.
- * - `countByHandler`, where a store has it, counts what matches the filter by channel and handler, in no order, without
- *   zeroes. The server names the handler in `dlq_size` with it.
- * - `expire`, where a store has it, deletes what is past the store's own retention (core/dead-letter/retention says what
- *   that is), writes one entry to the audit for the run, and answers how many of which state went. Nothing but this rule
- *   ever deletes a letter that nobody asked to delete.
+ * - `list` returns the newest failure first, and at the same time the greater id first. adapter-kit/query/letter-query has
+ *   this order and the meaning of the filters. Letters that arrive while paging may or may not be seen. A letter that was
+ *   there before and does not change is seen exactly once.
+ * - `get`, `change` and `delete` return undefined or false for an unknown id. `delete` with the version that was `seen`
+ *   returns false and deletes nothing if the letter has failed again or changed its state since.
+ * - `change` is atomic, including its conditions `from` and `onlyIfSentBy` (core/dead-letter/change). It follows the legal
+ *   transitions of core/dead-letter/state; an illegal one rejects with TransitionError and changes nothing.
+ * - `stats` counts the letters that match the filter, in all states. Its times are those of last failures.
+ * - `timeline` counts the letters that match the filter by the time of their last failure: one number for each bucket of
+ *   the span, oldest first, including zeros. A bucket includes its start and not its end. Letters outside do not count.
+ * - `countByHandler`, where a store has it, counts the letters that match the filter by channel and handler, in no order,
+ *   without zeros. The server uses it for the label `name` of `dlq_size`.
+ * - `expire`, where a store has it, deletes the letters past the store's own retention (core/dead-letter/retention has the
+ *   rule), writes one entry to the audit log, and returns the number of deleted letters by state. No other rule deletes a
+ *   letter without a command.
  * - After `close` all of them reject with DeadLettersClosedError.
  */
 export interface DeadLetterStore extends DeadLetterQueue {
@@ -133,7 +133,7 @@ export interface DeadLetterStore extends DeadLetterQueue {
 }
 
 /**
- * Takes letters while their store is down, and moves them on when it is back.
+ * Holds letters while their store is unreachable, and moves them to the store afterwards.
  *
  * - `send` as above: durable when it resolves.
  * - `drain` sends every letter it holds, oldest first, removes each only after the target has it, stops at the first
@@ -144,7 +144,7 @@ export interface Spill extends DeadLetterQueue {
   size(): Promise<number>
 }
 
-/** Sent to, or asked, after `close`. The caller still has the event. */
+/** A call after `close`. The caller still has the event. */
 export class DeadLettersClosedError extends LazaretError {
   override readonly name = 'DeadLettersClosedError'
 

@@ -19,16 +19,16 @@ export interface JournalContents {
 }
 
 /**
- * Keeps critical events from the moment they are tracked until every sink has taken them or a dead letter holds them,
- * so that a process that dies in between forgets none; and whatever a dispatcher could not send before it closed.
+ * Keeps critical events from the moment they are tracked until every sink has accepted them or a dead letter holds them, so
+ * that no crash in between loses one. It also keeps the events that a dispatcher could not send before it closed.
  *
- * - `append` resolves when the entry is durable. Of an event that is there already it replaces the entry if
- *   the new one names sinks, and changes nothing otherwise. It rejects with a JournalFullError when there is no room for another.
- * - `remove` forgets an event; an unknown id is ignored. It may be lazy: an entry that is found again after a crash is
- *   sent twice, and sinks are ready for that.
- * - `pending` answers with what was there when it was called. A dispatcher asks once, when it is created; so a process
+ * - `append` resolves when the entry is durable. If the journal has an entry of the event already, the new
+ *   one replaces it if it names sinks, and otherwise changes nothing. A full journal rejects with a JournalFullError.
+ * - `remove` deletes the entry of an event, and ignores an unknown id. It need not be durable at once: an entry that
+ *   reappears after a crash is sent twice, and sinks must accept that.
+ * - `pending` returns the entries at the time of the call. A dispatcher asks once, when it is created; so a process
  *   that shares a journal with a running process sends the pending events of that process a second time.
- * - `close` flushes what was appended. Closing twice is safe.
+ * - `close` flushes all appended entries. Closing twice is safe.
  */
 export interface Journal {
   append(entry: JournalEntry): Promise<void>

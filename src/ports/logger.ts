@@ -5,10 +5,10 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
 
 /**
- * Where lines go, in the shape of pino: a pino logger is one as it is, and any other logger with four short functions.
+ * Receives log lines, in the shape of pino. A pino logger fits as it is; any other logger needs four short functions.
  *
- * A line is written synchronously and is not waited for. A logger that throws, or whose promise rejects, changes nothing
- * for what it was told of. `fields` is the logger's to keep or to change.
+ * Lazaret calls the logger synchronously and does not wait for it. A logger that throws, or whose promise rejects, does not
+ * affect the events that the line is about. The logger may keep or change `fields`.
  */
 export interface Logger {
   debug(fields: LogFields, message: string): void

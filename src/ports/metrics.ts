@@ -3,7 +3,7 @@ import type { Observer } from './observer.ts'
 
 export type { HistogramSample, MetricFamily, NumberSample } from '../core/metrics/family.ts'
 
-/** What a gauge shows at the moment. */
+/** The current value of a gauge. */
 export interface GaugeReading {
   /** Without the prefix. */
   readonly name: string
@@ -12,13 +12,13 @@ export interface GaugeReading {
 }
 
 /**
- * Everything that is counted, in plain numbers.
+ * The metrics of a process, in plain numbers.
  *
- * - `observer` is what counts: it is given to consumers, dispatchers, protected functions and replays.
- * - `read` tells where all of it stands, every family also before it has a series. Counters only ever go up. It never
- *   rejects: a gauge that cannot be read at the moment has no series. Reading changes nothing.
- * - The values of every label are bounded: past the limit they are all told as one, so that neither a scrape nor the
- *   process grows with what others send.
+ * - `observer` counts. Give it to consumers, dispatchers, protected functions and replays.
+ * - `read` returns the current values of all families, also of families without a series yet. Counters never decrease. It
+ *   never rejects: a gauge that cannot be read now has no series. Reading changes nothing.
+ * - The values of every label are bounded. All values past the limit share one series, so that neither a scrape nor the
+ *   process grows with values that come from outside.
  */
 export interface Metrics {
   readonly observer: Observer

@@ -3,12 +3,12 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 
 interface LetterNotice {
   readonly at: number
-  /** What to tell of it. The letter itself has everything, its payload included. */
+  /** The facts for people. The letter itself has everything, including its payload. */
   readonly failed: FailedEvent
   readonly letter: DeadLetter
 }
 
-/** Something a person should know now. */
+/** A fact that a person should know now. */
 export type Notice =
   | (LetterNotice & { readonly kind: 'poison_quarantined' })
   | (LetterNotice & { readonly kind: 'dead_letter' })
@@ -23,17 +23,17 @@ export interface ChannelNotice {
   readonly kind: 'channel_alert'
   readonly at: number
   readonly channel: string
-  /** Where several stores are watched: the one it is about. */
+  /** The name of the store, if the server watches several. */
   readonly store?: string | undefined
   readonly rule: 'depth' | 'age' | 'dominance' | 'rate'
-  /** False: it is over. */
+  /** False if the alert is over. */
   readonly firing: boolean
   /** Letters, milliseconds, a share or letters within an hour, by the rule. */
   readonly value: number
   readonly limit: number
-  /** Of a dominant error: which one. */
+  /** The dominant error, for the rule `dominance`. */
   readonly error?: { readonly fingerprint: string; readonly name: string } | undefined
-  /** Of an end: it began at this time, and a server before this one has told so. Who is told of the end may not know. */
+  /** With `firing: false`: when the alert began, if an earlier server reported it. The notifier of this process may not know the alert. */
   readonly toldSince?: number | undefined
 }
 

@@ -59,17 +59,17 @@ export interface Observations {
    * retry limit in batch mode, with `count` of its slots used.
    */
   retryBatchReleased: { readonly name: string; readonly count: number }
-  /** A shared limit cannot be asked, so this member goes on alone with its share of it; or it can be asked again. */
+  /** The shared limit is unreachable, so this member continues alone with its share; or the limit is reachable again. */
   sharedLimitChanged: {
     readonly name: string
     readonly limit: 'rate' | 'retry'
     readonly mode: 'alone' | 'together'
-    /** Among how many the limit is shared, as far as is known. */
+    /** The last known number of members that share the limit. */
     readonly members: number
   }
   budgetExhausted: { readonly name: string }
 
-  /** A run of a consumer's handler has ended: one of each attempt, also of those that are retried in process. */
+  /** A run of a consumer's handler has ended. Every attempt has one, also an attempt that is retried in process. */
   handlerEnded: {
     readonly channel: string
     readonly name: string
@@ -78,9 +78,9 @@ export interface Observations {
     readonly durationMs: number
   }
   /**
-   * A run of a consumer's handler outlived its timeout. `running`: it has had its extra time too, and its place goes to
-   * another event while it runs on, or its consumer has closed and the run still continues. `succeeded`: its event is
-   * handled after all. `failed`: told only after `running`.
+   * A run of a consumer's handler outlived its timeout. `running`: its extra time (`lateMs`) is over too, and
+   * another event takes its place while it continues; or its consumer has closed and the run continues. `succeeded`: its
+   * event is handled after all. `failed`: reported only after `running`.
    */
   lateRun: {
     readonly channel: string
@@ -101,9 +101,9 @@ export interface Observations {
     readonly operation: 'claim' | 'renew' | 'complete' | 'release'
     readonly error: unknown
   }
-  /** The lease of a run that goes on was taken by another process: the event may be handled twice. */
+  /** Another process took the lease of a handler that still runs: the event may be handled twice. */
   claimLost: { readonly channel: string; readonly name: string; readonly eventId: string }
-  /** A consumer is finished with a delivery, one way or another. */
+  /** A consumer has finished a delivery, with any outcome. */
   eventProcessed: {
     readonly channel: string
     readonly name: string
@@ -153,8 +153,8 @@ export interface Observations {
     readonly outcome: ReplayOutcome
   }
   /**
-   * The runner of a replay has read the outcome from the letter itself. The handler that decided so, here or in
-   * another process, has told `replayOutcome`.
+   * The runner of a replay has read the outcome of a letter from the store. The consumer that handled the event, in this or
+   * another process, has already reported `replayOutcome`.
    */
   replayItemEnded: {
     readonly channel: string
@@ -212,12 +212,12 @@ export type UserFunction =
   | 'metadata'
   | 'autoReplay'
 
-/** A letter is safe. */
+/** A letter was saved. */
 export interface LetterObservation {
   readonly channel: string
   readonly name: string
   readonly letter: DeadLetter
-  /** The same letter was told of before, and says more now: that every sink failed in a job. */
+  /** True if the letter was reported before. It has more information now: every sink of an event of a job has failed. */
   readonly again?: boolean | undefined
 }
 

@@ -1,7 +1,7 @@
 import { LazaretError } from '../core/failure/errors.ts'
 import type { TurnGrant, TurnRequest } from '../core/limit/fleet/bucket.ts'
 
-/** One limiter of one process, among all that share a limit. */
+/** One limiter of one process that takes part in a shared limit. */
 export interface LimitMember {
   readonly id: string
   /** A member that is silent for this time is not counted any more. */
@@ -10,18 +10,18 @@ export interface LimitMember {
 
 /** The answer to a request for turns. */
 export interface TurnReservation extends TurnGrant {
-  /** How many members there are, the one who asks included. */
+  /** The number of members, including the caller. */
   readonly members: number
 }
 
 /**
- * Keeps limits for a fleet: all processes that use the same one draw from one bucket per limit.
+ * Keeps limits for a fleet: all processes with the same shared limit take their turns from one bucket.
  *
  * - `reserve` grants turns by the rule of `grantTurns` (core/limit/fleet/bucket.ts), atomically: no turn is granted
- *   twice, however many ask at once. It uses the clock of the shared limit, and no time in an ask or an answer is
- *   absolute. It counts the member as well, also when it wants no turns.
+ *   twice, also with many concurrent calls. It uses the clock of the shared limit. No time in a request or an answer is
+ *   absolute. It also counts the member, even if the member wants no turns.
  * - It may be called at any time, also while the shared limit is unreachable, and settles within a bounded time (some
- *   seconds). Rejecting says nothing about whether the turns are taken: those who ask then go on alone, and a lost turn
+ *   seconds). After a rejection the turns may be taken or not: the member then continues alone, because a lost turn
  *   costs less than one that is used twice.
  * - A limit that is not known begins full, unless `knownAheadMs` says otherwise. So nothing needs to be durable: after
  *   a restart, the members tell the shared limit what it forgot.

@@ -17,17 +17,17 @@ export interface ChannelSnapshot {
    * letters yet.
    */
   readonly depth: number
-  /** When the one that waits longest failed. */
+  /** The last failure of the letter that has waited longest. */
   readonly oldestAt?: number | undefined
-  /** How many wait for longer than the limit on their age. */
+  /** The number of letters that have waited longer than the age limit. */
   readonly overAge: number
-  /** Letters that failed within the hour before, whatever became of them; only where a limit needs the number. */
+  /** The number of letters that failed within the hour before, in any state. Absent unless a limit needs it. */
   readonly failedInLastHour?: number | undefined
-  /** Of those looked at, the attempts made beyond the first, on average. */
+  /** The average number of retries of the sampled letters. */
   readonly averageRetries: number
-  /** How many letters the average and the errors were taken from: the newest, when there are very many. */
+  /** The number of letters in the sample of `averageRetries` and `errors`: the newest, if there are very many. */
   readonly sampled: number
-  /** The most frequent first; a few, and not all: at most 100. */
+  /** The most frequent errors first, at most 100. */
   readonly errors: readonly ErrorShare[]
 }
 
@@ -37,20 +37,20 @@ export interface SnapshotQuery {
   /** Taken at or after, before: epoch milliseconds. */
   readonly after?: number | undefined
   readonly before?: number | undefined
-  /** Of every channel, the newest so many [10, at most 10 000]. */
+  /** The number of newest snapshots of each channel [10, at most 10 000]. */
   readonly perChannel?: number | undefined
 }
 
 /**
- * Where channels stood, over time.
+ * Keeps the state of channels over time.
  *
  * - `append` resolves when all of them are durable. A channel has one snapshot of one moment: appending it again
- *   replaces it, so a repeated append changes nothing; of two in one append the last counts. When it rejects, some may
- *   be kept: append all of them again. An invalid snapshot is refused with an OptionsError, and then none is kept.
+ *   replaces it, so a repeated append changes nothing. If one append has two, the last one counts. When it rejects, it may
+ *   have kept some: append all of them again. It refuses an invalid snapshot with an OptionsError, and then keeps none.
  * - `list` is by channel, as JavaScript compares texts, then newest first. A channel is found by its exact name. An
  *   unknown channel, or one without a snapshot in the time range, has none. Snapshots that are appended or purged
  *   meanwhile may be in the answer or not. A query that means nothing is refused with an OptionsError.
- * - `purge` deletes those taken before a time, of all channels, and answers how many. Nothing else ever deletes one:
+ * - `purge` deletes the snapshots of all channels from before a time, and returns their number. Nothing else deletes one:
  *   the code that appends snapshots also purges them.
  * - After the store was closed all three reject with a StoreClosedError.
  */

@@ -10,8 +10,8 @@ import type { Replays } from './replays.ts'
 import type { Snapshots } from './snapshots.ts'
 
 /**
- * Everything an operator works with, in one place that a store URL names. What each part promises is said at its own
- * port. `close` closes all of them; closing twice is safe.
+ * Everything that operators work with, behind one store URL. The port of each part states its contract. `close` closes all
+ * parts; closing twice is safe.
  */
 export interface Store {
   /** The URL it was opened by, without credentials. */

@@ -49,9 +49,9 @@ export interface RunOptions {
 }
 
 /**
- * Runs a started replay until it is finished, halted, paused or cancelled, and answers what it then is. It may be killed
- * at any point: the next runner reads from the letters what was sent and what the outcomes are. One that was away
- * for so long that another has taken over ends as well, and the replay it answers is still running.
+ * Runs a started replay until it is finished, halted, paused or cancelled, and returns its last state. The process may
+ * be killed at any point: the next runner reads from the letters which were sent, and their outcomes. A runner that stalled
+ * until another took over also ends; the replay that it returns is still running.
  */
 export async function runReplay(store: Store, id: string, options: RunOptions): Promise<Replay> {
   return new Runner(store, id, options).run()

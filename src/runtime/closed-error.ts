@@ -1,6 +1,6 @@
 import { LazaretError } from '../core/failure/errors.ts'
 
-/** It was closed, so it takes nothing more. What it had taken before was finished, given back or saved. */
+/** A call after `close()`. Earlier work was finished, returned to the broker or saved. */
 export class ClosedError extends LazaretError {
   override readonly name = 'ClosedError'
 

@@ -13,9 +13,9 @@ import { observe } from './observe.ts'
 import { type Resilient, resilient } from './resilient/resilient.ts'
 import type { UserFaults } from './user-functions/user-faults.ts'
 
-/** How long a store may take for one letter before the spill takes it instead, or it is asked again. */
+/** The timeout for saving one letter. Afterwards the letter goes to the spill, or is saved again. */
 export const SAVE_TIMEOUT_MS = 5_000
-/** How long a store that failed is left alone; letters go to the spill meanwhile. */
+/** The pause after a failure of the store. Letters go to the spill in that time. */
 const STORE_BREAKER_OPEN_MS = 5_000
 const DRAIN_EVERY_MS = 5_000
 
@@ -29,7 +29,7 @@ interface LetterSaverSetup {
 /** An event that is given up on. */
 interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCount' | 'limit'> {
   readonly channel: string
-  /** What ended the attempts, where the letter has another reason because the event was lost to its job. */
+  /** The reason that ended the attempts, if the letter has another one because its job continued without the event. */
   readonly endedBy?: Reason | undefined
   readonly attemptCount: number
   /** Which replay of the event it is; 0 for its first cycle. */
@@ -56,7 +56,7 @@ export function isKept(
   return save
 }
 
-/** What the functions of `filter` and `metadata` see of an event that is given up on. */
+/** The argument of the functions `filter` and `metadata`: the event that Lazaret gave up on. */
 export function filterSubject({
   event,
   handler,
@@ -192,8 +192,8 @@ export function isStore(
 }
 
 /**
- * Whether an event is the replay that it says it is, only its letter can tell. What was spilled while that could not be read
- * is checked now that it can. A queue cannot be read at all: it gets what it is told.
+ * An event claims to be a replay, and only its stored letter can confirm that. A letter that was spilled while the store was
+ * unreadable is checked here. A dead-letter queue cannot be read, so it gets the letter unchecked.
  */
 async function sendVerified(
   deadLetters: DeadLetterQueue | DeadLetterStore,

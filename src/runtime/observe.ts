@@ -24,8 +24,8 @@ export function observe<K extends keyof Observations>(
 }
 
 /**
- * One observer that tells several, in the order given. What none of them watches, it does not watch either; and one of
- * them that throws keeps nothing from the others.
+ * Combines several observers into one that calls them in the given order. It has only the methods that one of them has. An
+ * observer that throws does not affect the others.
  */
 export function combineObservers(...observers: readonly Observer[]): Observer {
   const parts = observers.map(safeObserver)

@@ -12,11 +12,10 @@ interface Instrument {
 }
 
 /**
- * Shows all that is counted through the API of OpenTelemetry, under the names that Prometheus has them by. It is read
- * whenever a reader of the SDK collects, and at no other time; the function returned ends that.
+ * Exports all metrics through the API of OpenTelemetry, under their Prometheus names. The metrics are read only when a
+ * reader of the SDK collects. The returned function ends the export.
  *
- * The API can be told of a histogram only while it happens, value by value, and what counts here keeps no values. So a
- * histogram is what it is made of: `…_bucket` with the attribute `le`, `…_sum` and `…_count`, each a counter.
+ * The API records a histogram value by value, and Lazaret keeps no single values. So a histogram is exported as its parts: `…_bucket` with the attribute `le`, `…_sum` and `…_count`, each a counter.
  */
 export async function otelMetrics(metrics: Metrics, options?: OtelMetricsOptions): Promise<() => void> {
   const { meterProvider = metricsApi.getMeterProvider(), prefix } = resolveMetrics(options)

@@ -6,13 +6,13 @@ import { custom, oneOf, optional, withDefault } from '../../core/options/rules.t
 
 /** Options of `otelTracing()`. */
 export interface OtelTracingOptions {
-  /** [the one that is registered with OpenTelemetry, now or later] */
+  /** The provider of tracers [the one that is registered with OpenTelemetry, now or later]. */
   readonly tracerProvider?: TracerProvider | undefined
   /** Hide secrets in the messages of failures [the built-in ones]. */
   readonly masks?: Masks | undefined
   /**
-   * What becomes of events whose sender does not keep their trace. `pass`: they are handled in that trace and nothing is
-   * recorded, whatever the sampler would say, which costs next to nothing. `ask`: the sampler decides each time ['pass'].
+   * How to trace an event whose sender did not sample its trace. `pass`: the event keeps that trace and no span is recorded,
+   * which costs almost nothing. `ask`: the sampler decides for each event ['pass'].
    */
   readonly unsampled?: 'pass' | 'ask' | undefined
 }
@@ -36,9 +36,9 @@ export function resolveTracing(options: OtelTracingOptions | undefined): Tracing
 
 /** Options of `otelMetrics()`. */
 export interface OtelMetricsOptions {
-  /** [the one that is registered with OpenTelemetry when this is called] */
+  /** The provider of meters [the one that is registered with OpenTelemetry at the time of the call]. */
   readonly meterProvider?: MeterProvider | undefined
-  /** What every name begins with ['lazaret_']. */
+  /** The prefix of every metric name ['lazaret_']. */
   readonly prefix?: string | undefined
 }
 

@@ -58,11 +58,11 @@ export interface RabbitmqOptions extends ClockAndRandomOptions {
   readonly url: string
   /** Names the broker in origins and errors ['rabbitmq']. */
   readonly name?: string | undefined
-  /** Of queues that are declared [quorum]. */
+  /** The type of declared queues [quorum]. */
   readonly queueType?: 'quorum' | 'classic' | undefined
   /**
-   * What is declared at start: everything; only what lies beside the queue, which is there already (dead letters,
-   * retry steps, suspects); or nothing, when all was declared before by `lazaret rabbitmq declare` [all].
+   * The objects that the broker declares at start. `all`: everything. `auxiliary`: all but the queue itself, that is
+   * dead-letter queues, retry steps and suspects. `none`: nothing, because `lazaret rabbitmq declare` has done it [all].
    */
   readonly declare?: 'all' | 'auxiliary' | 'none' | undefined
   /** Where an event is sent [exchange: its channel, routing key: its type]. Replays go to the queue that failed. */
@@ -81,15 +81,15 @@ export interface RabbitmqOptions extends ClockAndRandomOptions {
   readonly deadLetterQueues?: 'one' | 'by-category' | undefined
   /** How long the server keeps the letters of dead-letter and quarantine queues, in ms [no limit]. */
   readonly deadLetterTtlMs?: number | undefined
-  /** Messages a queue may hold before what is published is refused; quorum queues only [as many as there is disk for]. */
+  /** The number of messages in a queue. The server refuses to publish more; quorum queues only [no limit but the disk]. */
   readonly maxLength?: number | undefined
-  /** Letters a dead-letter queue may hold. When it is full, consumers wait; none is dropped [as many as there is disk for]. */
+  /** The number of letters in a dead-letter queue. When it is full, consumers wait; no letter is dropped [no limit but the disk]. */
   readonly deadLetterMaxLength?: number | undefined
   /** Deliveries of one message before the server dead-letters it by itself; quorum queues only [1000]. */
   readonly deliveryLimit?: number | undefined
   /** How long a call waits for a connection, over all attempts to connect, in ms [30 000]. */
   readonly connectTimeoutMs?: number | undefined
-  /** How long the server may take to confirm what was published [10 s]. */
+  /** How long the server may take to confirm a published message, in ms [10 000]. */
   readonly confirmTimeoutMs?: number | undefined
   /** The interval of AMQP heartbeats, in seconds [10]. A `heartbeat` in the URL takes precedence. */
   readonly heartbeatSeconds?: number | undefined

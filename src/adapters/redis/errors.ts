@@ -4,11 +4,11 @@ import { LazaretError } from '../../core/failure/errors.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 
 /**
- * What stood between us and the answer.
+ * Why a command got no result.
  * - `reply`: the server answered with an error and did nothing.
- * - `unreachable`: there was no connection within the time; nothing was sent.
- * - `lost`: the connection broke before the answer came. It may have been done or not.
- * - `silent`: no answer within the time. It may be done yet.
+ * - `unreachable`: no connection within the timeout; nothing was sent.
+ * - `lost`: the connection broke before the answer. The server may have executed the command or not.
+ * - `silent`: no answer within the timeout. The server may still execute the command.
  */
 export type RedisErrorKind = 'reply' | 'unreachable' | 'lost' | 'silent'
 

@@ -1,6 +1,6 @@
 /**
- * The keys of one prefix. What stands in braces decides a key's slot in a cluster, and several keys change together only
- * in one slot: all that one script touches is made by one of these.
+ * The keys of one prefix. The part in braces decides the slot of a key in a cluster, and a script can change only keys of
+ * one slot. So one object of this type makes all keys of a script.
  */
 export interface Keys {
   /** `{lazaret}`, or `{lazaret:orders}` for a part with its own slot. The names of all its keys begin with it. */

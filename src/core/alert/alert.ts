@@ -7,8 +7,8 @@ export const ALERT_SEVERITIES = ['info', 'warning', 'error', 'critical'] as cons
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number]
 
 /**
- * What an alert is about. The first five are named after the notice that raises them; `alert_undelivered` is about a
- * target of the notifier itself, and `digest` gathers what would have been too many messages.
+ * The kinds of alerts. The first five have the name of the notice that raises them. `alert_undelivered` is about a target of
+ * the notifier itself, and `digest` replaces many messages with one.
  */
 export const ALERT_KINDS = [
   'dead_letter',
@@ -60,9 +60,10 @@ export interface Occurrence {
 export type ResolvedBy = 'recovery' | 'silence' | 'muted'
 
 /**
- * - `told`: people have its firing, and will get its end.
- * - `digested`: it came when there were too many messages; the digest has counted it.
- * - `over`: people have its firing, and its end waits for its turn. Seen again before that, it goes on as if nothing was.
+ * The phase of an open alert.
+ * - `told`: people got the message that it fires, and will get the message that it ended.
+ * - `digested`: it began while there were too many messages, so only the digest counts it.
+ * - `over`: it ended, and the message of the end is not sent yet. If the problem is reported before that, the alert continues.
  */
 export type AlertPhase =
   | { readonly is: 'told' }
@@ -85,21 +86,21 @@ export interface OpenAlert extends Occurrence {
 /** Whether an alert is new, has news, or is over. */
 export type AlertStatus = 'firing' | 'update' | 'resolved'
 
-/** One thing to say to people. */
+/** One message to people. */
 export interface AlertMessage extends Occurrence {
   readonly status: AlertStatus
   readonly at: number
   readonly since: number
   readonly lastSeenAt: number
   readonly count: number
-  /** Of `count`: since the message before. Over all messages they add up to everything that happened. */
+  /** The part of `count` since the last message. Over all messages these add up to the total. */
   readonly newCount: number
   readonly resolvedBy?: ResolvedBy | undefined
-  /** Of a digest: how many alerts it stands for. */
+  /** The number of alerts that a digest replaces. Undefined for other messages. */
   readonly alerts?: number | undefined
 }
 
-/** Things that happen and are over at once: that they happen no more is seen by their not happening. */
+/** Problems without an end of their own. The alert ends when the problem has not been reported for a while. */
 const MOMENTARY: ReadonlySet<AlertKind> = new Set(['dead_letter', 'poison_quarantined', 'alert_undelivered'])
 
 export function resolvesBySilence({ kind }: Pick<OpenAlert, 'kind'>): boolean {

@@ -23,8 +23,8 @@ export interface AlertLink {
 }
 
 /**
- * An alert as it travels: the payload of an event of type `lazaret.alert`. Versioned and only ever added to. Texts are
- * masked; of the event that failed it has the envelope and never the payload.
+ * The payload of an event of type `lazaret.alert`. It has a version, and later versions only add fields. Texts are masked. It
+ * has the envelope of the failed event, and never its payload.
  */
 export interface AlertDocument {
   readonly v: 1
@@ -38,15 +38,15 @@ export interface AlertDocument {
   /** How often the problem was reported since the alert began, and since the last message. */
   readonly count: number
   readonly newCount: number
-  /** Of a digest: how many alerts it stands for. */
+  /** The number of alerts that a digest replaces. Undefined for other alerts. */
   readonly alerts?: number | undefined
   readonly since: string
   readonly lastSeenAt: string
-  /** When this was said. */
+  /** The time of the message. */
   readonly at: string
   readonly durationMs: number
   readonly resolvedBy?: ResolvedBy | undefined
-  /** Who says so. */
+  /** The service that sends the alert. */
   readonly service?: string | undefined
   readonly channel?: string | undefined
   readonly handler?: string | undefined

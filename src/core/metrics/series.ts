@@ -1,11 +1,11 @@
 /**
- * What all values of a label past the limit are told as. The brackets keep it apart from names that people give: a channel
- * called `other` is not taken for it.
+ * The label value that replaces all values past the limit. The brackets distinguish it from a real name, such as a channel
+ * called `other`.
  */
 export const OVERFLOW = '(other)'
-/** A longer value is cut: names come from outside too. */
+/** Longer values are cut, because names can come from outside. */
 export const MAX_VALUE_LENGTH = 120
-/** Of several labels with as many values as allowed each, so many combinations at most are told apart. */
+/** Bounds the number of combinations of several labels: this many for each allowed value of one label. */
 const COMBINATIONS_PER_VALUE = 10
 /** With more labels than this, the last one is a detail, such as the error class. */
 const LABELS_WITHOUT_DETAIL = 2
@@ -28,13 +28,14 @@ export function mostSeries(labels: number, { maxValues }: SeriesBound): number {
 type Values = readonly [first: string, second: string, third: string, fourth: string]
 
 /**
- * The series of one family, found by the values of its labels, of which there are four at most. The values of each label
- * are bounded, and so are the series: those that come later share one. So memory does not grow with what is counted.
+ * The series of one family, found by the values of its labels, of which there are four at most. The number of values of each
+ * label is bounded, and so is the number of series. Later values share one series, so memory stays bounded.
  *
  * A family with three labels or more gives up the last one first: when half of the series are used, new series have the
  * overflow there. Many error classes of one channel then do not take the series of the other channels.
  *
- * Counting is on the way of every event. A series that is asked for twice in a row, as most are, is found by comparing.
+ * Every event is counted, so this is a hot path. Most calls ask for the same series as the call before, which is found by a
+ * comparison.
  */
 export class Series<C> {
   readonly #labels: LabelCount

@@ -2,8 +2,8 @@
 const SLICES = 30
 
 /**
- * Of what ended lately, the share that ended well. Kept in slices of time that are written over when their time comes
- * again, so that adding costs nothing but two sums.
+ * The share of successes within a recent window of time. The window is a ring of time slices that are overwritten in turn, so
+ * that recording a result costs only two additions.
  */
 export class SlidingRatio {
   readonly #sliceMs: number

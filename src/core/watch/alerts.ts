@@ -2,12 +2,12 @@ import type { WatchPolicy } from './options.ts'
 
 type AlertRule = 'depth' | 'age' | 'dominance' | 'rate'
 
-/** Of what waits in a channel at one moment, what limits are held against. */
+/** The values of a channel at one moment that are compared with limits. */
 export interface Measured {
   readonly at: number
   readonly depth: number
   readonly oldestAt?: number | undefined
-  /** Letters that failed within the hour before. Undefined if nobody counted them. */
+  /** Letters that failed within the hour before. Undefined if they were not counted. */
   readonly failedInLastHour?: number | undefined
   readonly sampled: number
   readonly errors: readonly { readonly fingerprint: string; readonly name: string; readonly count: number }[]
@@ -61,9 +61,9 @@ export function crossings(measured: Measured, limits: Limits): readonly Reading[
 }
 
 /**
- * The alerts that stand after these snapshots, newest first. One begins with the first snapshot beyond its limit and is
- * over after `calmAfter` within it, one after the other: so what swings around a limit is told once and not each time.
- * All of it follows from the snapshots, so every reader knows which alerts were sent, also after a restart.
+ * The alerts that are open after these snapshots, newest first. An alert begins with the first snapshot over its limit, and
+ * ends after `calmAfter` consecutive snapshots within it. So a value that swings around a limit raises one alert, not many.
+ * Only the snapshots decide, so every server knows which alerts were sent, also after a restart.
  */
 export function alertsOf(newestFirst: readonly Measured[], limits: Limits): readonly Alert[] {
   const [newest] = newestFirst

@@ -5,9 +5,8 @@ import { asJob, type OnTrackingFailure } from '../../runtime/dispatcher/track/tr
 /** Options of the integrations with job queues. */
 export interface JobsOptions {
   /**
-   * What becomes of a failure to track inside a job: `swallow` lets the job go on, `throw` fails it, for work that must
-   * not be done without its events. A function is asked with the name of each job [`failOnErrorIn` of the
-   * dispatcher, which swallows].
+   * What a tracking failure does to its job: `swallow` lets the job continue, `throw` fails it, for work that must not be
+   * done without its events. A function gets the name of each job [`failOnErrorIn` of the dispatcher, which swallows].
    */
   readonly onFailure?: OnTrackingFailure | ((job: string) => OnTrackingFailure) | undefined
 }

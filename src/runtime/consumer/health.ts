@@ -19,19 +19,19 @@ export interface ConsumerHealth {
   readonly handler: string
   readonly breakerState: BreakerMode | 'off'
   readonly lastProcessedAt: number | undefined
-  /** Of what ended in the last minute, the share that did not end well: retried or dead. */
+  /** The share of deliveries of the last minute that failed: retried or dead. */
   readonly failureRate: number
   /** Attempts in flight, and open deliveries that wait. */
   readonly active: number
   readonly waiting: number
-  /** Of those that wait, the retries between two attempts. Deliveries that wait in the broker do not count. */
+  /** The part of `waiting` that waits for a retry. Deliveries that wait in the broker do not count. */
   readonly retrying: number
-  /** Handler runs that have outlived their timeout, or their consumer in this process, and go on. */
+  /** Handler runs that continue after their timeout, or after their consumer in this process has closed. */
   readonly late: number
   readonly paused: readonly PauseReason[]
-  /** The functions among the options: how often their fallback was taken. */
+  /** How often a function among the options failed and its fallback was used. */
   readonly userFunctions: UserFunctionHealth
-  /** Since the start: settlements that threw or that the broker did not take. Their events come again. */
+  /** The number of failed settlements since the start. The broker delivers their events again. */
   readonly settlementFailures: number
   /** The alert limits that the consumer sets for its channel. Absent if it sets none. */
   readonly watch?: ChannelLimits

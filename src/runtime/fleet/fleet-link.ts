@@ -142,7 +142,7 @@ export abstract class FleetLimit {
   }
 }
 
-/** What one who was let in hears: earlier than any time. */
+/** The answer to an admitted event: a time before any other time. */
 const ADMIT_NOW = Number.NEGATIVE_INFINITY
 
 /** Answers yes or no. Most answers are given at once, from turns taken ahead. */

@@ -6,7 +6,7 @@ import { FleetLimit, FleetRateLimit, type LimitOwner } from './fleet-link.ts'
 
 type WithoutState<T> = T extends unknown ? Omit<T, 'state'> : never
 
-/** What becomes of a retry, as the limit has decided. */
+/** The decision of the limit on a retry. */
 export type RetryTurn = WithoutState<RetryLimitDecision>
 
 /** The retry waits, or is given up on. */
@@ -33,7 +33,7 @@ export function fleetTurns(policy: RetryLimitPolicy, shared: SharedLimit, owner:
     : new TurnsOrNone(onLimit, shared, 'retry', pacing.rate, owner)
 }
 
-/** One who waits to hear when its turn comes. */
+/** A retry that waits for the time of its turn. */
 interface Waiter {
   readonly askedAt: number
   /**
@@ -127,7 +127,7 @@ class TurnQueue extends FleetLimit {
     }
   }
 
-  /** One that others went before has waited, even if its turn is now. */
+  /** A retry that others overtook counts as one that waited, even if its turn is now. */
   #turn(at: number, now: number, isLimited: boolean, random: Random): RetryTurn {
     if (at <= now && !isLimited) return { action: 'go' }
     return { action: 'wait', until: Math.max(at, now) + random() * this.#spreadMs }

@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { LogFields, Logger, LogLevel } from '../../ports/logger.ts'
 import { inOwnContext, isOwnContext } from '../dispatcher/track/own-context.ts'
 
-/** What may happen once or ten thousand times in a second, and is a line at first and then one in each interval. */
+/** A line for something that may happen thousands of times in a second: one line at first, then one in each interval. */
 export interface AggregatedLine extends LogLine {
   /** Written when an interval has passed without it. */
   readonly ended?: LogLine | undefined
@@ -16,7 +16,7 @@ interface LogAggregatorSetup {
   readonly logger: Logger
   readonly clock: Clock
   readonly repeatMs: number
-  /** Of each kind of line, at a time; what is beyond that is gathered as OTHER. */
+  /** The number of combinations of fields for each kind of line. Lines beyond that are aggregated as OTHER. */
   readonly maxAggregated: number
 }
 
@@ -33,8 +33,8 @@ interface RepeatedLine {
 }
 
 /**
- * Gathers what would be too many lines: the first is written at once, with `count: 1`; those that follow are counted and
- * written together at the end of each interval. So the counts of all lines add up to how often it happened.
+ * Aggregates lines that would be too many. The first is written at once with `count: 1`. The next ones are counted, and one
+ * line with their number is written at the end of each interval. So the counts of all lines add up to the total.
  */
 export class LogAggregator {
   readonly #setup: LogAggregatorSetup

@@ -161,8 +161,8 @@ class Log {
 }
 
 /**
- * What a log may know of an error: masked texts, and none of what else hangs on it, which may be a payload or a request.
- * It comes out of pino's serializer of errors as it went in: that takes the type from a `name` when there is no constructor.
+ * The fields of an error that may be logged: masked texts only. Other properties of an error may hold a payload or a request.
+ * The object has no constructor, so that pino's serializer of errors takes the type from `name` and keeps the other fields.
  */
 function errorFields(error: unknown, masks: Masks): object {
   const chain = new CauseWalk().chainFrom(error)

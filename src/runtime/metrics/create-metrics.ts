@@ -23,7 +23,7 @@ const DISPATCH_WINDOW_MS = 300_000
 
 /** Options of `createMetrics()`. */
 export interface MetricsOptions {
-  /** Different values of each label of a metric that are told apart; those that come later are told as one [100]. */
+  /** The number of different values of each label of a metric; later values share one series [100]. */
   readonly maxLabelValues?: number | undefined
   /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined

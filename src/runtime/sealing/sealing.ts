@@ -20,14 +20,14 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/
 
-/** What is hidden of an event: whatever its producer wrote. The rest is needed to find, group and count letters. */
+/** The sealed fields of an event: all that its producer wrote. The other fields are needed to find, group and count letters. */
 interface Hidden {
   readonly headers: EventJson['headers']
   readonly payload?: unknown
   readonly payloadBase64?: string
 }
 
-/** What is hidden of a letter beside that: the texts of errors quote the payload, and keys are taken from it. */
+/** The other sealed fields of a letter, because errors quote the payload and keys are taken from it. */
 interface HiddenLetter extends Hidden {
   readonly key?: string | undefined
   readonly source?: string | undefined
@@ -38,12 +38,12 @@ interface HiddenLetter extends Hidden {
 const EVENT_VERSION = '1'
 const LETTER_VERSION = '2'
 const TEXT = /^sealed:1\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9+/=]+)$/
-/** What a text is bound to: it is put in the place of no event's content. */
+/** A sealed text is bound to this value, so that it cannot replace the content of an event. */
 const TEXT_BOUND_TO = 'text'
 
 /**
- * Seals what is written at rest (AES-256-GCM): of events the payload and headers, of letters also the key, the source,
- * the idempotency key and every text of an error, of what stands beside letters the texts made of those. Each sealed
+ * Encrypts data at rest with AES-256-GCM: the payload and headers of events; also the key, the source, the idempotency key
+ * and all error texts of letters; and the texts that groups, replays and the audit log take from them. Each sealed
  * text is bound to its event, so that it cannot replace the text of another event. Texts that were written unencrypted
  * before, or with an older key that is still given, can be read as well.
  */
