@@ -52,10 +52,10 @@ describe('replay start, pause, resume, cancel', () => {
       id,
       '--json',
     )
-    expect(paused).toMatchObject({
-      code: 3,
-      json: [{ state: 'paused', stateReason: 'interrupted', by: 'ann' }],
-    })
+    expect(paused).toMatchObject({ code: 3, json: [{ state: 'paused', stateReason: 'interrupted', by: 'ann' }] })
+    expect(paused.err).toBe(
+      `interrupted: what was sent is recorded, and the rest waits; resume with: lazaret replay resume ${id}\n`,
+    )
     expect((await store.replays.counts(id)).waiting).toBeGreaterThan(0)
     const ended = await running({}, 'replay', 'resume', id, '--json')
     expect(ended).toMatchObject({ code: 0, json: [{ state: 'finished', outcomes: { recovered: 40 } }] })
