@@ -2,7 +2,7 @@ import { type Clock, settlesWithin } from '../ports/clock.ts'
 import { isPromiseLike } from '../runtime/attempt/attempt.ts'
 
 /** The time that an async schema or check has to answer. */
-export const ANSWER_TIMEOUT_MS = 5_000
+const ANSWER_TIMEOUT_MS = 5_000
 /** After this many timeouts in a row a function is not asked again, so that a plan of many letters ends. */
 const MAX_TIMEOUTS = 3
 

@@ -54,7 +54,7 @@ describe('replay start, pause, resume, cancel', () => {
     )
     expect(paused).toMatchObject({ code: 3, json: [{ state: 'paused', stateReason: 'interrupted', by: 'ann' }] })
     expect(paused.err).toBe(
-      `interrupted: what was sent is recorded, and the rest waits; resume with: lazaret replay resume ${id}\n`,
+      `interrupted: the sent letters are recorded, and the others wait; resume with: lazaret replay resume ${id}\n`,
     )
     expect((await store.replays.counts(id)).waiting).toBeGreaterThan(0)
     const ended = await running({}, 'replay', 'resume', id, '--json')

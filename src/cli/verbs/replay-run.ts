@@ -48,7 +48,7 @@ function runInForeground(begin: typeof startReplay) {
 
 /** What a person needs after Ctrl-C: that nothing is lost, and the command that continues. */
 function resumeText({ id }: Replay, flags: Parameters<typeof commandLine>[2]): string {
-  return `interrupted: what was sent is recorded, and the rest waits; resume with: ${commandLine('replay resume', id, flags)}\n`
+  return `interrupted: the sent letters are recorded, and the others wait; resume with: ${commandLine('replay resume', id, flags)}\n`
 }
 
 function question({ stages, perSecond, reason }: Replay, waiting: number): string {
