@@ -44,7 +44,9 @@ export async function fillWithSecrets(store: Store): Promise<void> {
   const [item] = await store.replays.items(planned.id)
   const refused = { decision: 'skip_schema', reason: 'told-it', status: 'skipped' } as const
   await store.replays.record(planned.id, [{ ...item!, ...refused }])
-  expect(await store.replays.items(planned.id)).toMatchObject([{ decision: 'skip_schema', reason: 'told-it' }])
+  expect(await store.replays.items(planned.id)).toMatchObject([
+    { decision: 'skip_schema', reason: 'told-it' },
+  ])
   // Created directly, because a sealed store does not find the letter by its text.
   const id = '01999999-0000-7000-8000-000000000002'
   const selectedBy = { filter: { search: 'SOUGHT-it' } }

@@ -52,7 +52,10 @@ describe('replay start, pause, resume, cancel', () => {
       id,
       '--json',
     )
-    expect(paused).toMatchObject({ code: 3, json: [{ state: 'paused', stateReason: 'interrupted', by: 'ann' }] })
+    expect(paused).toMatchObject({
+      code: 3,
+      json: [{ state: 'paused', stateReason: 'interrupted', by: 'ann' }],
+    })
     expect(paused.err).toBe(
       `interrupted: the sent letters are recorded, and the others wait; resume with: lazaret replay resume ${id}\n`,
     )

@@ -35,7 +35,8 @@ function runInForeground(begin: typeof startReplay) {
       // Before the state changes: from now on Ctrl-C must pause the replay instead of killing the process.
       const { interrupted } = io
       // A replay in the state running either lost its runner, or the lease refuses this one.
-      if (replay.state !== 'running') await begin(store, replay.id, { by, reason: flags.note, clock: io.clock })
+      if (replay.state !== 'running')
+        await begin(store, replay.id, { by, reason: flags.note, clock: io.clock })
       const ended = await runToEnd(session, target, replay)
       await showReplay(session, ended, flags.json)
       if (interrupted.aborted && ended.state === 'paused') await io.stderr.write(resumeText(ended, flags))
