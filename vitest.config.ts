@@ -10,7 +10,9 @@ export default defineConfig({
   test: {
     globalSetup: 'test/services/prepare.ts',
     setupFiles: ['test/fuzz/seed.ts'],
-    testTimeout: 20_000,
+    // It ends a test that hangs. A test that is slow on a busy machine must not fail by it.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     env: { ...COMPILE_CACHE_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
     // Half of the time of the slow ones is waiting for a server; by itself it would leave a core idle.
     maxWorkers: '100%',
