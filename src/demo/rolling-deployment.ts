@@ -58,6 +58,10 @@ export class RollingDeployment<R extends string> implements Consumer {
     return this.#current.deadLetterDepths()
   }
 
+  lag(): ReturnType<Consumer['lag']> {
+    return this.#current.lag()
+  }
+
   start(): Promise<void> {
     return this.#current.start()
   }

@@ -27,10 +27,10 @@ import {
 } from '../core/retry/budget.ts'
 import { type Cancel, systemClock } from '../ports/clock.ts'
 import type { SharedLimit } from '../ports/shared-limit.ts'
-import { FleetRateLimit, type LimitOwner } from './fleet/fleet-link.ts'
-import { type FleetTurns, fleetTurns, type PendingTurn, type RetryTurn } from './fleet/fleet-turns.ts'
 import { observe } from './observe.ts'
 import { port } from './option-rules.ts'
+import { FleetRateLimit, type LimitOwner } from './shared-limit/fleet-link.ts'
+import { type FleetTurns, fleetTurns, type PendingTurn, type RetryTurn } from './shared-limit/fleet-turns.ts'
 import { safeObserver } from './user-functions/observer-faults.ts'
 
 // Each class holds the state that core decides on, so that callers who share a limit can share an object.

@@ -10,7 +10,7 @@ const LIMIT = 100
 const MEMBERS = 4
 /**
  * Members that get no time from a busy machine use less than the limit, so here the limit is an upper bound. That it is used
- * in full is shown on a driven clock: src/runtime/fleet/*.test.ts.
+ * in full is shown on a driven clock: src/runtime/shared-limit/*.test.ts.
  */
 const LEAST = LIMIT / 2
 const timing = new TestTiming({ timeoutMs: 40_000 })

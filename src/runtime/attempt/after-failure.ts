@@ -9,9 +9,9 @@ import type { Random } from '../../core/random.ts'
 import type { RetryPolicy } from '../../core/retry/retry-policy.ts'
 import type { GiveUpReason, Observer } from '../../ports/observer.ts'
 import type { Breaker } from '../breaker.ts'
-import type { LimitedTurn } from '../fleet/fleet-turns.ts'
 import type { RetryBudget } from '../limiters.ts'
 import { observe } from '../observe.ts'
+import type { LimitedTurn } from '../shared-limit/fleet-turns.ts'
 import { TimeoutError } from './attempt.ts'
 
 /**

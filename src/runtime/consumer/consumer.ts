@@ -4,9 +4,9 @@ import { type Cancel, settlesWithin } from '../../ports/clock.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import type { Breaker } from '../breaker.ts'
 import { ClosedError } from '../closed-error.ts'
-import type { PendingTurn } from '../fleet/fleet-turns.ts'
 import { LetterSaver } from '../letter-saver.ts'
 import { type Closeable, release, retain } from '../share.ts'
+import type { PendingTurn } from '../shared-limit/fleet-turns.ts'
 import { sleep } from '../sleep.ts'
 import { type ConsumerOptions, type ConsumerPolicy, resolveConsumer } from './consumer-options.ts'
 import { FORGET, type Next } from './delivery-settler.ts'
@@ -36,6 +36,8 @@ export interface Consumer {
   health(): ConsumerHealth
   /** The messages in the broker's own dead-letter queues; empty if it has none. Rejects if the broker is unreachable. */
   deadLetterDepths(): Promise<readonly QueueDepth[]>
+  /** The events that its handler has not finished; undefined if the broker cannot count them. Rejects if it is unreachable. */
+  lag(): Promise<number | undefined>
   readonly brokerName: string
   readonly breaker: Breaker | undefined
   readonly schema: StandardSchema | undefined
@@ -155,17 +157,18 @@ class ChannelConsumer implements Consumer {
 
   health(): ConsumerHealth {
     const retrying = this.#asleep.size
-    const counts = { active: this.#active, waiting: this.#waiting.length + retrying, retrying }
+    const waiting = this.#waiting.length + retrying
     const late = this.#handling?.failed.lateCount ?? 0
-    return {
-      ...this.#activity.report({ ...counts, late, paused: this.#pauses.reasons }),
-      ...this.#stalls.all,
-    }
+    const counts = { active: this.#active, waiting, retrying, late, paused: this.#pauses.reasons }
+    return { ...this.#activity.report(counts), ...this.#stalls.all }
   }
 
   async deadLetterDepths(): Promise<readonly QueueDepth[]> {
-    const { broker, channel, name } = this.#policy
-    return (await broker.deadLetterDepths?.(channel, name)) ?? []
+    return (await this.#policy.broker.deadLetterDepths?.(this.#policy.channel, this.#policy.name)) ?? []
+  }
+
+  async lag(): Promise<number | undefined> {
+    return await this.#policy.broker.depth?.(this.#policy.channel, this.#policy.name)
   }
 
   /** Deliveries that arrive while closing stay open. The subscription releases them when it closes. */
@@ -341,12 +344,13 @@ class ChannelConsumer implements Consumer {
 
   async #shutDown(graceMs: number): Promise<void> {
     const { clock, leaveOpen, retryLimit, isRetryLimitGiven } = this.#policy
-    if (this.#starting !== undefined) await settlesWithin(clock, CLOSE_LIMIT_MS, this.#starting)
+    const limited = (work: Promise<unknown>) => settlesWithin(clock, CLOSE_LIMIT_MS, work)
+    if (this.#starting !== undefined) await limited(this.#starting)
     const subscription = this.#subscription
     if (subscription === undefined) {
       this.#isAbandoned = true
       // The saver may have started to drain the spill before the subscription existed.
-      await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#saver?.close()))
+      await limited(Promise.resolve(this.#saver?.close()))
       return
     }
     this.#pauses.detach()
@@ -358,17 +362,13 @@ class ChannelConsumer implements Consumer {
     await settlesWithin(clock, graceMs, ended)
     this.#closing.abort(new ShuttingDown('the consumer is closing'))
     this.#handling?.abort(this.#closing.signal.reason)
-    await settlesWithin(
-      clock,
-      CLOSE_LIMIT_MS,
-      Promise.all([this.#allEnded(), this.#handling?.failed.lateSettled()]),
-    )
+    await limited(Promise.all([this.#allEnded(), this.#handling?.failed.lateSettled()]))
     this.#handling?.close()
-    await settlesWithin(clock, CLOSE_LIMIT_MS, subscription.close())
-    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.resolve(this.#saver?.close()))
+    await limited(subscription.close())
+    await limited(Promise.resolve(this.#saver?.close()))
     const released = this.#resources().map(resource => release(resource, leaveOpen))
     if (!isRetryLimitGiven) released.push(retryLimit?.close() ?? Promise.resolve())
-    await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.allSettled(released))
+    await limited(Promise.allSettled(released))
   }
 
   #allEnded(): Promise<void> {

@@ -1,9 +1,9 @@
 import type { Settlement, Subscription } from '../../ports/broker.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { ProcessedOutcome } from '../../ports/observer.ts'
-import type { PendingTurn } from '../fleet/fleet-turns.ts'
 import type { LetterSaver } from '../letter-saver.ts'
 import { observe } from '../observe.ts'
+import type { PendingTurn } from '../shared-limit/fleet-turns.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Work } from './work.ts'
 

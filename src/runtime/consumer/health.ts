@@ -19,6 +19,8 @@ export interface ConsumerHealth {
   readonly handler: string
   readonly breakerState: BreakerMode | 'off'
   readonly lastProcessedAt: number | undefined
+  /** Events that ended in the last minute. */
+  readonly perMinute: number
   /** The share of deliveries of the last minute that failed: retried or dead. */
   readonly failureRate: number
   /** Attempts in flight, and open deliveries that wait. */
@@ -75,6 +77,7 @@ export class ConsumerActivity {
       handler,
       breakerState: breaker?.state.mode ?? 'off',
       lastProcessedAt: this.#lastProcessedAt,
+      perMinute: ended,
       failureRate: ended === 0 ? 0 : windowTotal(this.#failed, now) / ended,
       ...counts,
       userFunctions: faults.health(),

@@ -1,5 +1,5 @@
 import { observeRetryLimited } from '../attempt/after-failure.ts'
-import type { LimitedTurn, PendingTurn } from '../fleet/fleet-turns.ts'
+import type { LimitedTurn, PendingTurn } from '../shared-limit/fleet-turns.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Work } from './work.ts'
 

@@ -11,8 +11,8 @@ import {
 } from '../attempt/after-failure.ts'
 import { AttemptContext, isPromiseLike, TimeoutError } from '../attempt/attempt.ts'
 import type { Deadline } from '../attempt/deadlines.ts'
-import type { LimitedTurn, PendingTurn, RetryTurn } from '../fleet/fleet-turns.ts'
 import { observe } from '../observe.ts'
+import type { LimitedTurn, PendingTurn, RetryTurn } from '../shared-limit/fleet-turns.ts'
 import { sleep } from '../sleep.ts'
 import type { ResilientPolicy } from './resilient-options.ts'
 

@@ -2,8 +2,8 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { SEVERITY_HEADER } from '../../../core/event/severity.ts'
 import { bypassesLimit } from '../../../core/limit/bypass.ts'
 import type { EventLimitPolicy } from '../../../core/limit/options.ts'
-import type { LimitOwner } from '../../fleet/fleet-link.ts'
 import { RateLimiter, type Shareable } from '../../limiters.ts'
+import type { LimitOwner } from '../../shared-limit/fleet-link.ts'
 import type { GiveUp } from './track-result.ts'
 
 /**

@@ -1,0 +1,230 @@
+import { describe, expect, it } from 'vitest'
+import { memoryBroker, memoryDeadLetters, memorySink, memoryStore } from '../../adapters/memory/index.ts'
+import type { Command, CommandTask } from '../../ports/commands.ts'
+import type { InstanceReport } from '../../ports/fleet.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
+import { createConsumer } from '../consumer/consumer.ts'
+import { createDispatcher } from '../dispatcher/dispatcher.ts'
+import { type FleetOptions, joinFleet } from './join-fleet.ts'
+import { TASKS } from './tasks.ts'
+
+const MINUTE_MS = 60_000
+
+async function world(more: Partial<FleetOptions> = {}) {
+  const clock = new FakeClock()
+  const store = memoryStore({ clock })
+  const broker = memoryBroker({ clock })
+  const consumer = createConsumer({
+    broker,
+    channel: 'orders',
+    name: 'bill',
+    deadLetters: memoryDeadLetters(),
+    clock,
+    handle: async () => {},
+  })
+  await consumer.start()
+  const dispatcher = createDispatcher({
+    sinks: { crm: memorySink() },
+    deadLetters: memoryDeadLetters(),
+    clock,
+  })
+  const errors: unknown[] = []
+  const join = (options: Partial<FleetOptions> = {}) =>
+    joinFleet({
+      store,
+      service: 'orders',
+      consumers: [consumer],
+      dispatchers: [dispatcher],
+      clock,
+      random: seededRandom(1),
+      onError: error => void errors.push(error),
+      ...more,
+      ...options,
+    })
+  let sent = 0
+  return {
+    ...{ clock, store, broker, consumer, dispatcher, errors, join },
+    make: createFactory({ clock }),
+    listed: async () => (await store.fleet!.list()).map(({ report, state }) => `${report.service} ${state}`),
+    report: async () => (await store.fleet!.list())[0]?.report as InstanceReport,
+    async send(to: string, task: CommandTask): Promise<string> {
+      const id = `c${++sent}`
+      const command: Command = { v: 1, id, request: id, task, recipients: [to], by: 'ann' }
+      await store.commands!.send([command], MINUTE_MS)
+      return id
+    },
+    recordOf: async (id: string) => (await store.commands!.get(id))[0],
+    async end() {
+      await consumer.close()
+      await dispatcher.close()
+    },
+  }
+}
+
+describe('a process in the fleet', () => {
+  it('B17: reports itself, its consumers and its sinks', async () => {
+    const { clock, broker, make, join, report, end } = await world({ version: '1.2', release: 'r7' })
+    await broker.publish([make.event({ channel: 'orders' })])
+    const member = join()
+    await clock.advance(6_000)
+    const { consumers, sinks, ...rest } = await report()
+    expect(rest).toMatchObject({
+      v: 1,
+      id: member.id,
+      service: 'orders',
+      version: '1.2',
+      release: 'r7',
+      pid: process.pid,
+    })
+    expect(consumers).toEqual([
+      expect.objectContaining({
+        channel: 'orders',
+        handler: 'bill',
+        broker: 'memory',
+        breaker: 'closed',
+        paused: [],
+        perMinute: 1,
+        failureRate: 0,
+        lag: expect.any(Number),
+      }),
+    ])
+    expect(sinks).toEqual([expect.objectContaining({ name: 'crm', breaker: 'closed', buffered: 0 })])
+    await member.close()
+    await end()
+  })
+
+  it('B17: reports every 5 seconds, is gone after 15 seconds of silence, and says when it leaves', async () => {
+    const { clock, store, join, listed, end } = await world()
+    const member = join()
+    await clock.advance(MINUTE_MS)
+    expect(await listed()).toEqual(['orders alive'])
+    const [before] = await store.fleet!.list()
+    await clock.advance(5_000)
+    const [after] = await store.fleet!.list()
+    expect(after!.seenAt).toBeGreaterThan(before!.seenAt)
+    await member.close()
+    await member.close()
+    expect(await listed()).toEqual(['orders left'])
+    await clock.advance(MINUTE_MS)
+    expect(await listed()).toEqual(['orders left'])
+    await end()
+  })
+
+  it('B17: works on while the store is away, and reports again when it is back', async () => {
+    const { clock, store, join, listed, errors, end } = await world()
+    const { report } = store.fleet!
+    const member = join()
+    await clock.advance(0)
+    store.fleet!.report = async () => Promise.reject(new Error('the store is away'))
+    await clock.advance(20_000)
+    expect(errors.map(String)).toContain('Error: the store is away')
+    expect(await listed()).toEqual(['orders gone'])
+    // A store that never answers holds nothing up either.
+    store.fleet!.report = () => new Promise(() => {})
+    await clock.advance(20_000)
+    store.fleet!.report = report
+    await clock.advance(10_000)
+    expect(await listed()).toEqual(['orders alive'])
+    await member.close()
+    await end()
+  })
+
+  it('B17: refuses a store without a fleet, with the remedy', async () => {
+    const { join, end } = await world()
+    expect(() => join({ store: {} })).toThrow(/store.*openPostgres/s)
+    expect(() => join({ service: '', reportEveryMs: 1 })).toThrow(/service.*reportEveryMs/s)
+    await end()
+  })
+})
+
+describe('commands to a process', () => {
+  it('B17: pause and resume a consumer, once each, with the result recorded', async () => {
+    const { clock, consumer, join, send, recordOf, end } = await world()
+    const member = join()
+    const pause = await send(member.id, { kind: 'pause', channel: 'orders' })
+    await clock.advance(1_000)
+    expect(consumer.health().paused).toEqual(['manual'])
+    expect(await recordOf(pause)).toMatchObject({
+      state: 'done',
+      claimedBy: member.id,
+      outcome: { ok: true, result: { handlers: ['bill'] } },
+    })
+    consumer.resume()
+    await clock.advance(MINUTE_MS)
+    expect(consumer.health().paused).toEqual([])
+    consumer.pause()
+    await send(member.id, { kind: 'resume', channel: 'orders', handler: 'bill' })
+    await clock.advance(1_000)
+    expect(consumer.health().paused).toEqual([])
+    await member.close()
+    await end()
+  })
+
+  it('B17: force the breaker of a consumer and of a sink', async () => {
+    const { clock, consumer, dispatcher, join, send, end } = await world()
+    const member = join()
+    await send(member.id, { kind: 'breaker', channel: 'orders', to: 'open' })
+    await send(member.id, { kind: 'breaker', sink: 'crm', to: 'open' })
+    await clock.advance(1_000)
+    expect([consumer.health().breakerState, dispatcher.health().sinks.crm.breakerState]).toEqual([
+      'forced-open',
+      'forced-open',
+    ])
+    await send(member.id, { kind: 'breaker', channel: 'orders', handler: 'bill', to: 'auto' })
+    await clock.advance(1_000)
+    expect(consumer.health().breakerState).toBe('half-open')
+    await member.close()
+    await end()
+  })
+
+  it.each([
+    ['another channel', { kind: 'pause', channel: 'mails' }, /channel mails has no consumer/],
+    ['another handler', { kind: 'resume', channel: 'orders', handler: 'ship' }, /handler ship/],
+    ['a sink it lacks', { kind: 'breaker', sink: 'erp', to: 'open' }, /sink erp has no breaker/],
+    ['neither', { kind: 'breaker', to: 'open' }, /either a channel or a sink/],
+    ['a wrong mode', { kind: 'breaker', channel: 'orders', to: 'ajar' }, /task\.to/],
+    ['an unknown task', { kind: 'reboot' }, /does not know the task 'reboot'/],
+  ] as const)('B17: a command for %s fails with the reason', async (_, task, reason) => {
+    const { clock, join, send, recordOf, end } = await world()
+    const member = join()
+    const id = await send(member.id, task)
+    await clock.advance(1_000)
+    const record = await recordOf(id)
+    expect(record?.state).toBe('failed')
+    expect(record?.outcome).toMatchObject({ error: expect.stringMatching(reason) })
+    await member.close()
+    await end()
+  })
+
+  it('B17: an announced command is executed without waiting for the next look', async () => {
+    const { clock, consumer, join, send, end } = await world()
+    const member = join({ commandsEveryMs: 600_000, reportEveryMs: 600_000 })
+    await clock.advance(0)
+    await send(member.id, { kind: 'pause', channel: 'orders' })
+    await clock.advance(0)
+    expect(consumer.health().paused).toEqual(['manual'])
+    await member.close()
+    await send(member.id, { kind: 'resume', channel: 'orders' })
+    await clock.advance(MINUTE_MS)
+    expect(consumer.health().paused).toEqual(['manual'])
+    await end()
+  })
+
+  it('B17: more commands than one claim takes are all executed, in their order', async () => {
+    const { clock, join, send, recordOf, end } = await world()
+    const member = join()
+    const ids: string[] = []
+    for (let n = 0; n < 50; n++)
+      ids.push(await send(member.id, { kind: n % 2 === 0 ? 'pause' : 'resume', channel: 'orders' }))
+    await clock.advance(1_000)
+    for (const id of ids) expect((await recordOf(id))?.state).toBe('done')
+    await member.close()
+    await end()
+  })
+
+  it('B17: every task of the table is known by its name', () => {
+    expect(Object.keys(TASKS)).toEqual(['pause', 'resume', 'breaker'])
+  })
+})

@@ -1,0 +1,246 @@
+import { hostname } from 'node:os'
+import process from 'node:process'
+import { createIdSource } from '../../core/event/uuid.ts'
+import { resolveOptions } from '../../core/options/resolve.ts'
+import {
+  custom,
+  list,
+  listener,
+  milliseconds,
+  optional,
+  text,
+  withDefault,
+} from '../../core/options/rules.ts'
+import { type ClockAndRandomOptions, clockAndRandomRules, settlesWithin } from '../../ports/clock.ts'
+import type { Commands } from '../../ports/commands.ts'
+import type { Fleet } from '../../ports/fleet.ts'
+import type { Consumer } from '../consumer/consumer.ts'
+import type { Dispatcher } from '../dispatcher/dispatcher.ts'
+import { port } from '../option-rules.ts'
+import { type FleetParts, reportParts } from './report.ts'
+import { executeCommand } from './tasks.ts'
+
+/** Options of `joinFleet()`. */
+export interface FleetOptions extends ClockAndRandomOptions {
+  /** The store that the processes share: SQLite, Postgres or Redis. It stays open. */
+  readonly store: FleetStore
+  /** The name of the program, such as `orders`. All its processes give the same. */
+  readonly service: string
+  /** The version of the program [none]. The console shows two versions side by side during a release. */
+  readonly version?: string | undefined
+  /** The release, as on letters [none]. */
+  readonly release?: string | undefined
+  /** The consumers to report and to command [none]. */
+  readonly consumers?: readonly Consumer[] | undefined
+  /** The dispatchers whose sinks to report and to command [none]. */
+  readonly dispatchers?: readonly Pick<Dispatcher, 'health' | 'breaker'>[] | undefined
+  /** The time between two reports, in ms [5 000]. A process without a report for three times as long is shown as gone. */
+  readonly reportEveryMs?: number | undefined
+  /** The time between two looks for commands, in ms [1 000]. A store that can wake the process is asked with each report. */
+  readonly commandsEveryMs?: number | undefined
+  /** Receives errors of the store [none]. The process works on without the fleet and tries again. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+/** The parts of a store that carry a fleet. */
+export interface FleetStore {
+  /** The processes of the store [none: such a store is refused]. */
+  readonly fleet?: Fleet | undefined
+  /** Commands to them [none]. */
+  readonly commands?: Commands | undefined
+}
+
+/** A process in the fleet. */
+export interface FleetMembership {
+  /** The id of this process. */
+  readonly id: string
+  /** Leaves the fleet: no more reports, no more commands. Consumers and dispatchers go on. Twice is safe. */
+  close(): Promise<void>
+}
+
+const LEASE_REPORTS = 3
+const COMMANDS_AT_ONCE = 20
+/** Brokers count their events at most this often, because counting can be a query over a large table. */
+const LAG_EVERY_MS = 30_000
+/** Reports of processes that started together spread out by this share of the interval. */
+const SPREAD = 0.2
+
+const rules = {
+  store: custom(
+    isFleetStore,
+    'give a store that processes can share, such as openPostgres(…), openSqlite(…) or openRedis(…)',
+  ),
+  service: text({ maxLength: 200 }),
+  version: optional(text({ maxLength: 200 })),
+  release: optional(text({ maxLength: 200 })),
+  consumers: withDefault(
+    list(port<Consumer>('consumers', 'health', 'pause', 'resume'), { maxItems: 1_000 }),
+    [],
+  ),
+  dispatchers: withDefault(
+    list(port<Pick<Dispatcher, 'health' | 'breaker'>>('dispatchers', 'health', 'breaker'), {
+      maxItems: 1_000,
+    }),
+    [],
+  ),
+  reportEveryMs: withDefault(milliseconds({ min: 100, max: 600_000 }), 5_000),
+  commandsEveryMs: withDefault(milliseconds({ min: 100, max: 600_000 }), 1_000),
+  onError: withDefault(listener<(error: unknown) => void>(), () => {}),
+  ...clockAndRandomRules,
+}
+
+type FleetSettings = ReturnType<typeof resolveFleet>
+
+function resolveFleet(options: FleetOptions) {
+  return resolveOptions('joinFleet', rules, options)
+}
+
+/**
+ * Makes this process a member of the fleet: it reports its consumers and sinks to the store, and executes the commands that
+ * people send from the console, the API or `lazaret fleet`. While the store is away the process works on as if there were
+ * no fleet.
+ */
+export function joinFleet(options: FleetOptions): FleetMembership {
+  const member = new FleetMember(resolveFleet(options))
+  member.start()
+  return member
+}
+
+class FleetMember implements FleetMembership {
+  readonly id: string
+  readonly #settings: FleetSettings
+  readonly #parts: FleetParts
+  readonly #startedAt: number
+  readonly #lags = new Map<Consumer, number>()
+  #lagsReadAt = Number.NEGATIVE_INFINITY
+  #isStopped = false
+  /** Commands were announced since the last look. */
+  #isAnnounced = false
+  readonly #waits = new Set<() => void>()
+  #work: Promise<unknown> = Promise.resolve()
+  #closing: Promise<void> | undefined
+
+  constructor(settings: FleetSettings) {
+    const { clock, random, consumers, dispatchers } = settings
+    this.#settings = settings
+    this.#parts = { consumers, dispatchers }
+    this.#startedAt = clock.now()
+    this.id = createIdSource(random)(this.#startedAt)
+  }
+
+  start(): void {
+    this.#work = Promise.all([this.#reportAgainAndAgain(), this.#lookForCommands()])
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= (async () => {
+      this.#isStopped = true
+      this.#endWaits()
+      await this.#work
+      await this.#limited(this.#settings.store.fleet?.leave(this.id))
+    })()
+    return this.#closing
+  }
+
+  async #reportAgainAndAgain(): Promise<void> {
+    const { random, reportEveryMs } = this.#settings
+    while (!this.#isStopped) {
+      await this.#limited(this.#report())
+      await this.#wait(reportEveryMs * (1 - SPREAD * random()))
+    }
+  }
+
+  async #report(): Promise<void> {
+    const { store, service, version, release, reportEveryMs } = this.#settings
+    await this.#readLags()
+    const report = {
+      v: 1,
+      id: this.id,
+      ...{ service, version, release },
+      host: hostname(),
+      pid: process.pid,
+      startedAt: this.#startedAt,
+      ...reportParts(this.#parts, this.#lags),
+    } as const
+    await store.fleet?.report(report, LEASE_REPORTS * reportEveryMs)
+  }
+
+  /** A broker that cannot count, or does not answer, has no lag in the report. */
+  async #readLags(): Promise<void> {
+    const { clock } = this.#settings
+    if (clock.now() - this.#lagsReadAt < LAG_EVERY_MS) return
+    this.#lagsReadAt = clock.now()
+    await Promise.all(
+      this.#parts.consumers.map(async consumer => {
+        const lag = await consumer.lag().catch(() => undefined)
+        if (lag === undefined) this.#lags.delete(consumer)
+        else this.#lags.set(consumer, lag)
+      }),
+    )
+  }
+
+  async #lookForCommands(): Promise<void> {
+    const { store, commandsEveryMs, reportEveryMs } = this.#settings
+    const { commands } = store
+    if (commands === undefined) return
+    const end = this.#listen(commands)
+    const everyMs = end === undefined ? commandsEveryMs : Math.max(commandsEveryMs, reportEveryMs)
+    while (!this.#isStopped) {
+      this.#isAnnounced = false
+      await this.#limited(this.#executeAll(commands))
+      if (!this.#isAnnounced) await this.#wait(everyMs)
+    }
+    end?.()
+  }
+
+  #listen(commands: Commands): (() => void) | undefined {
+    try {
+      return commands.onCommand?.(this.id, () => this.#announce())
+    } catch (error) {
+      this.#settings.onError(error)
+      return undefined
+    }
+  }
+
+  /** A command is claimed before it is executed, so it is executed at most once. */
+  async #executeAll(commands: Commands): Promise<void> {
+    const claimed = await commands.claim(this.id, COMMANDS_AT_ONCE)
+    for (const command of claimed)
+      await commands.finish(command.id, this.id, executeCommand(this.#parts, command))
+    if (claimed.length === COMMANDS_AT_ONCE) this.#announce()
+  }
+
+  #announce(): void {
+    this.#isAnnounced = true
+    this.#endWaits()
+  }
+
+  #wait(ms: number): Promise<void> {
+    if (this.#isStopped) return Promise.resolve()
+    return new Promise(resolve => {
+      const end = () => {
+        cancel()
+        this.#waits.delete(end)
+        resolve()
+      }
+      const cancel = this.#settings.clock.schedule(ms, end)
+      this.#waits.add(end)
+    })
+  }
+
+  #endWaits(): void {
+    for (const end of [...this.#waits]) end()
+  }
+
+  /** Waits for the store, but not longer than the next report is due. */
+  async #limited(work: Promise<unknown> | undefined): Promise<void> {
+    const { clock, reportEveryMs, onError } = this.#settings
+    await settlesWithin(clock, reportEveryMs, (work ?? Promise.resolve()).catch(onError))
+  }
+}
+
+function isFleetStore(value: unknown): value is FleetStore {
+  if (typeof value !== 'object' || value === null) return false
+  const { fleet } = value as FleetStore
+  return typeof fleet?.report === 'function'
+}
