@@ -155,7 +155,6 @@ export type {
   ReplayCounts,
   ReplayDecision,
   ReplayItem,
-  ReplayOverlap,
   ReplayState,
   Replays,
   Stage,
@@ -185,7 +184,6 @@ export {
   resumeReplay,
   startReplay,
 } from './replay/control.ts'
-export { EmptyPlanError } from './replay/empty-plan.ts'
 export { ReplayRefusedError } from './replay/errors.ts'
 export { applyPatch, PatchError } from './replay/json-patch.ts'
 export { planReplay } from './replay/plan.ts'
@@ -224,6 +222,12 @@ export {
 } from './runtime/dispatcher/track/tracking-mode.ts'
 export { SinkAnswerError } from './runtime/dispatcher/write/sink-answer.ts'
 export { failureLog } from './runtime/failure-log.ts'
+export {
+  type FleetMembership,
+  type FleetOptions,
+  type FleetStore,
+  joinFleet,
+} from './runtime/fleet/join-fleet.ts'
 export { LetterNotSavedError } from './runtime/letter-saver.ts'
 export {
   createRateLimiter,

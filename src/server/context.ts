@@ -4,6 +4,7 @@ import { DEFAULT_WATCH } from '../core/watch/options.ts'
 import { consumerGates } from '../replay/consumer-gates.ts'
 import { replayToBroker, routeReplays } from '../replay/routes.ts'
 import { type ReplayEnvironment, withRoutes } from '../replay/target.ts'
+import { joinFleet } from '../runtime/fleet/join-fleet.ts'
 import { TokenAuthenticator } from './auth/authenticator.ts'
 import { Permissions } from './auth/permissions.ts'
 import { RequestLimiter } from './auth/request-limiter.ts'
@@ -97,6 +98,15 @@ export function createServerContext(options: ServerOptions) {
     })
   }
 
+  /** The consumers and dispatchers of this process, in the fleet of the first store that keeps one. */
+  const joinOwnFleet = () => {
+    const { service, dispatchers } = given
+    const shared = stores.all.find(({ store }) => store.fleet !== undefined)
+    if (service === undefined || shared === undefined) return undefined
+    const { store } = shared
+    return joinFleet({ store, service, consumers: given.consumers, dispatchers, clock, random, onError })
+  }
+
   return {
     hosts: new AllowedHosts(given.allowedHosts),
     authenticator: new TokenAuthenticator(given.tokens),
@@ -142,8 +152,9 @@ export function createServerContext(options: ServerOptions) {
         ...given.collectors.map(each => startCollecting(each, stores, clock, log)),
         ...startWatching(),
       ]
+      const member = joinOwnFleet()
       runner.start()
-      return async () => void (await Promise.all(ends.map(end => end())))
+      return async () => void (await Promise.all([member?.close(), ...ends.map(end => end())]))
     },
     onError,
   }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { dumpStore, PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
+import { joinFleet } from '../runtime/fleet/join-fleet.ts'
 import { ROUTES } from './routes/index.ts'
 import { action } from './schema/me.ts'
 
@@ -29,6 +30,7 @@ const FEWEST_FIELDS = 500
 const BODIES: Readonly<Record<string, unknown>> = {
   '/api/v1/groups/{id}': { state: 'resolved', note: 'x' },
   '/api/v1/channels/{channel}/breaker': { handler: 'bill', to: 'open', reason: 'x' },
+  '/api/v1/fleet/commands': { task: 'pause', channel: 'orders', reason: 'x' },
   '/api/v1/dead-letters/purge': {
     filter: {},
     expectedCount: 2,
@@ -54,6 +56,14 @@ async function world(readOnly: boolean) {
   })
   await consumer.start()
   const [letter] = await base.bury(base.make.letter(), base.make.letter())
+  joinFleet({ store: base.store, service: 'shop', consumers: [consumer], clock: base.clock })
+  await base.clock.advance(0)
+  const asked = await base.tell('/api/v1/fleet/commands', {
+    task: 'resume',
+    channel: 'orders',
+    reason: 'x',
+  })
+  const [request] = asked.body.requests
   const plan = await base.tell('/api/v1/replays', { filter: {}, reason: 'x' })
   const pressed: string[] = []
   const demo = {
@@ -80,6 +90,8 @@ async function world(readOnly: boolean) {
     path
       .replace(/\{id\}/, () => ids[path.split('/')[3]!]!)
       .replace('{channel}', 'orders')
+      .replace('{instance}', request.commands[0].instance)
+      .replace('{request}', request.id)
       .replace('{action}', 'deploy')
   const { body } = await guarded.ask('/api/v1/openapi.json')
   const routes = Object.entries((body as Document).paths).flatMap(([path, operations]) =>

@@ -55,8 +55,13 @@ export interface ServerOptions extends ClockAndRandomOptions {
    * them.
    */
   readonly consumers?: readonly Consumer[] | undefined
-  /** Dispatchers of this process, for the metrics [none]. */
-  readonly dispatchers?: readonly Pick<Dispatcher, 'health'>[] | undefined
+  /** Dispatchers of this process, for the metrics and the fleet [none]. */
+  readonly dispatchers?: readonly Pick<Dispatcher, 'health' | 'breaker'>[] | undefined
+  /**
+   * The name of the service in this process [none]. With a name, the process joins the fleet of the first store that keeps
+   * one, with these consumers and dispatchers. Leave it out if the service calls `joinFleet()` itself.
+   */
+  readonly service?: string | undefined
   /** The metrics that `/metrics` shows; give those of the consumers and dispatchers of this process [its own]. */
   readonly metrics?: LiveMetrics | undefined
   /** The prefix of every metric name [lazaret_]. */
@@ -149,9 +154,16 @@ const rules = {
   stores: custom(isStores, 'give a store, or a map of names to stores'),
   consumers: withDefault(list(having<Consumer>('give a consumer from createConsumer()', 'health')), []),
   dispatchers: withDefault(
-    list(having<Pick<Dispatcher, 'health'>>('give a dispatcher from createDispatcher()', 'health')),
+    list(
+      having<Pick<Dispatcher, 'health' | 'breaker'>>(
+        'give a dispatcher from createDispatcher()',
+        'health',
+        'breaker',
+      ),
+    ),
     [],
   ),
+  service: optional(text({ maxLength: 200 })),
   metrics: optional(having<LiveMetrics>('give metrics from createMetrics()', 'read', 'watch')),
   metricsPrefix: prefixRule,
   collectors: withDefault(

@@ -30,6 +30,7 @@ export const ERROR_CODES = {
   LAZARET_STORE_FOREIGN: 'The file is not a Lazaret store.',
   LAZARET_STORE_NEWER: 'A newer version of Lazaret wrote the store.',
   LAZARET_STORE_OUTDATED: 'The schema of a store is missing, or too old for this version of Lazaret.',
+  LAZARET_NO_RECIPIENT: 'No living process of the fleet can execute a command.',
   LAZARET_STORE_CLOSED: 'A part of a store was used after it was closed.',
   LAZARET_JOURNAL_FULL: 'A journal has no room for another event.',
   LAZARET_JOURNAL_UNREADABLE: 'An entry of a journal cannot be read.',
@@ -46,7 +47,6 @@ export const ERROR_CODES = {
   LAZARET_PATCH_INVALID: 'A JSON Patch is not valid, or does not fit the payload.',
   LAZARET_LISTEN_REFUSED: 'The server cannot listen on the given address.',
   LAZARET_REPLAY_REFUSED: 'A replay does not allow the requested change in its current state.',
-  LAZARET_REPLAY_EMPTY: 'A plan has no letter that can be sent, so it was not stored.',
 } as const
 
 /** The code of an error of Lazaret. The meaning of a code never changes. */

@@ -4,6 +4,7 @@ import { API, type Route, routeFor } from '../http/route.ts'
 import { auditRoutes } from './audit.ts'
 import { channelRoutes } from './channels.ts'
 import { demoRoutes } from './demo.ts'
+import { fleetRoutes } from './fleet.ts'
 import { groupRoutes } from './groups.ts'
 import { healthRoutes } from './health.ts'
 import { letterRoutes } from './letters.ts'
@@ -32,6 +33,7 @@ export const ROUTES: readonly Route<ServerContext & OpenApiSource>[] = [
   openApiRoute,
   ...overviewRoutes,
   ...channelRoutes,
+  ...fleetRoutes,
   ...letterRoutes,
   ...purgeRoutes,
   ...groupRoutes,

@@ -118,10 +118,10 @@ export function findReplay({ stores }: Pick<ReplayContext, 'stores'>, id: string
 }
 
 /** Returns a function that masks the reason of a gate for an item. */
-export function createReasonMasker(
+function createReasonMasker(
   { masks }: Pick<ReplayContext, 'masks'>,
   { store }: Pick<NamedStore, 'store'>,
-  { patch }: Pick<Replay, 'patch'>,
+  { patch }: Replay,
 ) {
   return async ({ reason, decision, letterId }: ReplayItem): Promise<string | undefined> => {
     // Only schema errors quote payload values.
@@ -137,7 +137,7 @@ export function createReasonMasker(
  * The most frequent reasons, masked. Letters with the same reason text share the masks of the first letter, because the
  * text is the same.
  */
-export async function mostFrequentReasons(
+async function mostFrequentReasons(
   items: readonly ReplayItem[],
   maskReason: (item: ReplayItem) => Promise<string | undefined>,
 ): Promise<{ reason: string; count: number }[]> {
@@ -178,7 +178,6 @@ export async function replayView(
     patch,
     maxAgeMs: replay.maxAgeMs,
     allowQuarantined: replay.allowQuarantined,
-    overlaps: replay.overlaps?.map(overlap => ({ ...overlap })),
     rate: replay.state === 'running' ? context.runner.rateOf(replay.id) : undefined,
     arrivedSincePlan: await arrivedSincePlan(
       named,

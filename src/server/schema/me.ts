@@ -21,6 +21,7 @@ export const action = z.enum([
   'breaker.force',
   'consumer.pause',
   'consumer.resume',
+  'fleet.command',
   'demo.act',
 ])
 export type Action = z.infer<typeof action>

@@ -18,6 +18,7 @@ const WORDS: Readonly<Record<Action, string>> = {
   'breaker.force': 'Force breakers',
   'consumer.pause': 'Pause consumers',
   'consumer.resume': 'Resume consumers',
+  'fleet.command': 'Command services',
   'demo.act': 'Run demo actions',
 }
 

@@ -1,0 +1,104 @@
+import { createIdSource } from '../core/event/uuid.ts'
+import { LazaretError } from '../core/failure/errors.ts'
+import { type Clock, systemRandom } from '../ports/clock.ts'
+import type { Command, CommandTask } from '../ports/commands.ts'
+import type { Instance } from '../ports/fleet.ts'
+import type { Store } from '../ports/store.ts'
+import { resolveTask } from '../runtime/fleet/tasks.ts'
+
+/** A command as a person gives it. */
+interface CommandRequest {
+  readonly task: CommandTask
+  /** Only this process [every process that has the channel, handler or sink of the task]. */
+  readonly instance?: string | undefined
+  /** Only the processes of this service [all services]. */
+  readonly service?: string | undefined
+  readonly by: string
+  readonly reason?: string | undefined
+}
+
+/** The request under which its commands are found, and the processes that they went to. */
+interface SentCommands {
+  readonly request: string
+  readonly recipients: readonly Instance[]
+}
+
+/** The time within which a process executes a command. A process looks for commands every few seconds at most. */
+const COMMAND_TTL_MS = 60_000
+
+/** No living process can execute the command. Nothing was sent. */
+export class NoRecipientError extends LazaretError {
+  override readonly name = 'NoRecipientError'
+
+  constructor(wanted: string) {
+    super(`no living process ${wanted}; list the processes with lazaret fleet list`, {
+      code: 'LAZARET_NO_RECIPIENT',
+      retryable: false,
+    })
+  }
+}
+
+/**
+ * Sends a command to every living process that it concerns: one command each, with the person's name. The audit log has the
+ * request before the commands are sent.
+ */
+export async function sendCommands(
+  store: Pick<Store, 'fleet' | 'commands' | 'audit' | 'url'>,
+  { task, instance, service, by, reason }: CommandRequest,
+  clock: Clock,
+): Promise<SentCommands> {
+  resolveTask(task)
+  const { fleet, commands } = store
+  if (fleet === undefined || commands === undefined)
+    throw new NoRecipientError(`reports itself to ${store.url}, which keeps no fleet`)
+  const recipients = (await fleet.list()).filter(
+    each =>
+      each.state === 'alive' &&
+      (instance ?? each.report.id) === each.report.id &&
+      (service ?? each.report.service) === each.report.service &&
+      concerns(each, task),
+  )
+  if (recipients.length === 0) throw new NoRecipientError(describe(task, instance, service))
+  const newId = createIdSource(systemRandom)
+  const request = newId(clock.now())
+  const ids = recipients.map(({ report }) => report.id)
+  await store.audit.append({
+    at: clock.now(),
+    by,
+    action: `fleet.${task.kind}`,
+    target: targetOf(task),
+    detail: { request, instances: ids, ...task, ...(reason !== undefined && { reason }) },
+  })
+  const sent = ids.map(
+    (id): Command => ({
+      ...{ v: 1, id: newId(clock.now()), request, task, by, reason },
+      recipients: [id],
+    }),
+  )
+  await commands.send(sent, COMMAND_TTL_MS)
+  return { request, recipients }
+}
+
+function concerns({ report }: Instance, { channel, handler, sink }: CommandTask): boolean {
+  if (sink !== undefined) return report.sinks.some(({ name }) => name === sink)
+  return report.consumers.some(
+    each => each.channel === channel && (handler === undefined || each.handler === handler),
+  )
+}
+
+function targetOf({ channel, sink }: CommandTask): string {
+  return String(channel ?? sink)
+}
+
+function describe(task: CommandTask, instance: string | undefined, service: string | undefined): string {
+  const { channel, handler, sink } = task
+  const part =
+    sink === undefined
+      ? `has a consumer of channel ${channel}${handler === undefined ? '' : ` with handler ${handler}`}`
+      : `has the sink ${sink}`
+  const whose = [
+    ...(instance === undefined ? [] : [`is ${instance}`]),
+    ...(service === undefined ? [] : [`belongs to service ${service}`]),
+  ]
+  return [...whose, part].join(' and ')
+}

@@ -1,0 +1,163 @@
+import { NoRecipientError, sendCommands } from '../../operations/fleet-commands.ts'
+import type { CommandRecord, CommandTask } from '../../ports/commands.ts'
+import type { Instance } from '../../ports/fleet.ts'
+import type { ServerContext } from '../context.ts'
+import { API, routeFor } from '../http/route.ts'
+import { ProblemError } from '../problem.ts'
+import { iso, isoOr, type Json } from '../schema/common.ts'
+import {
+  type CommandBody,
+  type CommandRequestView,
+  commandAnswer,
+  commandBody,
+  commandRequest,
+  type FleetInstance,
+  fleetList,
+  instance,
+  oneInstance,
+  oneRequest,
+} from '../schema/fleet.ts'
+import { type NamedStore, withFaults } from '../stores/federation.ts'
+
+const FLEET = `${API}/fleet`
+
+const route = routeFor<Pick<ServerContext, 'stores' | 'clock' | 'announce'>>()
+
+export const fleetRoutes = [
+  route({
+    method: 'GET',
+    path: FLEET,
+    about:
+      'Lists the processes that report to the stores: their consumers and sinks, breakers, pauses and rates.',
+    answer: fleetList,
+    async handle({ context: { stores } }) {
+      const { found, faults } = await stores.each(async ({ store }) => (await store.fleet?.list()) ?? [])
+      return {
+        instances: found.flatMap(({ name, value }) => value.map(each => instanceView(name, each))),
+        ...withFaults(faults),
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${FLEET}/commands`,
+    about:
+      'Pauses or resumes consumers, or forces breakers, in every living process that has the channel or sink. Read the outcome with the id of the request.',
+    action: 'fleet.command',
+    body: commandBody,
+    answer: commandAnswer,
+    async handle({ context, caller, body }) {
+      const { stores, clock } = context
+      const { instance, service, reason } = body
+      const task = taskOf(body)
+      const { found, faults } = await stores.each(async ({ store }) => {
+        const sent = await sendCommands(
+          store,
+          { task, instance, service, reason, by: caller.name },
+          clock,
+        ).catch(noRecipient)
+        return sent && (await store.commands!.get(sent.request))
+      }, body.store)
+      const requests = found.flatMap(({ value, ...named }) =>
+        value === undefined ? [] : [requestView(named, value)],
+      )
+      if (requests.length === 0 && faults.length === 0)
+        throw new ProblemError(
+          'not-found',
+          `No living process has ${describe(body)}. List the processes with GET ${FLEET}.`,
+        )
+      context.announce('channels')
+      return { requests, ...withFaults(faults) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${FLEET}/commands/:request`,
+    about: 'Returns the commands of a request and their outcomes.',
+    params: oneRequest,
+    answer: commandRequest,
+    async handle({ context: { stores }, params: { request } }) {
+      const { value, ...named } = await stores.find('request', request, async ({ store }) => {
+        const records = (await store.commands?.get(request)) ?? []
+        return records.length === 0 ? undefined : records
+      })
+      return requestView(named, value)
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${FLEET}/:instance`,
+    about: 'Returns one process with its consumers and sinks.',
+    params: oneInstance,
+    answer: instance,
+    async handle({ context: { stores }, params }) {
+      const { value, name } = await stores.find('process', params.instance, async ({ store }) =>
+        (await store.fleet?.list())?.find(({ report }) => report.id === params.instance),
+      )
+      return instanceView(name, value)
+    },
+  }),
+]
+
+/** A store without such a process is not a fault: another store may have one. */
+function noRecipient(error: unknown): undefined {
+  if (error instanceof NoRecipientError) return undefined
+  throw error
+}
+
+function taskOf({ task: kind, channel, handler, sink, to }: CommandBody): CommandTask {
+  const given = { channel, handler, sink, to }
+  return { kind, ...Object.fromEntries(Object.entries(given).filter(([, each]) => each !== undefined)) }
+}
+
+function describe({ channel, handler, sink, instance, service }: CommandBody): string {
+  const part = sink === undefined ? `a consumer of channel ${channel}` : `the sink ${sink}`
+  const limits = [
+    ...(handler === undefined ? [] : [`handler ${handler}`]),
+    ...(instance === undefined ? [] : [`id ${instance}`]),
+    ...(service === undefined ? [] : [`service ${service}`]),
+  ]
+  return limits.length === 0 ? part : `${part} (${limits.join(', ')})`
+}
+
+function instanceView(store: string, { report, state, seenAt, silentMs }: Instance): FleetInstance {
+  const { v: _, startedAt, consumers, sinks, ...rest } = report
+  return {
+    ...rest,
+    store,
+    state,
+    startedAt: iso(startedAt),
+    seenAt: iso(seenAt),
+    silentMs: Math.round(silentMs),
+    consumers: consumers.map(({ lastProcessedAt, paused, ...each }) => ({
+      ...each,
+      paused: [...paused],
+      lastProcessedAt: isoOr(lastProcessedAt),
+    })),
+    sinks: sinks.map(({ lastDeliveredAt, ...each }) => ({
+      ...each,
+      lastDeliveredAt: isoOr(lastDeliveredAt),
+    })),
+  }
+}
+
+function requestView({ name }: NamedStore, records: readonly CommandRecord[]): CommandRequestView {
+  const [{ command }] = records as readonly [CommandRecord]
+  return {
+    id: command.request,
+    store: name,
+    task: command.task as CommandRequestView['task'],
+    by: command.by,
+    reason: command.reason,
+    commands: records.map(({ command, state, sentAt, expiresAt, endedAt, outcome }) => ({
+      id: command.id,
+      instance: command.recipients[0]!,
+      state,
+      sentAt: iso(sentAt),
+      expiresAt: iso(expiresAt),
+      endedAt: isoOr(endedAt),
+      result: outcome?.ok === true ? (outcome.result as Json | undefined) : undefined,
+      error: outcome?.ok === false ? outcome.error : undefined,
+    })),
+  }
+}
