@@ -50,7 +50,7 @@ export interface CommandRecord {
  *   refused with an OptionsError.
  * - `claim` gives an instance the oldest commands it is a recipient of, at most `limit` of them. It is atomic: a command is
  *   claimed once, however many claim at once, and is never given out again, also if the claimer dies. Expired commands are
- *   not given out.
+ *   not given out. One that had expired when its recipient claimed is never given out, even if the clock is set back.
  * - `finish` stores the outcome, durably. Only the claimer may, once. It answers whether this call stored it. After the
  *   time is over an outcome is still taken: late news is better than none.
  * - `get` has the commands of a request in the order they were sent; none for an unknown request.
@@ -58,7 +58,7 @@ export interface CommandRecord {
  * - `purge` deletes the commands that were sent before a time and are over, and answers how many.
  * - `onCommand` (optional) calls the listener soon after a command for this instance was sent. It may call too often and may miss
  *   some, so an instance also claims from time to time. It returns a function that ends it.
- * - After the store was closed all of them reject with a StoreClosedError.
+ * - After the store was closed all of them reject with a StoreClosedError, and `onCommand` throws it.
  */
 export interface Commands {
   send(commands: readonly Command[], ttlMs: number): Promise<void>

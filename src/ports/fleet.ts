@@ -80,7 +80,8 @@ export interface Instance {
  * - `list` has every process that was not purged, in the order of service, start and id, as JavaScript compares texts.
  * - `purge` deletes the processes that are not alive and were last seen before a time by the store's clock, and answers
  *   how many.
- * - A clock that is set back does not keep a process alive for longer than its lease.
+ * - A process is alive while the clock is less than `leaseMs` away from its report, before or after it. So a clock that is
+ *   set back by an hour does not keep a dead process alive for that hour.
  * - After the store was closed all four reject with a StoreClosedError.
  */
 export interface Fleet {

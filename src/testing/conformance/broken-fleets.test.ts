@@ -31,6 +31,11 @@ const FLEETS: readonly Break<Fleet>[] = [
     listedAs(each => (each.state === 'gone' ? { ...each, state: 'alive' } : each)),
   ],
   [
+    'believes reports from the future',
+    'B17: a clock that is set back keeps no process alive for that long',
+    listedAs(each => (each.silentMs === 0 ? { ...each, state: 'alive' } : each)),
+  ],
+  [
     'does not know who left',
     'B17: a process that leaves is shown as left at once, until it reports again',
     listedAs(each => (each.state === 'left' ? { ...each, state: 'alive' } : each)),
@@ -97,6 +102,24 @@ const COMMANDS: readonly Break<Commands>[] = [
     whole => ({ send: (commands, ttlMs) => whole.send(commands, ttlMs * 10) }),
   ],
   [
+    'gives expired commands out once the clock is set',
+    'B17: a command that has expired is not given out when the clock is set',
+    whole => ({
+      claim: async instance =>
+        (await whole.list(100))
+          .filter(({ state, command }) => state === 'waiting' && command.recipients.includes(instance))
+          .map(({ command }) => command),
+    }),
+  ],
+  [
+    'stops at an expired command',
+    'B17: expired commands do not count towards the limit of a claim',
+    whole => ({
+      claim: async (instance, limit) =>
+        (await whole.list(100)).some(({ state }) => state === 'expired') ? [] : whole.claim(instance, limit),
+    }),
+  ],
+  [
     'takes the newest first',
     'B17: claims take the oldest first, up to the limit',
     whole => ({ claim: async (instance, limit) => (await whole.claim(instance, limit)).toReversed() }),
@@ -110,21 +133,6 @@ const COMMANDS: readonly Break<Commands>[] = [
         for (const each of commands) await whole.send([each], ttlMs)
       },
     }),
-  ],
-  [
-    'replaces a command that is sent again',
-    'B17: sending again changes nothing, and an invalid command sends none',
-    whole => {
-      const last = new Map<string, Command>()
-      return {
-        send: async (commands, ttlMs) => {
-          await whole.send(commands, ttlMs)
-          for (const each of commands) last.set(each.id, each)
-        },
-        get: async request =>
-          (await whole.get(request)).map(record => ({ ...record, command: last.get(record.command.id)! })),
-      }
-    },
   ],
   [
     'purges commands that wait',

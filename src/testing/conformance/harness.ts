@@ -12,6 +12,8 @@ export interface TestFunction {
 /** A clock that the suite can drive, such as FakeClock. */
 export interface DrivenClock extends Clock {
   advance(ms: number): Promise<void>
+  /** Sets the clock forward or back without the passing of time. Tests that need it run only on a clock that has it. */
+  jump?(ms: number): void
 }
 
 /** How a conformance suite measures time. */

@@ -40,11 +40,12 @@ export class MemoryCommands implements Commands {
   async claim(instance: string, limit: number): Promise<readonly Command[]> {
     this.#open.requireOpen()
     const [most, now] = [resolveLimit(limit), this.#clock.now()]
-    const due = [...this.#rows]
-      .filter(
-        ([, row]) => row.claimedBy === undefined && row.recipients.includes(instance) && !isOver(row, now),
-      )
-      .slice(0, most)
+    const waiting = [...this.#rows].filter(
+      ([, row]) => row.claimedBy === undefined && row.recipients.includes(instance),
+    )
+    // A command without recipients stays expired, even if the clock is set later.
+    for (const [id, row] of waiting) if (isOver(row, now)) this.#rows.set(id, { ...row, recipients: [] })
+    const due = waiting.filter(([, row]) => !isOver(row, now)).slice(0, most)
     for (const [id, row] of due) this.#rows.set(id, { ...row, claimedBy: instance, claimedAt: now })
     return due.map(([, { body }]) => JSON.parse(body) as Command)
   }

@@ -115,6 +115,19 @@ export function fleetTests(suite: StoreConformance): void {
     assert.deepEqual(await shown(fleet), ['a alive'])
   })
 
+  it('B17: a clock that is set back keeps no process alive for that long', async world => {
+    const { fleet, timing } = world
+    const { clock } = world.fixture
+    if (clock?.jump === undefined) return
+    await fleet.report(reportOf('a'), timing.delayMs)
+    clock.jump(-LONG_MS)
+    assert.deepEqual(await shown(fleet), ['a gone'])
+    assert.equal((await fleet.list())[0]?.silentMs, 0)
+    await fleet.report(reportOf('a'), timing.delayMs)
+    assert.deepEqual(await shown(fleet), ['a alive'])
+    clock.jump(LONG_MS)
+  })
+
   it('B17: a purge deletes processes that are not alive, and returns their number', async ({
     fleet,
     timing,
