@@ -10,8 +10,6 @@ export class ChaosProxy {
   bytesPerSecond: number | undefined
   /** New connections are not let through. */
   isDown = false
-  /** The next answer does not arrive: both ends see the connection reset instead. Then it is false again. */
-  losesNextAnswer = false
   readonly #target: { readonly host: string; readonly port: number }
   readonly #server: Server
   readonly #pairs = new Set<Pair>()
@@ -72,14 +70,12 @@ export class ChaosProxy {
   }
 }
 
-type Weather = Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond' | 'losesNextAnswer'>
-
 class Pair {
   isMute = false
   readonly #client: Socket
   readonly #server: Socket
 
-  constructor(client: Socket, server: Socket, weather: Weather) {
+  constructor(client: Socket, server: Socket, weather: Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond'>) {
     this.#client = client
     this.#server = server
     this.#pass(client, server, weather)
@@ -96,7 +92,7 @@ class Pair {
     this.#client.resetAndDestroy()
   }
 
-  #pass(from: Socket, to: Socket, weather: Weather): void {
+  #pass(from: Socket, to: Socket, weather: Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond'>): void {
     let freeAt = 0
     from.on('error', () => {})
     from.on('close', () => {
@@ -104,11 +100,6 @@ class Pair {
     })
     from.on('data', chunk => {
       if (this.isMute) return
-      if (from === this.#server && weather.losesNextAnswer) {
-        weather.losesNextAnswer = false
-        this.cut()
-        return
-      }
       const { latencyMs, bytesPerSecond } = weather
       if (latencyMs === 0 && bytesPerSecond === undefined) {
         to.write(chunk)

@@ -80,7 +80,7 @@ describe('sqlite ledger', () => {
 describe('sqlite store', () => {
   storeConformance({
     test: it,
-    declares: { durable: true },
+    declares: { durable: true, fleet: true },
     setup: async () => {
       const open = () => openSqlite({ path, clock })
       const store = open()

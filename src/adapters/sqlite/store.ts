@@ -1,6 +1,8 @@
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
 import { openGroups } from '../../adapter-kit/sealed/groups.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
+import type { Commands } from '../../ports/commands.ts'
+import type { Fleet } from '../../ports/fleet.ts'
 import { type Store, StoreClosedError } from '../../ports/store.ts'
 import { SqliteBroker } from './broker/broker.ts'
 import { connect, Session } from './connection/connection.ts'
@@ -9,6 +11,8 @@ import { SqliteLedger } from './ledger/ledger.ts'
 import { SqliteDeadLetters } from './letters/dead-letters.ts'
 import { SqliteGroups } from './letters/groups.ts'
 import { SqliteAudit } from './operating/audit.ts'
+import { SqliteCommands } from './operating/commands.ts'
+import { SqliteFleet } from './operating/fleet.ts'
 import { SqliteReplays } from './operating/replays.ts'
 import { SqliteSnapshots } from './operating/snapshots.ts'
 import { DEFAULT_JOURNAL_BUSY_TIMEOUT_MS, resolveSqlite, type SqliteOptions } from './options.ts'
@@ -19,6 +23,8 @@ export interface SqliteStore extends Store {
   readonly broker: SqliteBroker
   readonly ledger: SqliteLedger
   readonly journal: SqliteJournal
+  readonly fleet: Fleet
+  readonly commands: Commands
   /**
    * Resolves when the file is open and has this version; otherwise rejects with the problem. Calling it is optional,
    * because the first use of any part reports the same problem.
@@ -26,7 +32,10 @@ export interface SqliteStore extends Store {
   ready(): Promise<void>
 }
 
-/** Everything in one database file: a broker, dead letters with their groups, a ledger, a journal, replays, the audit log and snapshots. */
+/**
+ * Everything in one database file: a broker, dead letters with their groups, a ledger, a journal, replays, the audit log, snapshots, and
+ * the fleet with commands to it.
+ */
 export function openSqlite(options: SqliteOptions): SqliteStore {
   const settings = resolveSqlite('openSqlite', options)
   const { name, path, clock, codec } = settings
@@ -48,6 +57,8 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
     replays: sealedReplays(new SqliteReplays(session), texts),
     audit: sealedAudit(new SqliteAudit(session), texts),
     snapshots: new SqliteSnapshots(session),
+    fleet: new SqliteFleet(session),
+    commands: new SqliteCommands(session),
     async ready() {
       await connection.open()
     },

@@ -3,6 +3,8 @@ import { JournalTable } from '../journal/journal-table.ts'
 import { groupReader } from '../letters/group-table.ts'
 import { LetterReader } from '../letters/letter-reader.ts'
 import { AuditTable } from '../operating/audit-table.ts'
+import { CommandTable } from '../operating/command-table.ts'
+import { FleetTable } from '../operating/fleet-table.ts'
 import { ReplayTables } from '../operating/replay-tables.ts'
 import { SnapshotTable } from '../operating/snapshot-table.ts'
 import { type Database, failureOf } from './database.ts'
@@ -20,6 +22,8 @@ function createParts(db: Database, context: { readonly now: number }) {
     replays: new ReplayTables(db, context),
     audit: new AuditTable(db),
     snapshots: new SnapshotTable(db),
+    fleet: new FleetTable(db, context),
+    commands: new CommandTable(db, context),
   }
 }
 

@@ -212,8 +212,47 @@ alter table ledger add column lease integer;
 alter table replays add column lease integer;
 `
 
+/**
+ * The processes that work on the file, and commands to them. A command that waits has a row in `recipients` for each instance
+ * that may claim it. A claim deletes them, so that looking for commands reads nothing that is claimed.
+ */
+const FLEET = `
+create table instances(
+  id text primary key,
+  body text not null,
+  seen_at integer not null,
+  lease_ms integer not null,
+  has_left integer not null
+) without rowid;
+create table commands(
+  seq integer primary key,
+  id text not null unique,
+  request text not null,
+  sent_at integer not null,
+  ttl_ms integer not null,
+  claimed_by text,
+  claimed_at integer,
+  ended_at integer,
+  body text not null,
+  outcome text
+);
+create index commands_by_request on commands(request, seq);
+create table recipients(
+  instance text not null,
+  seq integer not null,
+  primary key(instance, seq)
+) without rowid;
+create index recipients_by_command on recipients(seq);
+`
+
 /** Forward only: a released step is never edited, and a change is one more step at the end. */
-export const MIGRATIONS: readonly string[] = [LETTERS + BROKER + OTHER_TABLES, JOURNAL, SNAPSHOTS, DELAYS]
+export const MIGRATIONS: readonly string[] = [
+  LETTERS + BROKER + OTHER_TABLES,
+  JOURNAL,
+  SNAPSHOTS,
+  DELAYS,
+  FLEET,
+]
 
 /** All tables of this version. */
 export const TABLES: readonly string[] = MIGRATIONS.flatMap(step =>

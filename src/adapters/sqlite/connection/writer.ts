@@ -7,6 +7,8 @@ import { GroupTable } from '../letters/group-table.ts'
 import { type LetterRow, LetterTable, type SendAnswer } from '../letters/letter-table.ts'
 import { SearchWriter } from '../letters/search-writer.ts'
 import { AuditTable } from '../operating/audit-table.ts'
+import { CommandTable } from '../operating/command-table.ts'
+import { FleetTable } from '../operating/fleet-table.ts'
 import { ReplayTables } from '../operating/replay-tables.ts'
 import { SnapshotTable } from '../operating/snapshot-table.ts'
 import { Counters } from './counters.ts'
@@ -57,6 +59,8 @@ function createParts(db: Database, context: WriterContext) {
       replays: new ReplayTables(db, context),
       audit: new AuditTable(db),
       snapshots: new SnapshotTable(db),
+      fleet: new FleetTable(db, context),
+      commands: new CommandTable(db, context),
     },
   }
 }
