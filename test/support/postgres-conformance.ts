@@ -73,7 +73,7 @@ export async function postgresConforms(found: Postgres): Promise<void> {
   describe.runIf(found.found)(`the store on ${on}`, () => {
     storeConformance({
       test: it,
-      declares: { durable: true },
+      declares: { durable: true, fleet: true },
       async setup() {
         await database!.clear()
         const open = () => openPostgres({ pool: database!.pool })

@@ -41,9 +41,9 @@ export interface PostgresOptions extends ClockAndRandomOptions {
   readonly leaseMs?: number | undefined
   /** The longest pause between two polls, which it reaches while nothing happens [1 s]. */
   readonly maxPollMs?: number | undefined
-  /** Whether enqueueing sends NOTIFY. Without it other processes find events by polling [true]. */
+  /** Whether enqueueing and sending commands use NOTIFY. Without it other processes find events and commands by polling [true]. */
   readonly notify?: boolean | undefined
-  /** Whether to LISTEN, on the connection that a consumer keeps. PgBouncer in transaction mode does not support it [true]. */
+  /** Whether to LISTEN, on the connection that consumers and listeners of commands keep. PgBouncer in transaction mode does not support it [true]. */
   readonly listen?: boolean | undefined
   /** What happens to a row whose handler is done; `partition` moves it to a table with a partition for each day ['keep']. */
   readonly delivered?: 'keep' | 'delete' | 'partition' | undefined

@@ -2,13 +2,18 @@ import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
 import { openGroups } from '../../adapter-kit/sealed/groups.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
+import type { Commands } from '../../ports/commands.ts'
+import type { Fleet } from '../../ports/fleet.ts'
 import { type Store, StoreClosedError } from '../../ports/store.ts'
 import { PostgresOutbox } from './broker/outbox.ts'
+import { ListenConnection } from './connection/listen-connection.ts'
 import { LazyPool } from './connection/pool.ts'
 import { PostgresLedger } from './ledger/ledger.ts'
 import { PostgresDeadLetters } from './letters/dead-letters.ts'
 import { PostgresGroups } from './letters/groups.ts'
 import { PostgresAudit } from './operating/audit.ts'
+import { PostgresCommands } from './operating/commands.ts'
+import { PostgresFleet } from './operating/fleet.ts'
 import { PostgresReplays } from './operating/replays.ts'
 import { PostgresSnapshots } from './operating/snapshots.ts'
 import {
@@ -24,11 +29,16 @@ export interface PostgresStore extends Store {
   readonly deadLetters: PostgresDeadLetters
   readonly broker: PostgresOutbox
   readonly ledger: PostgresLedger
+  readonly fleet: Fleet
+  readonly commands: Commands & Required<Pick<Commands, 'onCommand'>>
   /** Resolves when the schema exists and has this version; otherwise rejects with the problem. */
   ready(): Promise<void>
 }
 
-/** Everything in one database: the outbox, dead letters with their groups, a ledger, replays, the audit log and snapshots. */
+/**
+ * Everything in one database: the outbox, dead letters with their groups, a ledger, replays, the audit log, snapshots, and the
+ * fleet with commands to it.
+ */
 export function openPostgres(options: OpenPostgresOptions): PostgresStore {
   const { url, pool, ...rest } = requireDatabase('openPostgres', options)
   if (url !== undefined) return storeWithOwnPool('openPostgres', url, new LazyPool(url), rest)
@@ -76,14 +86,17 @@ function storeOf(settings: PostgresSettings, url: string, endPool: () => Promise
   const { name, clock, codec } = settings
   const { texts } = codec.letters
   const deadLetters = new PostgresDeadLetters(settings)
-  const broker = new PostgresOutbox(settings)
+  const connection = new ListenConnection(settings)
+  const broker = new PostgresOutbox(settings, connection)
   const ledger = new PostgresLedger(settings)
   let closing: Promise<void> | undefined
   const pool = () => {
     if (closing !== undefined) throw new StoreClosedError(name)
     return settings.pool
   }
+  const commands = new PostgresCommands(pool, settings, connection)
   const close = async () => {
+    await commands.close()
     await broker.close()
     await ledger.close()
     await deadLetters.close()
@@ -98,6 +111,8 @@ function storeOf(settings: PostgresSettings, url: string, endPool: () => Promise
     replays: sealedReplays(new PostgresReplays(pool), texts),
     audit: sealedAudit(new PostgresAudit(pool), texts),
     snapshots: new PostgresSnapshots(pool),
+    fleet: new PostgresFleet(pool),
+    commands,
     ready: () => broker.ready(),
     close() {
       closing ??= close()

@@ -18,6 +18,7 @@ import {
 } from '../../../ports/broker.ts'
 import { publishInSpan } from '../../../ports/tracing.ts'
 import { isPgQueryable, type PgQueryable } from '../connection/client.ts'
+import { ListenConnection } from '../connection/listen-connection.ts'
 import { Notifier } from '../connection/notifier.ts'
 import type { PostgresSettings } from '../options.ts'
 import { requireSchema } from '../schema/migrate.ts'
@@ -58,12 +59,12 @@ export class PostgresOutbox implements Broker {
   #ready: Promise<void> | undefined
   #closing: Promise<void> | undefined
 
-  constructor(settings: PostgresSettings) {
+  constructor(settings: PostgresSettings, connection: ListenConnection = new ListenConnection(settings)) {
     this.name = settings.name
     this.#settings = settings
     this.#newId = createIdSource(settings.random)
     this.#notifier = new Notifier(settings)
-    this.#subscriptions = new Subscriptions(settings, this.#notifier)
+    this.#subscriptions = new Subscriptions(settings, this.#notifier, connection)
   }
 
   /** Resolves when the schema exists and has this version; otherwise rejects with the problem. */

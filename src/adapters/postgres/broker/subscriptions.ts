@@ -12,11 +12,12 @@ import {
   type SubscriptionStatus,
 } from '../../../ports/broker.ts'
 import { yieldToEventLoop } from '../../../ports/clock.ts'
-import { ListenConnection } from '../connection/listen-connection.ts'
+import type { ListenConnection } from '../connection/listen-connection.ts'
 import type { Notifier } from '../connection/notifier.ts'
 import { requireAnother, requireSize } from '../connection/pool.ts'
 import { storableText } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
+import { NOTIFY_CHANNEL } from '../schema/functions.ts'
 import { Claimer, type ClaimScope } from './claim.ts'
 import { ClaimedRows } from './claimed-rows.ts'
 import { OutboxDelivery } from './delivery.ts'
@@ -47,13 +48,13 @@ export class Subscriptions {
   #maintaining: Promise<void> | undefined
   #isClosed = false
 
-  constructor(settings: PostgresSettings, notifier: Notifier) {
+  constructor(settings: PostgresSettings, notifier: Notifier, connection: ListenConnection) {
     const { clock, leaseMs, maxPollMs } = settings
     this.#settings = settings
     this.#notifier = notifier
     this.#lease = new ProcessLease(settings)
     this.#claimed = new ClaimedRows((held, claims) => this.#lease.giveBackOthers(held, claims))
-    this.#connection = new ListenConnection(settings, channel => this.wake(channel))
+    this.#connection = connection
     this.#retention = new Retention(settings)
     this.#rounds = new PollLoop({
       clock,
@@ -84,7 +85,7 @@ export class Subscriptions {
     // Heartbeats try again what fails here, and polling works without LISTEN.
     await this.#retention.createPartitions().catch(this.reportError)
     await this.#lease.owner()
-    await this.#connection.start().then(() => this.#requireAnother(), this.reportError)
+    await this.#listen().then(() => this.#requireAnother(), this.reportError)
     const subscription = new OutboxSubscription(this, scope, prefetch, deliver, new StallReporter(onStatus))
     if (this.#isClosed) throw new BrokerClosedError(name)
     this.#open.add(subscription)
@@ -108,7 +109,7 @@ export class Subscriptions {
     await Promise.all(Array.from(this.#open, subscription => subscription.close()))
     await this.#rounds.end()
     await this.#maintaining
-    await this.#connection.stop()
+    await this.#connection.stop(NOTIFY_CHANNEL)
     await this.#lease.release()
   }
 
@@ -139,13 +140,17 @@ export class Subscriptions {
     return new DeliveryLostError(this.#settings.name, channel)
   }
 
+  #listen(): Promise<void> {
+    return this.#connection.start(NOTIFY_CHANNEL, channel => this.wake(channel))
+  }
+
   /** For a pool that does not report its size. */
   async #requireAnother(): Promise<void> {
     const { pool, name, clock } = this.#settings
     try {
       await requireAnother(pool, name, clock)
     } catch (error) {
-      if (this.#open.size === 0) await this.#connection.stop()
+      if (this.#open.size === 0) await this.#connection.stop(NOTIFY_CHANNEL)
       throw error
     }
   }
@@ -161,7 +166,7 @@ export class Subscriptions {
   /** Work that can wait, and that must not delay the next heartbeat. The next run makes up for a task that fails. */
   async #maintain(): Promise<void> {
     const tasks = [
-      () => this.#connection.start(),
+      () => this.#listen(),
       () => this.#claimed.check(),
       async () => (await this.#lease.reclaim()) > 0 && this.wake(),
       async () => (await this.#lease.reclaimOrphans()) > 0 && this.wake(),

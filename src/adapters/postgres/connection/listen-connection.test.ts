@@ -46,8 +46,8 @@ async function openOn(...clients: StrictClient[]): Promise<ListenConnection> {
     connect: async () => clients.shift()!,
     query: async () => ({ rows: ['by the pool'], rowCount: 1 }),
   }
-  const connection = new ListenConnection({ pool, listen: true } as PostgresSettings, () => {})
-  const started = connection.start()
+  const connection = new ListenConnection({ pool, listen: true } as PostgresSettings)
+  const started = connection.start(NOTIFY_CHANNEL, () => {})
   await yieldToEventLoop()
   first!.answer()
   await started
@@ -58,7 +58,7 @@ it('E21: one query at a time runs on the connection, also when LISTEN meets a re
   const client = new StrictClient()
   const connection = await openOn(client)
   const renewed = connection.query('renew')
-  const listening = connection.start()
+  const listening = connection.start(NOTIFY_CHANNEL, () => {})
   await yieldToEventLoop()
   expect(client.texts).toEqual([LISTEN, 'renew'])
   client.answer()
@@ -81,7 +81,7 @@ it('E21: a connection that has not answered the query before is closed, and the 
 it('E21: a renewal that waits for a LISTEN without an answer fails when the connection is closed', async () => {
   const client = new StrictClient()
   const connection = await openOn(client)
-  const listening = connection.start().catch(error => error)
+  const listening = connection.start(NOTIFY_CHANNEL, () => {}).catch(error => error)
   await yieldToEventLoop()
   const waiting = connection.query('renew').catch(error => error)
   expect(await connection.query('renew again')).toMatchObject({ rows: ['by the pool'] })

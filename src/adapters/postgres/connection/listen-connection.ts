@@ -1,49 +1,59 @@
 import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import type { PostgresSettings } from '../options.ts'
-import { NOTIFY_CHANNEL } from '../schema/functions.ts'
 import type { PgClient, PgNotification, PgQueryable, PgResult } from './client.ts'
+import type { Notifications } from './notifier.ts'
 import { connect, releaseClient } from './query.ts'
 
+type NotifyChannel = Notifications['channel']
+
 /**
- * The connection that a consuming process keeps for LISTEN and for its lease: a process whose handlers use all other
- * connections of the pool can still renew the lease. `start` replaces a connection that broke; until then queries run on
- * any connection of the pool.
+ * The connection that a process keeps for LISTEN and for the lease of its consumers: a process whose handlers use all other
+ * connections of the pool can still renew the lease. Consumers and commands share it, and the last to stop returns it.
+ * `start` replaces a connection that broke; until then queries run on any connection of the pool.
  */
 export class ListenConnection implements PgQueryable {
   readonly #settings: PostgresSettings
-  readonly #onNotify: (channel: string) => void
+  readonly #listeners = new Map<NotifyChannel, (payload: string) => void>()
   #opening: Promise<PgClient> | undefined
   #client: PgClient | undefined
   /** The queries of the client. node-postgres deprecates a query on a client that has not answered the one before. */
   #queries = new SerialQueue()
   #isBusy = false
 
-  /** `onNotify` is called with the channel of events that another process enqueued. */
-  constructor(settings: PostgresSettings, onNotify: (channel: string) => void) {
+  constructor(settings: PostgresSettings) {
     this.#settings = settings
-    this.#onNotify = onNotify
   }
 
-  /** Sends LISTEN every time it is called, because a pooler may have given the session away. */
-  async start(): Promise<void> {
+  /**
+   * Keeps a connection, and calls `onNotify` with the payloads of a NOTIFY channel until `stop`. Sends LISTEN every time it
+   * is called, because a pooler may have given the session away.
+   */
+  async start(channel: NotifyChannel, onNotify: (payload: string) => void): Promise<void> {
+    this.#listeners.set(channel, onNotify)
     this.#opening ??= this.#open()
     const client = await this.#opening
-    if (!this.#settings.listen) return
+    if (!this.#settings.listen || !this.#listeners.has(channel)) return
     try {
-      await this.#run(client, `listen ${NOTIFY_CHANNEL}`)
+      await this.#run(client, `listen ${channel}`)
     } catch (error) {
       if (this.#client === client) this.#drop()
       throw error
     }
   }
 
-  async stop(): Promise<void> {
+  async stop(channel: NotifyChannel): Promise<void> {
+    this.#listeners.delete(channel)
     const client = await this.#opening?.catch(() => undefined)
     if (client === undefined || this.#client !== client) return
     await this.#queries.settled()
-    if (this.#client !== client) return
+    if (this.#client !== client || this.#listeners.has(channel)) return
+    const unlisten = `unlisten ${channel}`
+    if (this.#listeners.size > 0) {
+      await this.#run(client, unlisten).catch(() => {})
+      return
+    }
     this.#forget(client)
-    const isWell = await client.query(`unlisten ${NOTIFY_CHANNEL}`).then(
+    const isWell = await client.query(unlisten).then(
       () => true,
       () => false,
     )
@@ -85,8 +95,8 @@ export class ListenConnection implements PgQueryable {
     }
   }
 
-  readonly #hear = ({ payload }: PgNotification): void => {
-    if (payload !== undefined) this.#onNotify(payload)
+  readonly #hear = ({ channel, payload }: PgNotification): void => {
+    if (payload !== undefined) this.#listeners.get(channel as NotifyChannel)?.(payload)
   }
 
   readonly #drop = (): void => {

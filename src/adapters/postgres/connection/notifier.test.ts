@@ -1,21 +1,27 @@
 import { describe, expect, it } from 'vitest'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import type { PostgresSettings } from '../options.ts'
-import { Notifier } from './notifier.ts'
+import { COMMAND_NOTIFICATIONS, instancesIn, type Notifications, Notifier } from './notifier.ts'
 
 /** A notifier on a driven clock, with the channels that it has notified by itself. */
-function notifierWorld(options: { readonly notify?: boolean; readonly isDown?: boolean } = {}) {
+function notifierWorld(
+  options: {
+    readonly notify?: boolean
+    readonly isDown?: boolean
+    readonly notifications?: Notifications
+  } = {},
+) {
   const clock = new FakeClock()
   const sent: unknown[] = []
   const pool = {
-    query: async (query: { readonly values?: readonly unknown[] } | string, values?: readonly unknown[]) => {
-      sent.push((typeof query === 'string' ? values : query.values)?.[0])
+    query: async (_: string, [payloads]: readonly [readonly string[]]) => {
+      sent.push(...payloads)
       if (options.isDown) throw new Error('connect ECONNREFUSED')
       return { rows: [], rowCount: 0 }
     },
   }
   const settings = { clock, pool, notify: options.notify ?? true } as unknown as PostgresSettings
-  return { clock, sent, notifier: new Notifier(settings) }
+  return { clock, sent, notifier: new Notifier(settings, options.notifications) }
 }
 
 describe('NOTIFY', () => {
@@ -69,5 +75,16 @@ describe('NOTIFY', () => {
     down.notifier.due(['orders'])
     await down.clock.advance(1_000)
     expect(down.sent).toEqual(['orders'])
+  })
+
+  it('B17: the instances of commands share notifications, each no longer than the server takes', async () => {
+    const { clock, sent, notifier } = notifierWorld({ notifications: COMMAND_NOTIFICATIONS })
+    const instances = Array.from({ length: 1_000 }, (_, index) => `instance-${index}`.padEnd(200, '-'))
+    expect(notifier.due(instances)).toEqual(instances)
+    expect(notifier.due(instances)).toEqual([])
+    await clock.advance(10)
+    expect(sent.length).toBeLessThan(30)
+    expect(Math.max(...sent.map(payload => String(payload).length))).toBeLessThan(8_000)
+    expect(sent.flatMap(payload => instancesIn(String(payload)))).toEqual(instances)
   })
 })

@@ -76,10 +76,14 @@ function sizeOf(pool: PgPool): number | undefined {
   return Number.isNaN(max) ? undefined : max
 }
 
+/** Whether a process can keep a connection and still has another. True for a pool that does not report its size. */
+export function canKeepConnection(pool: PgPool): boolean {
+  return (sizeOf(pool) ?? MIN_CONNECTIONS) >= MIN_CONNECTIONS
+}
+
 /** Refuses a pool that is too small to consume with: it would wait for its own connection without a sign of it. */
 export function requireSize(pool: PgPool, name: string): void {
-  const size = sizeOf(pool)
-  if (size !== undefined && size < MIN_CONNECTIONS) throw tooSmall(name, 'pool.options.max', show(size))
+  if (!canKeepConnection(pool)) throw tooSmall(name, 'pool.options.max', show(sizeOf(pool)))
 }
 
 /** The same for a pool that does not report its size. The LISTEN connection must be taken before. */

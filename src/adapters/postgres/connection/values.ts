@@ -30,6 +30,9 @@ export function asMs(column: string): string {
   return `(extract(epoch from ${column}) * 1000)::float8`
 }
 
+/** The time of the server in whole milliseconds, as ports tell times. */
+export const NOW_MS = `date_trunc('milliseconds', clock_timestamp())`
+
 /** The parameter, a number of milliseconds, as an interval. */
 export function asInterval(parameter: number): string {
   return `$${parameter}::float8 * interval '1 ms'`

@@ -175,6 +175,41 @@ const SNAPSHOTS: Described = [
   },
 ]
 
+const INSTANCES: Described = [
+  'The processes that work on this database, one row each. One that is silent for longer than its lease is gone.',
+  {
+    id: 'Another start of the same program has another.',
+    seen_at: 'When it last reported, or left.',
+    lease_ms: 'It is alive for this long after its report.',
+    has_left: 'Whether it ended in order.',
+    body: 'Its last report: service, host, consumers and sinks.',
+  },
+]
+
+const COMMANDS: Described = [
+  'What people asked of processes, and the outcomes.',
+  {
+    seq: 'The order of sending; grows, with gaps.',
+    id: 'Its id.',
+    request: 'Commands of one request have the same.',
+    sent_at: 'When it was sent.',
+    ttl_ms: 'The time for a claim and an outcome, after which an unclaimed command is expired.',
+    claimed_by: 'The instance that executes it; null when none has claimed it.',
+    claimed_at: 'When that instance claimed it.',
+    ended_at: 'When the outcome came.',
+    body: 'The whole command: task, recipients, who asked and why.',
+    outcome: 'What the instance answered; null when it has not.',
+  },
+]
+
+const COMMAND_RECIPIENTS: Described = [
+  'The commands that wait, for each instance that may claim them. Gone when one of them has.',
+  {
+    instance: 'The id of the instance.',
+    seq: 'The seq of the command.',
+  },
+]
+
 const MIGRATIONS: Described = [
   'The steps that made this schema what it is.',
   {
@@ -205,6 +240,11 @@ const FIRST: Tables = {
 /** Comments for people with psql: `\\d+ lazaret.outbox` shows them. */
 export const COMMENTS: string = commentsOn(FIRST)
 export const SNAPSHOT_COMMENTS: string = commentsOn({ snapshots: SNAPSHOTS })
+export const FLEET_COMMENTS: string = commentsOn({
+  instances: INSTANCES,
+  commands: COMMANDS,
+  command_recipients: COMMAND_RECIPIENTS,
+})
 
 function commentsOn(tables: Tables): string {
   return Object.entries(tables)

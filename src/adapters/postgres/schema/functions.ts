@@ -1,5 +1,7 @@
 /** The NOTIFY channel. A message says that there may be something to claim in the channel of events that it names. */
 export const NOTIFY_CHANNEL = 'lazaret_outbox'
+/** The NOTIFY channel of commands. A message names the instances that may have one to claim. */
+export const COMMANDS_CHANNEL = 'lazaret_commands'
 
 /** The lanes of a handler share this many locks, because the server has a bounded number of them. */
 const LANE_LOCKS = 1_024

@@ -9,6 +9,7 @@ const RELEASED = [
   '3 51c9feea5c0c423b',
   '4 76a140ea5ed84142',
   '5 c9b615f9bd4947d4',
+  '6 a72c6177e728b97c',
 ]
 
 it('S1: the SQL of a released migration stays the same, byte for byte', () => {

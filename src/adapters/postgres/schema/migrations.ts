@@ -1,9 +1,9 @@
-import { COMMENTS, SNAPSHOT_COMMENTS } from './comments.ts'
+import { COMMENTS, FLEET_COMMENTS, SNAPSHOT_COMMENTS } from './comments.ts'
 import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
 import { LETTER_FUNCTIONS } from './letter-functions.ts'
 import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
-import { LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
+import { FLEET, LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
 
 /** One step of the database schema. */
 export interface Migration {
@@ -45,6 +45,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'views and functions for letters and triage',
     worksWith: 1,
     sql: `${LETTER_FUNCTIONS}\n`,
+  },
+  {
+    version: 6,
+    name: 'the fleet and commands to it',
+    worksWith: 1,
+    sql: `${FLEET}${FLEET_COMMENTS}\n`,
   },
 ]
 

@@ -57,6 +57,7 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
       const store = openPostgres({ pool })
       await store.ready()
       expect(await store.snapshots.list()).toEqual([])
+      expect(await store.fleet.list()).toEqual([])
       await store.close()
     }
   })

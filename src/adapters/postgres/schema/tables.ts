@@ -194,3 +194,41 @@ create table lazaret.snapshots (
   primary key (channel, at)
 );
 `
+
+/**
+ * The processes that work on the database, and commands to them. Every process writes its row every few seconds. No index
+ * contains what it changes, and half of each page stays free, so that a report writes beside the old row (HOT).
+ *
+ * `command_recipients` has the commands that wait, a row for each instance that may claim them. A claim deletes them. So an
+ * instance that asks finds nothing in its part of one small index, however many commands are kept.
+ */
+export const FLEET = `
+create table lazaret.instances (
+  id text collate "C" primary key,
+  seen_at timestamptz not null,
+  lease_ms integer not null,
+  has_left boolean not null default false,
+  body json not null
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 50, autovacuum_vacuum_scale_factor = 0);
+
+create table lazaret.commands (
+  seq bigint generated always as identity primary key,
+  id text collate "C" not null unique,
+  request text collate "C" not null,
+  sent_at timestamptz not null,
+  ttl_ms integer not null,
+  claimed_by text collate "C",
+  claimed_at timestamptz,
+  ended_at timestamptz,
+  body json not null,
+  outcome json
+) with (fillfactor = 50);
+create index commands_by_request on lazaret.commands (request, seq);
+
+create table lazaret.command_recipients (
+  instance text collate "C" not null,
+  seq bigint not null references lazaret.commands (seq) on delete cascade,
+  primary key (instance, seq)
+) with (autovacuum_vacuum_threshold = 50, autovacuum_vacuum_scale_factor = 0);
+create index command_recipients_by_command on lazaret.command_recipients (seq);
+`
