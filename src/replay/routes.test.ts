@@ -64,6 +64,26 @@ describe('the route of letters from a store that is a broker', () => {
     expect(routeTo({ broker: 'sqlite', queue: 'orders' })).toMatchObject({ via: 'sqlite' })
   })
 
+  it('B18: sends a letter through the collector of its broker, and each other letter to the store or nowhere', async () => {
+    const collector = {
+      name: 'rabbitmq',
+      send: async () => void sent.push('rabbitmq'),
+    } as unknown as Collector
+    const target = routeReplays([collector], replayToBroker(broker, sinks))!
+    const redirected = replayEvent(letter, { id: 'r', to: 'orders-2' } as never, 1)
+    await target.send([again], { broker: 'rabbitmq', queue: 'q' })
+    await target.send([again], { broker: 'rabbitmq', collectedFrom: 'q.dlq' })
+    await target.send([redirected], { broker: 'rabbitmq' })
+    await target.send([again], { broker: 'sqlite' })
+    await target.send([again], {})
+    expect(sent.splice(0)).toEqual(['rabbitmq', 'rabbitmq', 'rabbitmq', 'broker', 'sinks'])
+    const elsewhere = { broker: 'other', collectedFrom: 'q.dlq' }
+    await expect(target.send([again], elsewhere)).rejects.toMatchObject({ code: 'LAZARET_BROKER_UNROUTABLE' })
+    expect(sent).toEqual([])
+    await target.send([redirected], elsewhere)
+    expect(sent).toEqual(['broker'])
+  })
+
   it('B13: is the broker for an event that goes to another channel', async () => {
     const redirected = replayEvent(letter, { id: 'r', to: 'orders-2' } as never, 1)
     await replayToBroker(broker, sinks).send([redirected], {})

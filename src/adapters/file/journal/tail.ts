@@ -19,9 +19,10 @@ interface Appended {
 /**
  * The end of the journal, where lines are added; for the holder of the lock only.
  *
- * A file that did not take a write, or did not say that it is on the disk, is never trusted again: after a failed sync
+ * A file that did not take a write, or did not say that it is on the disk, gets no more lines: after a failed sync
  * the system may have dropped the very bytes it then calls clean. Unacknowledged lines are cut off and go to a new
- * file. The cut file becomes its own next revision, so that a reader who saw the cut bytes reads it again.
+ * file. The cut file becomes its own next revision, so that a reader who saw the cut bytes reads it again. The segment
+ * set keeps the mark in memory. It is lost when the folder is read from the beginning, which also reads what is on the disk.
  */
 export class Tail {
   readonly #files: Files
