@@ -10,6 +10,8 @@ export class ChaosProxy {
   bytesPerSecond: number | undefined
   /** New connections are not let through. */
   isDown = false
+  /** The next answer does not arrive: both ends see the connection reset instead. Then it is false again. */
+  losesNextAnswer = false
   readonly #target: { readonly host: string; readonly port: number }
   readonly #server: Server
   readonly #pairs = new Set<Pair>()
@@ -70,12 +72,14 @@ export class ChaosProxy {
   }
 }
 
+type Weather = Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond' | 'losesNextAnswer'>
+
 class Pair {
   isMute = false
   readonly #client: Socket
   readonly #server: Socket
 
-  constructor(client: Socket, server: Socket, weather: Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond'>) {
+  constructor(client: Socket, server: Socket, weather: Weather) {
     this.#client = client
     this.#server = server
     this.#pass(client, server, weather)
@@ -92,7 +96,7 @@ class Pair {
     this.#client.resetAndDestroy()
   }
 
-  #pass(from: Socket, to: Socket, weather: Pick<ChaosProxy, 'latencyMs' | 'bytesPerSecond'>): void {
+  #pass(from: Socket, to: Socket, weather: Weather): void {
     let freeAt = 0
     from.on('error', () => {})
     from.on('close', () => {
@@ -100,6 +104,11 @@ class Pair {
     })
     from.on('data', chunk => {
       if (this.isMute) return
+      if (from === this.#server && weather.losesNextAnswer) {
+        weather.losesNextAnswer = false
+        this.cut()
+        return
+      }
       const { latencyMs, bytesPerSecond } = weather
       if (latencyMs === 0 && bytesPerSecond === undefined) {
         to.write(chunk)

@@ -61,7 +61,7 @@ describe.runIf(redis.found).each(WAYS)(`Redis %s${why}`, (way, options) => {
 
   storeConformance({
     test: tests,
-    declares: { durable: true },
+    declares: { durable: true, fleet: true },
     async setup({ retention }) {
       const prefix = uniqueName('store')
       const open = () => openRedis({ ...options(), prefix, ...retention?.real })

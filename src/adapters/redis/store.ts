@@ -2,6 +2,8 @@ import { OpenState } from '../../adapter-kit/open-state.ts'
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
+import type { Commands } from '../../ports/commands.ts'
+import type { Fleet } from '../../ports/fleet.ts'
 import type { Store } from '../../ports/store.ts'
 import { RedisConnection } from './connection/connection.ts'
 import { inspectServer, requireFit, type ServerFindings } from './connection/server.ts'
@@ -11,6 +13,8 @@ import { RedisDeadLetters } from './letters/dead-letters.ts'
 import { RedisGroups } from './letters/groups.ts'
 import { LetterRecords } from './letters/letter-records.ts'
 import { RedisAudit } from './operating/audit.ts'
+import { RedisCommands } from './operating/commands.ts'
+import { RedisFleet } from './operating/fleet.ts'
 import { RedisReplays } from './operating/replays.ts'
 import { RedisSnapshots } from './operating/snapshots.ts'
 import { type RedisOptions, resolveRedis, serverOf } from './options.ts'
@@ -19,13 +23,15 @@ import { type RedisOptions, resolveRedis, serverOf } from './options.ts'
 export interface RedisStore extends Store {
   readonly deadLetters: RedisDeadLetters
   readonly ledger: RedisLedger
+  readonly fleet: Fleet
+  readonly commands: Commands
   /** Resolves when the server answers and has a supported version; otherwise rejects with the problem. */
   ready(): Promise<void>
   /** Reads the configuration of the server that decides whether letters are safe. */
   inspect(): Promise<ServerFindings>
 }
 
-/** Everything on one server: dead letters with their groups, a ledger, replays, the audit log and snapshots. */
+/** Everything on one server: dead letters with their groups, a ledger, replays, the audit log, snapshots, the fleet and commands to it. */
 export function openRedis(options: RedisOptions): RedisStore {
   const settings = resolveRedis('openRedis', options)
   const { name, clock, random, url } = settings
@@ -45,6 +51,8 @@ export function openRedis(options: RedisOptions): RedisStore {
     replays: sealedReplays(new RedisReplays(connection, keys, createIdSource(random), door), texts),
     audit: sealedAudit(new RedisAudit(connection, keys, door), texts),
     snapshots: new RedisSnapshots(connection, keys, door),
+    fleet: new RedisFleet(connection, keys, door),
+    commands: new RedisCommands(connection, keys, settings, door),
     ready: async () => requireFit(await inspectServer(connection)),
     inspect: () => inspectServer(connection),
     close() {

@@ -135,6 +135,21 @@ const COMMANDS: readonly Break<Commands>[] = [
     }),
   ],
   [
+    'replaces a command that is sent again',
+    'B17: sending again changes nothing, and an invalid command sends none',
+    whole => {
+      const last = new Map<string, Command>()
+      return {
+        send: async (commands, ttlMs) => {
+          await whole.send(commands, ttlMs)
+          for (const each of commands) last.set(each.id, each)
+        },
+        get: async request =>
+          (await whole.get(request)).map(record => ({ ...record, command: last.get(record.command.id)! })),
+      }
+    },
+  ],
+  [
     'purges commands that wait',
     'B17: a purge deletes commands that are over, and returns their number',
     whole => ({

@@ -134,10 +134,17 @@ export function commandTests(suite: StoreConformance): void {
     assert.deepEqual(await claimed(commands, 'a', 2), ['five'])
   })
 
-  it('B17: sending again changes nothing, and an invalid command sends none', async ({ commands }) => {
+  it('B17: sending again changes nothing, and an invalid command sends none', async ({
+    commands,
+    timing,
+  }) => {
     await commands.send([commandOf('one', ['a'])], LONG_MS)
     await claimed(commands, 'a')
-    await commands.send([commandOf('one', ['a']), commandOf('two', ['a'])], LONG_MS)
+    const [first] = await commands.get('request')
+    await timing.pass(2)
+    await commands.send([commandOf('two', ['a']), commandOf('one', ['a', 'b'], { by: 'bob' })], 2 * LONG_MS)
+    assert.deepEqual((await commands.get('request'))[0], first)
+    assert.deepEqual(await claimed(commands, 'b'), [])
     assert.deepEqual(await shown(commands), ['one claimed', 'two waiting'])
     const code = 'LAZARET_OPTIONS_INVALID'
     for (const [change, message] of BAD_COMMANDS) {
