@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Instance } from '../ports/fleet.ts'
 import type { Group } from '../ports/groups.ts'
 import type { Replay } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
@@ -36,6 +37,16 @@ export function findReplay({ replays }: Store, typed: string): Promise<Replay> {
     get: id => replays.get(id),
     page: async () => ({ entries: await replays.list({ limit: PAGE }), cursor: undefined }),
   })
+}
+
+/** Finds a process of the fleet. */
+export async function findInstance({ fleet }: Store, typed: string): Promise<Instance> {
+  const entries = ((await fleet?.list()) ?? []).map(instance => ({ id: instance.report.id, instance }))
+  const { instance } = await find(typed, 'process', "run 'lazaret fleet list' to see the IDs", {
+    get: async id => entries.find(each => each.id === id),
+    page: async () => ({ entries, cursor: undefined }),
+  })
+  return instance
 }
 
 interface Lookup<T> {

@@ -85,6 +85,30 @@ export const declareFlags = {
   ...rabbitmqFlags,
 }
 
+export const fleetListFlags = {
+  service: word('NAME', 'only processes of this service'),
+  ...storeFlags,
+}
+export const fleetFlags = {
+  channel: word('NAME', 'channel whose consumers do it'),
+  handler: word('NAME', 'only this handler of the channel'),
+  instance: word('ID', 'only this process [every process that has the channel or sink]'),
+  service: word('NAME', 'only the processes of this service'),
+  reason: word('TEXT', 'reason for the audit log'),
+  wait: duration('how long to wait for the outcomes [10s]'),
+  by: BY,
+  ...storeFlags,
+}
+export const breakerFlags = {
+  to: choice(
+    'STATE',
+    ['open', 'closed', 'auto'],
+    'force the breaker open or closed; auto ends that (required)',
+  ),
+  sink: word('NAME', 'sink whose breaker is forced, instead of --channel'),
+  ...fleetFlags,
+}
+
 export const groupListFlags = {
   state: choice('STATE', TRIAGE_STATES, 'only groups in this state'),
   channel: word('NAME', 'only groups with letters of this channel'),

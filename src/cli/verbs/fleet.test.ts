@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest'
+import { cliWorld } from '../../../test/support/cli.ts'
+import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { createConsumer } from '../../runtime/consumer/consumer.ts'
+import { joinFleet } from '../../runtime/fleet/join-fleet.ts'
+
+/** The command line, and processes of a service that it does not run in. */
+async function fleetWorld(instances = 2) {
+  const world = cliWorld()
+  const { clock, store } = world
+  const consumers = Array.from({ length: instances }, () =>
+    createConsumer({
+      broker: memoryBroker({ clock }),
+      channel: 'orders',
+      name: 'bill',
+      deadLetters: memoryDeadLetters(),
+      clock,
+      handle: () => {},
+    }),
+  )
+  const members = []
+  for (const [n, consumer] of consumers.entries()) {
+    await consumer.start()
+    members.push(joinFleet({ store, service: 'shop', version: `1.${n}`, consumers: [consumer], clock }))
+    await clock.advance(10)
+  }
+  /** Runs a command while time passes, as the processes need it. */
+  const whilePassing = async (...argv: string[]) => {
+    const running = world.lazaret(...argv)
+    let isOver = false
+    void running.finally(() => {
+      isOver = true
+    })
+    while (!isOver) await clock.advance(250)
+    return running
+  }
+  return {
+    ...world,
+    members,
+    consumers,
+    whilePassing,
+    paused: () => consumers.map(each => each.health().paused),
+  }
+}
+
+describe('lazaret fleet', () => {
+  it('B17: lists and shows the processes of other services', async () => {
+    const { lazaret, members, clock } = await fleetWorld()
+    const { code, out } = await lazaret('fleet', 'list')
+    expect(code).toBe(0)
+    expect(out).toContain('SERVICE')
+    expect(out).toMatch(new RegExp(`${members[0]!.id}\\s+shop\\s+1.0\\s+alive`))
+    const { json } = await lazaret('fleet', 'list', '--json')
+    expect(json).toMatchObject([{ state: 'alive', report: { service: 'shop', version: '1.0' } }, {}])
+    const shown = await lazaret('fleet', 'show', members[1]!.id)
+    expect(shown.out).toContain('orders/bill on memory, breaker closed')
+    await members[1]!.close()
+    await clock.advance(1)
+    expect((await lazaret('fleet', 'show', members[1]!.id)).out).toContain('left')
+    expect(await lazaret('fleet', 'list', '--service', 'mailer')).toMatchObject({
+      code: 0,
+      err: 'no process reports to this store\n',
+    })
+    expect((await lazaret('fleet', 'show', 'nobody')).code).toBe(1)
+  })
+
+  it('B17: pauses and resumes a channel everywhere, with one line for each process', async () => {
+    const { whilePassing, members, paused, store } = await fleetWorld()
+    const { code, out } = await whilePassing('fleet', 'pause', '--channel', 'orders', '--reason', 'a release')
+    expect([code, paused()]).toEqual([0, [['manual'], ['manual']]])
+    for (const { id } of members) expect(out).toMatch(new RegExp(`shop ${id} on .*: done`))
+    const { entries } = await store.audit.list({})
+    expect(entries).toMatchObject([
+      { action: 'fleet.pause', target: 'orders', detail: { reason: 'a release' } },
+    ])
+    expect((await whilePassing('fleet', 'resume', '--channel', 'orders')).code).toBe(0)
+    expect(paused()).toEqual([[], []])
+  })
+
+  it('B17: forces a breaker in one process', async () => {
+    const { whilePassing, members, consumers } = await fleetWorld()
+    const id = members[1]!.id
+    const { code } = await whilePassing(
+      'fleet',
+      'breaker',
+      '--to',
+      'open',
+      '--channel',
+      'orders',
+      '--instance',
+      id,
+    )
+    expect(code).toBe(0)
+    expect(consumers.map(each => each.health().breakerState)).toEqual(['closed', 'forced-open'])
+  })
+
+  it('B17: says which process did not answer, with exit 3, and 1 when none did', async () => {
+    const { whilePassing, store } = await fleetWorld(1)
+    const silent = { v: 1, service: 'shop', host: 'h', pid: 1, startedAt: 0, sinks: [] } as const
+    const [alive] = await store.fleet!.list()
+    await store.fleet!.report({ ...silent, id: 'silent', consumers: alive!.report.consumers }, 3_600_000)
+    const some = await whilePassing('fleet', 'pause', '--channel', 'orders')
+    expect([some.code, some.out]).toEqual([3, expect.stringContaining('silent on h: not taken yet')])
+    const none = await whilePassing('fleet', 'pause', '--channel', 'orders', '--instance', 'silent')
+    expect(none.code).toBe(1)
+  })
+
+  it.each([
+    [['pause'], 2, /--channel is missing/],
+    [['breaker', '--channel', 'orders'], 2, /--to is missing/],
+    [['breaker', '--to', 'open'], 2, /either --channel or --sink/],
+    [['pause', '--channel', 'mails'], 1, /no living process has a consumer of channel mails/],
+  ])('B17: fleet %j is refused with the remedy', async (argv, code, message) => {
+    const { whilePassing } = await fleetWorld(1)
+    const answer = await whilePassing('fleet', ...argv)
+    expect([answer.code, answer.err]).toEqual([code, expect.stringMatching(message)])
+  })
+})
