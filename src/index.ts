@@ -155,6 +155,7 @@ export type {
   ReplayCounts,
   ReplayDecision,
   ReplayItem,
+  ReplayOverlap,
   ReplayState,
   Replays,
   Stage,
@@ -184,6 +185,7 @@ export {
   resumeReplay,
   startReplay,
 } from './replay/control.ts'
+export { EmptyPlanError } from './replay/empty-plan.ts'
 export { ReplayRefusedError } from './replay/errors.ts'
 export { applyPatch, PatchError } from './replay/json-patch.ts'
 export { planReplay } from './replay/plan.ts'

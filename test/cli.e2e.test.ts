@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encodeLetter } from '../src/core/dead-letter/json.ts'
 import { createFactory } from '../src/testing/factories.ts'
 import { FakeClock } from '../src/testing/fake-clock.ts'
-import { runScript, startScript } from './support/lazaret-process.ts'
+import { LAZARET, runScript, startScript } from './support/lazaret-process.ts'
 
 const LETTERS = 3_000
 let folder: string
@@ -94,22 +94,32 @@ describe('lazaret as a process', { timeout: 120_000 }, () => {
     expect(JSON.parse(out)).toMatchObject({ count: LETTERS })
   })
 
-  it('B11: Ctrl-C pauses a replay cleanly', async () => {
-    const { out } = await run(
-      'lazaret replay plan --reason test --max-age 9999d --stages rest --per-second 20 --json',
-    )
-    const { id } = JSON.parse(out)
-    const started = startScript(
-      `exec ${'lazaret'} replay start ${id} --yes --json`.replace('exec ', ''),
-      folder,
-    )
-    for (;;) {
-      const { outcomes } = JSON.parse((await run(`lazaret replay show ${id} --json`)).out)
-      if (outcomes.sent > 0) break
+  it('B11: Ctrl-C pauses a replay, records what was sent, and prints the command that resumes it', async () => {
+    const plan = 'lazaret replay plan --reason test --max-age 9999d --stages rest --per-second 20 --json'
+    const { id } = JSON.parse((await run(`${plan} --store sqlite:./lazaret.db`)).out)
+    /** Runs the command until it says that letters were sent and have no outcome, then presses Ctrl-C. */
+    const interrupt = async (command: string) => {
+      // In the place of the shell, which would answer the signal too.
+      const started = startScript(command.replace(/^lazaret/, `exec ${LAZARET}`), folder)
+      await started.says('no outcome within 5 s')
+      started.signal('SIGINT')
+      const { code, out, err } = await started.ended
+      return { code, replay: JSON.parse(out), resume: /resume with: (.*)\n$/.exec(err)?.[1] }
     }
-    started.signal('SIGINT')
-    const ended = await started.ended
-    expect(JSON.parse(ended.out)).toMatchObject({ id, state: 'paused', stateReason: 'interrupted' })
+    const flags = '--store sqlite:./lazaret.db --yes'
+    const first = await interrupt(`lazaret replay start ${id} ${flags} --json`)
+    expect(first).toMatchObject({ code: 3, replay: { id, state: 'paused', stateReason: 'interrupted' } })
+    expect(first.resume).toBe(`lazaret replay resume ${id} ${flags}`)
+    const { sent, waiting } = first.replay.outcomes
+    expect(sent).toBeGreaterThan(0)
+    expect(sent + waiting).toBe(LETTERS)
+    const stats = JSON.parse((await run('lazaret dlq stats --json')).out)
+    // The signal may find a letter that is claimed and not sent. It stays claimed, and the next run sends it.
+    expect(stats.byState).toEqual({ replaying: expect.any(Number), dead: expect.any(Number) })
+    expect([sent, sent + 1]).toContain(stats.byState.replaying)
+    const second = await interrupt(`${first.resume} --json`)
+    expect(second).toMatchObject({ code: 3, replay: { id, state: 'paused' }, resume: first.resume })
+    expect(second.replay.outcomes.sent).toBeGreaterThan(sent)
   })
 
   it('F8: doctor finds both stores well', async () => {

@@ -140,11 +140,12 @@ describe('K8, R4: the gates decide in the order approval, schema, expiry, downst
 
   afterEach(removeFolders)
   it('R4: in a plan of the command line, which knows neither schemas nor breakers', async () => {
-    const { lazaret, store, clock } = await createWorldAfterOutage(2)
+    const { lazaret, store, clock, bury, factory } = await createWorldAfterOutage(2)
     const { letters } = await store.deadLetters.list()
     await store.deadLetters.change(letters[0]!.id, { to: 'quarantined', at: clock.now() })
     await clock.advance(2 * DAY_MS)
+    await bury(factory.letter({ origin: { broker: store.broker!.name } }))
     const { json } = await lazaret('replay', 'plan', '--reason', 'fixed', '--json')
-    expect(json[0]).toMatchObject({ findings: { skip_unapproved: 1, skip_expired: 1 } })
+    expect(json[0]).toMatchObject({ findings: { skip_unapproved: 1, skip_expired: 1, replay: 1 } })
   })
 })

@@ -5,6 +5,7 @@ import { decodeLetter, encodeLetter } from '../core/dead-letter/json.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { EventError } from '../core/event/errors.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
+import { safeText } from './print/safe-text.ts'
 
 /** The fault of a line that is not JSON. */
 export const NOT_JSON = "not JSON; each line must be one letter from 'dlq export'"
@@ -12,12 +13,16 @@ export const NOT_JSON = "not JSON; each line must be one letter from 'dlq export
 /** Letters sent at once. Stores write letters that arrive together in one transaction. */
 const BATCH_SIZE = 100
 
-/** The letters as lines of JSON in their stored form, unmasked, so that any store can import them unchanged. */
+/**
+ * The letters as lines of JSON in their stored form, unmasked, so that any store can import them unchanged. Control and
+ * bidirectional characters are escaped: the JSON means the same, and a terminal that shows it does not obey them.
+ */
 export async function* exportLines(
   letters: DeadLetterStore,
   filter: LetterFilter,
 ): AsyncGenerator<readonly string[]> {
-  for await (const page of letterPages(letters, filter)) yield page.map(letter => `${encodeLetter(letter)}\n`)
+  for await (const page of letterPages(letters, filter))
+    yield page.map(letter => `${safeText(encodeLetter(letter))}\n`)
 }
 
 interface ImportReport {

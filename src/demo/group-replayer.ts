@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { Observer } from '../ports/observer.ts'
 import { startReplay } from '../replay/control.ts'
 import { ReplayRefusedError } from '../replay/errors.ts'
-import { planReplay } from '../replay/plan.ts'
+import { planUnlessEmpty } from '../replay/plan.ts'
 import { runReplay } from '../replay/runner.ts'
 import type { ReplayEnvironment } from '../replay/target.ts'
 import { SCHEMAS } from './shop/contracts.ts'
@@ -40,8 +40,9 @@ export function groupReplayer(options: ReplayerOptions) {
   }
   return async (group: string, by: string, reason: string): Promise<void> => {
     const request = { filter: { group }, reason, by, stages: STAGES, perSecond: PER_SECOND }
-    const { id, findings } = await planReplay(store, request, environment)
-    if (findings.replay === undefined) return
+    const plan = await planUnlessEmpty(store, request, environment)
+    if (plan === undefined) return
+    const { id } = plan
     await startReplay(store, id, { by, clock })
     try {
       await runReplay(store, id, { target: shop.replayTarget, environment, owner: OWNER, observer, signal })

@@ -81,6 +81,13 @@ export interface PatchOperation {
   readonly value?: JsonValue | undefined
 }
 
+/** An unfinished replay that has letters in common with a new plan. */
+export interface ReplayOverlap {
+  readonly replayId: string
+  /** The number of letters that both replays have to send. */
+  readonly count: number
+}
+
 /** A replay: the letters it selects, how it sends them, and its state. */
 export interface Replay {
   readonly v: 1
@@ -109,6 +116,8 @@ export interface Replay {
   readonly needsApproval: boolean
   /** A schedule planned it, so it sends only letters with `autoReplay: true`. */
   readonly isAutomatic?: boolean | undefined
+  /** Other unfinished replays that had some of its letters to send when it was planned; absent when there were none. */
+  readonly overlaps?: readonly ReplayOverlap[] | undefined
   readonly approvedBy?: string | undefined
   readonly approvedAt?: number | undefined
   readonly startedAt?: number | undefined

@@ -2,9 +2,10 @@ import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import { type Schedule, startSchedule } from '../operations/schedule.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
+import { AnswerLimit } from './answer-limit.ts'
 import { startReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
-import { judge, planReplay } from './plan.ts'
+import { judge, planUnlessEmpty } from './plan.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { type RunOptions, runReplay } from './runner.ts'
 import { withRoutes } from './target.ts'
@@ -68,8 +69,9 @@ async function idToStart(options: AutomaticReplaySettings, signal: AbortSignal):
   const request = { reason: `every ${options.cron}`, by: ACTOR, maxAgeMs, needsApproval, isAutomatic: true }
   const ids = await lettersToSend({ ...options, environment }, request, signal)
   if (ids.length === 0 || signal.aborted) return undefined
-  const { id } = await planReplay(store, { ...request, ids }, environment)
-  return needsApproval ? undefined : id
+  // Someone may have replayed or discarded these letters in the meantime.
+  const plan = await planUnlessEmpty(store, { ...request, ids }, environment)
+  return needsApproval ? undefined : plan?.id
 }
 
 async function ownPlans({ replays }: Store, state: ReplayState): Promise<readonly Replay[]> {
@@ -84,11 +86,13 @@ async function lettersToSend(
 ): Promise<readonly string[]> {
   const asked = resolvePlan(request)
   const now = environment.clock.now()
+  const answers = new AnswerLimit(environment.clock)
   const ids: string[] = []
   for await (const page of letterPages(store.deadLetters, { state: 'dead', after: now - maxAgeMs }, PAGE))
     for (const letter of page) {
       if (ids.length >= batchSize || signal.aborted) return ids
-      if ((await judge(letter, asked, environment, now)).decision === 'replay') ids.push(letter.id)
+      const { decision } = await judge(letter, asked, environment, now, answers)
+      if (decision === 'replay') ids.push(letter.id)
     }
   return ids
 }

@@ -6,10 +6,13 @@ import { notReplayable } from '../core/dead-letter/storable-event.ts'
 import { readThrown } from '../core/failure/thrown.ts'
 import { hash128 } from '../core/hash.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
-import type { Replay, ReplayDecision, ReplayItem } from '../ports/replays.ts'
+import type { Replay, ReplayDecision, ReplayItem, ReplayOverlap } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
+import { AnswerLimit, NoAnswerError } from './answer-limit.ts'
+import { countDecisions, EmptyPlanError } from './empty-plan.ts'
 import { passGates } from './gates.ts'
+import { findOverlaps } from './overlaps.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { payloadOf } from './resend.ts'
 import type { ReplayEnvironment } from './target.ts'
@@ -19,73 +22,70 @@ const PAGE = 500
 type ResolvedPlan = ReturnType<typeof resolvePlan>
 
 interface Candidate {
-  readonly item: Omit<ReplayItem, 'position'>
+  readonly item: Omit<ReplayItem, 'position' | 'status'>
   readonly occurredAt: number
 }
 
 /**
  * Freezes a selection and decides on every letter in it, without changing or sending anything. The replay sends exactly the
- * letters of the plan, so a person can approve it. Letters that arrive later are not part of it.
+ * letters of the plan, so a person can approve it. Letters that arrive later are not part of it. A plan without a letter
+ * that can be sent is not stored: `EmptyPlanError` says why.
  */
 export async function planReplay(
   store: Store,
   request: PlanRequest,
   environment: ReplayEnvironment,
 ): Promise<Replay> {
-  return await (await preparePlan(store, request, environment)).save()
-}
-
-/** Like `planReplay`, for a person's request. Stores nothing and returns undefined when no letter matches. */
-export async function planIfAny(
-  store: Store,
-  request: PlanRequest,
-  environment: ReplayEnvironment,
-): Promise<Replay | undefined> {
-  const plan = await preparePlan(store, request, environment)
-  return plan.isEmpty ? undefined : await plan.save()
-}
-
-async function preparePlan(store: Store, request: PlanRequest, environment: ReplayEnvironment) {
   const asked = resolvePlan(request)
   const now = environment.clock.now()
-  const candidates = await judgeAll(store, asked, environment, now)
-  return {
-    isEmpty: candidates.length === 0,
-    save: () => storePlan(store, asked, candidates, environment.newId(now), now),
+  const items = await judgeAll(store, asked, environment, now)
+  const toSend = items.filter(({ decision }) => decision === 'replay')
+  if (toSend.length === 0) throw new EmptyPlanError(items)
+  const overlaps = await findOverlaps(store.replays, new Set(toSend.map(({ letterId }) => letterId)))
+  return storePlan(store, { ...asked, overlaps }, items, environment.newId(now), now)
+}
+
+/** Like `planReplay`, for a program that has nothing to do when no letter can be sent. Then it returns undefined. */
+export async function planUnlessEmpty(...of: Parameters<typeof planReplay>): Promise<Replay | undefined> {
+  try {
+    return await planReplay(...of)
+  } catch (error) {
+    if (error instanceof EmptyPlanError) return undefined
+    throw error
   }
 }
 
+/** The decision on each selected letter, in the order of sending. */
 async function judgeAll(
   store: Store,
   asked: ResolvedPlan,
   environment: ReplayEnvironment,
   now: number,
-): Promise<readonly Candidate[]> {
+): Promise<readonly ReplayItem[]> {
   const candidates: Candidate[] = []
+  const answers = new AnswerLimit(environment.clock)
   for await (const letter of select(store.deadLetters, asked)) {
-    const gateDecision = await judge(letter, asked, environment, now)
+    const gateDecision = await judge(letter, asked, environment, now, answers)
     candidates.push({
-      item: { letterId: letter.id, ...gateDecision, status: 'waiting', fingerprint: groupingOf(letter).id },
+      item: { letterId: letter.id, ...gateDecision, fingerprint: groupingOf(letter).id },
       occurredAt: letter.event.occurredAt,
     })
   }
   // Oldest first, so that handlers see events nearly in their original order.
-  return candidates.sort(
-    (a, b) => a.occurredAt - b.occurredAt || (a.item.letterId < b.item.letterId ? -1 : 1),
-  )
+  candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.item.letterId < b.item.letterId ? -1 : 1))
+  return candidates.map(({ item }, position): ReplayItem => {
+    const skipped = item.decision !== 'replay'
+    return { ...item, position, status: skipped ? 'skipped' : 'waiting', endedAt: skipped ? now : undefined }
+  })
 }
 
 async function storePlan(
   store: Store,
-  asked: ResolvedPlan,
-  candidates: readonly Candidate[],
+  asked: ResolvedPlan & { readonly overlaps: readonly ReplayOverlap[] },
+  items: readonly ReplayItem[],
   id: string,
   now: number,
 ): Promise<Replay> {
-  const items = candidates.map(({ item }, position): ReplayItem => {
-    const skipped = item.decision !== 'replay'
-    return { ...item, position, status: skipped ? 'skipped' : 'waiting', endedAt: skipped ? now : undefined }
-  })
   const replay: Replay = {
     v: 1,
     id,
@@ -96,7 +96,7 @@ async function storePlan(
     selectedBy: { filter: asked.filter, ids: asked.ids },
     count: items.length,
     hash: hash128(items.map(item => item.letterId).join('\n')),
-    findings: tally(items),
+    findings: countDecisions(items),
     stages: asked.stages,
     perSecond: asked.perSecond,
     halt: { refailRatio: asked.haltRefailRatio, onSameFingerprint: asked.haltOnSameFingerprint },
@@ -106,6 +106,7 @@ async function storePlan(
     allowQuarantined: asked.allowQuarantined,
     needsApproval: asked.needsApproval,
     ...(asked.isAutomatic ? { isAutomatic: true } : {}),
+    ...(asked.overlaps.length === 0 ? {} : { overlaps: asked.overlaps }),
     stage: 0,
     revision: 0,
   }
@@ -137,12 +138,16 @@ function isUnfinished({ state }: DeadLetter): boolean {
   return state !== 'resolved' && state !== 'discarded'
 }
 
-/** Runs when planning, and again before each send, because a letter may change in between. */
+/**
+ * Runs when planning, and again before each send, because a letter may change in between. `answers` limits the time of
+ * schemas and checks. Give one to all letters of a plan, so that a schema that does not answer is not asked for each.
+ */
 export async function judge(
   letter: DeadLetter,
   asked: Pick<Replay, 'to' | 'patch' | 'maxAgeMs' | 'allowQuarantined' | 'isAutomatic'>,
   environment: ReplayEnvironment,
   now: number,
+  answers = new AnswerLimit(environment.clock),
 ): Promise<{ readonly decision: ReplayDecision; readonly reason: string | undefined }> {
   const channel = asked.to ?? letter.channel
   const handler = channel === letter.channel ? letter.handler : undefined
@@ -155,8 +160,8 @@ export async function judge(
     allowQuarantined: asked.allowQuarantined,
     routeFault: route?.kind === 'none' ? route.reason : undefined,
     unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
-    schemaFault: await schemaFault(letter, asked, environment.schemaOf?.(channel, handler)),
-    downstreamFault: await environment.downstreamFault?.(channel),
+    schemaFault: await schemaFault(letter, asked, environment.schemaOf?.(channel, handler), answers),
+    downstreamFault: await downstreamFault(channel, environment, answers),
   })
 }
 
@@ -168,18 +173,28 @@ async function schemaFault(
   letter: DeadLetter,
   asked: Pick<Replay, 'patch'>,
   schema: StandardSchema | undefined,
+  answers: AnswerLimit,
 ): Promise<string | undefined> {
   try {
     const payload = payloadOf(letter, asked)
-    const result = await schema?.['~standard'].validate(payload)
-    return result?.issues?.map(({ message }) => message).join('; ')
+    if (schema === undefined) return undefined
+    const result = await answers.of(schema, 'the schema', () => schema['~standard'].validate(payload))
+    return result.issues?.map(({ message }) => message).join('; ')
   } catch (error) {
     return readThrown(error).message
   }
 }
 
-function tally(items: readonly ReplayItem[]): { readonly [D in ReplayDecision]?: number } {
-  const counts: { [D in ReplayDecision]?: number } = {}
-  for (const { decision } of items) counts[decision] = (counts[decision] ?? 0) + 1
-  return counts
+async function downstreamFault(
+  channel: string,
+  { downstreamFault: ask }: ReplayEnvironment,
+  answers: AnswerLimit,
+): Promise<string | undefined> {
+  if (ask === undefined) return undefined
+  try {
+    return await answers.of(channel, 'the check of its consumer', () => ask(channel))
+  } catch (error) {
+    if (error instanceof NoAnswerError) return error.message
+    throw error
+  }
 }

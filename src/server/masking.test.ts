@@ -9,6 +9,7 @@ const PAYLOAD = {
   credentials: { user: 'ann', keys: ['k-11', 'k-22'] },
   card: { number: 'X-4711', holder: 'Ann' },
   amount: '7',
+  rows: [{ code: 'C-1' }],
 }
 const masks = createMasks({ paths: ['payload.card.number', 'payload.rows[*].code'] })
 const VIEWER = { token: secretOf('vic') }
@@ -166,20 +167,42 @@ describe('what a schema says', () => {
   })
 
   it('K8, P2: is masked in the items and findings of a replay, whether a letter or its patch had it', async () => {
-    const { plan, ask, id } = await world({ schemas })
-    const replay = await plan({ op: 'replace', path: '/password', value: 'brand new' })
-    const items = (await ask(`/api/v1/replays/${replay.id}/items`, VIEWER)).body.items
+    const { bury, make, tell, ask, id } = await world({ schemas })
+    // Of a channel without a schema: without a letter that can be sent there would be no plan.
+    const [fine] = await bury(
+      make.letter({ channel: 'mails', event: make.event({ channel: 'mails', payload: PAYLOAD }) }),
+    )
+    const patch = [{ op: 'replace', path: '/password', value: 'brand new' }]
+    const replay = (await tell('/api/v1/replays', { ids: [id, fine!.id], reason: 'x', patch }, OPERATOR)).body
+    const items = (await ask(`/api/v1/replays/${replay.id}/items?status=skipped`, VIEWER)).body.items
     expect(items).toMatchObject([{ letterId: id, decision: 'skip_schema', reason: HIDDEN_MESSAGE }])
     const { findings } = (await ask(`/api/v1/replays/${replay.id}/findings`, VIEWER)).body
-    expect(findings).toMatchObject([{ reasons: [{ reason: HIDDEN_MESSAGE, count: 1 }] }])
+    const [ofSchema] = findings.filter(({ decision }: { decision: string }) => decision === 'skip_schema')
+    expect(ofSchema).toMatchObject({ reasons: [{ reason: HIDDEN_MESSAGE, count: 1 }] })
+  })
+
+  it('B10, P2: is masked in the refusal of a plan that could send nothing', async () => {
+    const { tell, id, store } = await world({ schemas })
+    const patch = [{ op: 'replace', path: '/password', value: 'brand new' }]
+    const { status, body, text } = await tell('/api/v1/replays', { ids: [id], reason: 'x', patch }, OPERATOR)
+    expect(status).toBe(422)
+    expect(body.detail).toBe(
+      `The letter cannot be sent; nothing was planned: 1 with a payload that the schema refuses. 1 × ${HIDDEN_MESSAGE}.`,
+    )
+    for (const secret of ['brand new', 'X-4711', 'ann@example.org']) expect(text).not.toContain(secret)
+    expect(await store.replays.list()).toEqual([])
   })
 
   it('K8: letters of which the same is said once it is masked are counted together', async () => {
     const { bury, make, tell, ask } = serverWorld({ schemas, masks })
     const events = ['hunter1', 'hunter2'].map(password => make.event({ payload: { ...PAYLOAD, password } }))
     await bury(...events.map(event => make.letter({ event })))
+    const { detail } = (await tell('/api/v1/replays', { filter: {}, reason: 'x' })).body
+    expect(detail).toContain(` 2 × ${HIDDEN_MESSAGE}.`)
+    await bury(make.letter({ channel: 'mails', event: make.event({ channel: 'mails' }) }))
     const { id } = (await tell('/api/v1/replays', { filter: {}, reason: 'x' })).body
     const { findings } = (await ask(`/api/v1/replays/${id}/findings`)).body
-    expect(findings[0].reasons).toEqual([{ reason: HIDDEN_MESSAGE, count: 2 }])
+    const reasons = findings.flatMap((finding: { reasons: unknown[] }) => finding.reasons)
+    expect(reasons).toEqual([{ reason: HIDDEN_MESSAGE, count: 2 }])
   })
 })

@@ -55,6 +55,7 @@ export function formatReplay(
         ['halts', `if more than ${Math.round(halt.refailRatio * 100)} % fail again${same}`],
         ['max age', spanText(replay.maxAgeMs)],
         ['to', replay.to === undefined ? undefined : `channel ${safeText(replay.to)}`],
+        ['overlaps', overlapText(replay)],
         ['approval', approval],
         ['started', replay.startedAt === undefined ? undefined : isoAndRelative(replay.startedAt, now)],
         ['ended', replay.endedAt === undefined ? undefined : isoAndRelative(replay.endedAt, now)],
@@ -75,9 +76,18 @@ export function formatReplay(
   ].join('')
 }
 
+function overlapText({ overlaps }: Replay): string | undefined {
+  return overlaps
+    ?.map(({ replayId, count }) => `${counted(count, 'letter')} also in replay ${replayId}`)
+    .join(', ')
+}
+
 /** One line per decision of the gates. The gates run again before each send, so later decisions are added. */
-function findingLines({ findings, count }: Replay, skipped: readonly ReplayItem[], masks: Masks): string[] {
-  if (count === 0) return ['  no letter matches\n']
+export function findingLines(
+  { findings }: Pick<Replay, 'findings'>,
+  skipped: readonly ReplayItem[],
+  masks: Masks,
+): string[] {
   const later = new Map<string, number>()
   for (const { decision } of skipped)
     if (findings[decision] === undefined) later.set(decision, (later.get(decision) ?? 0) + 1)

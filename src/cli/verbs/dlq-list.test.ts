@@ -24,10 +24,10 @@ describe('dlq list', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(out).toBe(
       [
-        'ID                                    STATE  CHANNEL  TYPE          REASON              ATTEMPTS  FAILED                    ERROR',
-        '019b7748-8500-88c4-a4b3-c3c762c95a73  dead   orders   cart.left     rate_limited        0         2026-01-01T02:00:00.000Z  -',
-        '019b7711-9680-8d36-8403-aa2738153149  dead   billing  order.placed  permanent           1         2026-01-01T01:00:00.000Z  TypeError: no such card ***',
-        '019b76da-a800-843a-a6be-62e440f660c4  dead   orders   order.placed  attempts_exhausted  1         2026-01-01T00:00:00.000Z  Error: connect ECONNREFUSED 127.0.0.1:5432',
+        'ID                                    STATE  CHANNEL  HANDLER  TYPE          REASON              ATTEMPTS  FAILED                    ERROR',
+        '019b7748-8500-88c4-a4b3-c3c762c95a73  dead   orders   bill     cart.left     rate_limited        0         2026-01-01T02:00:00.000Z  -',
+        '019b7711-9680-8d36-8403-aa2738153149  dead   billing  bill     order.placed  permanent           1         2026-01-01T01:00:00.000Z  TypeError: no such card ***',
+        '019b76da-a800-843a-a6be-62e440f660c4  dead   orders   bill     order.placed  attempts_exhausted  1         2026-01-01T00:00:00.000Z  Error: connect ECONNREFUSED 127.0.0.1:5432',
         '',
       ].join('\n'),
     )
@@ -39,18 +39,33 @@ describe('dlq list', () => {
     const plain = await lazaretWith({ columns: 80, env: { ...env, NO_COLOR: '1' } }, 'dlq', 'list')
     expect(plain.out).toBe(
       [
-        'ID                                    STATE  CHANNEL  FAILED  ERROR',
-        '019b7748-8500-88c4-a4b3-c3c762c95a73  dead   orders   now     -',
-        '019b7711-9680-8d36-8403-aa2738153149  dead   billing  1h ago  TypeError: no suc…',
-        '019b76da-a800-843a-a6be-62e440f660c4  dead   orders   2h ago  Error: connect EC…',
+        'ID                                    STATE  CHANNEL  HANDLER  ERROR',
+        '019b7748-8500-88c4-a4b3-c3c762c95a73  dead   orders   bill     -',
+        '019b7711-9680-8d36-8403-aa2738153149  dead   billing  bill     TypeError: no su…',
+        '019b76da-a800-843a-a6be-62e440f660c4  dead   orders   bill     Error: connect E…',
         '',
       ].join('\n'),
     )
+    const wide = await lazaretWith({ columns: 100, env: { ...env, NO_COLOR: '1' } }, 'dlq', 'list')
+    expect(wide.out).toMatch(/HANDLER {2}FAILED {2}ERROR\n.* now .*\n.* 1h ago .*\n.* 2h ago /)
     const coloured = await lazaretWith({ columns: 80, env }, 'dlq', 'list')
     expect(coloured.out).toContain('\u001b[31mdead\u001b[0m')
     expect((await lazaretWith({ columns: 80, env: { ...env, TERM: 'dumb' } }, 'dlq', 'list')).out).toBe(
       plain.out,
     )
+  })
+
+  it('F8: shows the handler or sink that gave up, also in JSON and on a narrow terminal', async () => {
+    const { lazaret, lazaretWith, factory, bury } = cliWorld()
+    await bury(factory.letter({ handler: 'loki', origin: {} }), factory.letter({ handler: 'charge' }))
+    const env = { LAZARET_STORE: 'memory:' }
+    const narrow = (await lazaretWith({ columns: 80, env }, 'dlq', 'list')).out
+    for (const out of [(await lazaret('dlq', 'list')).out, narrow]) {
+      expect(out).toMatch(/HANDLER/)
+      expect(out).toMatch(/ loki .* charge /s)
+    }
+    const { json } = await lazaret('dlq', 'list', '--json')
+    expect(json.map(({ handler }) => handler)).toEqual(['loki', 'charge'])
   })
 
   it.each([

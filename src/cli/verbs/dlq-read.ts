@@ -40,10 +40,12 @@ function letterTable(io: Io, masks: Masks): (letters: readonly DeadLetter[]) => 
     { title: 'ID', cell: ({ id }) => id },
     { title: 'STATE', cell: ({ state }) => state, colour: ({ state }) => stateColour(state) },
     { title: 'CHANNEL', cell: ({ channel }) => safeText(channel), shrinksTo: 8 },
+    // The handler or sink that gave up. It stays on a narrow terminal, because it names the culprit.
+    { title: 'HANDLER', cell: ({ handler }) => safeText(handler), shrinksTo: 8 },
     { title: 'TYPE', cell: ({ event }) => safeText(event.type), shrinksTo: 8, dropAt: 2 },
     { title: 'REASON', cell: ({ cycle }) => safeText(cycle.reason), dropAt: 3 },
     { title: 'ATTEMPTS', cell: ({ cycle }) => String(cycle.attemptCount), dropAt: 4 },
-    ageColumn(io, 'FAILED', ({ cycle }) => cycle.lastFailedAt),
+    { ...ageColumn<DeadLetter>(io, 'FAILED', ({ cycle }) => cycle.lastFailedAt), dropAt: 1 },
     {
       title: 'ERROR',
       cell: letter => safeText(masksOfEvent(letter.event, masks).maskText(errorOf(letter))),

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -46,7 +46,10 @@ describe('dlq export', () => {
     const { letters } = await store.deadLetters.list()
     const { code, out, err } = await lazaret('dlq', 'export')
     expect({ code, err }).toEqual({ code: 0, err: '' })
-    expect(out).toBe(letters.map(letter => `${encodeLetter(letter)}\n`).join(''))
+    const lines = out.trimEnd().split('\n')
+    expect(lines.map(line => JSON.parse(line))).toEqual(
+      letters.map(letter => JSON.parse(encodeLetter(letter))),
+    )
     expect(await audited()).toEqual([['letters.export', 'all letters', 'ann']])
   })
 
@@ -60,6 +63,31 @@ describe('dlq export', () => {
     expect(await readdir(folder)).toEqual(['parked.jsonl'])
     const { json } = await lazaret('dlq', 'export', '--json', '--out', 'all.jsonl')
     expect(json).toEqual([{ exported: 4, file: 'all.jsonl' }])
+  })
+
+  it('F8: escapes what a terminal would obey, and an import restores it', async () => {
+    const { lazaret, factory, bury } = cliWorld(folder)
+    const payload = '\u009b2J \u202eevil \u007f\u2066 \ud83d\ude00'
+    const [letter] = await bury(factory.letter({ event: factory.event({ payload }) }))
+    const { out } = await lazaret('dlq', 'export')
+    expect(out).toContain(String.raw`"\u009b2J \u202eevil \u007f\u2066 ${'\u{1f600}'}"`)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    expect(out).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/)
+    await writeFile(join(folder, 'letters.jsonl'), out)
+    const target = cliWorld(folder)
+    expect(await target.lazaret('dlq', 'import', 'letters.jsonl')).toMatchObject({ code: 0 })
+    expect((await target.store.deadLetters.get(letter!.id))?.event.payload).toBe(payload)
+  })
+
+  it('F8: an export to the name of a folder is one line, and leaves nothing behind', async () => {
+    const { lazaret } = await varied()
+    await mkdir(join(folder, 'letters'))
+    expect(await lazaret('dlq', 'export', '--out', 'letters')).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'lazaret: letters is a folder; give the name of a file\n',
+    })
+    expect(await readdir(folder)).toEqual(['letters'])
   })
 
   it('F8: an export that fails leaves no half file, and the old one as it was', async () => {
@@ -150,6 +178,17 @@ describe('dlq import', () => {
       out: 'imported 150 dead letters\n',
       err: 'lazaret: the store failed after 150 letters: no room\n',
     })
+  })
+
+  it('F8: a folder is one line, and no store is created', async () => {
+    const { lazaret } = cliWorld(folder)
+    await mkdir(join(folder, 'letters'))
+    expect(await lazaret('dlq', 'import', 'letters', '--store', 'sqlite:./new.db')).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'lazaret: letters is a folder; give the path of a file that dlq export wrote\n',
+    })
+    expect(await readdir(folder)).toEqual(['letters'])
   })
 
   it('F8: a missing file is one line, and on a terminal a file is asked for', async () => {

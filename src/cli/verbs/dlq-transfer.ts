@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { withAudit } from '../../adapter-kit/with-audit.ts'
@@ -70,7 +69,12 @@ async function openAtomic(path: string, named: string) {
     async finish() {
       await file.sync()
       await file.close()
-      await rename(unfinished, path)
+      await rename(unfinished, path).catch(async (error: NodeJS.ErrnoException) => {
+        await rm(unfinished, { force: true })
+        const problem =
+          error.code === 'EISDIR' ? `${named} is a folder` : `cannot write ${named} (${error.code})`
+        throw new FailedError(`${problem}; give the name of a file`)
+      })
     },
     async abandon() {
       await file.close().catch(() => {})
@@ -140,19 +144,16 @@ async function openInput(io: Io, named: string): Promise<AsyncIterable<Uint8Arra
       throw new UsageError('dlq import: no input; give a FILE, or pipe exported letters in')
     return io.stdin.bytes
   }
-  const stream = createReadStream(resolve(io.cwd, named))
-  await new Promise<void>((done, fail) => {
-    stream.once('open', () => done())
-    stream.once('error', (error: NodeJS.ErrnoException) => {
-      const remedy = 'give the path of a file that dlq export wrote'
-      fail(
-        new FailedError(
-          error.code === 'ENOENT'
-            ? `file not found: ${named}; ${remedy}`
-            : `cannot read ${named} (${error.code}); ${remedy}`,
-        ),
-      )
-    })
+  const remedy = 'give the path of a file that dlq export wrote'
+  const file = await open(resolve(io.cwd, named)).catch((error: NodeJS.ErrnoException) => {
+    throw new FailedError(
+      error.code === 'ENOENT'
+        ? `file not found: ${named}; ${remedy}`
+        : `cannot read ${named} (${error.code}); ${remedy}`,
+    )
   })
-  return stream as AsyncIterable<Uint8Array>
+  if (!(await file.stat()).isDirectory()) return file.createReadStream() as AsyncIterable<Uint8Array>
+  // A folder can be opened like a file, and only a read of it fails.
+  await file.close()
+  throw new FailedError(`${named} is a folder; ${remedy}`)
 }

@@ -5,6 +5,13 @@ import { createWorldAfterOutage, removeFolders } from '../../../test/support/cli
 
 afterEach(removeFolders)
 
+/** Every store URL opens the store of the world. */
+async function withOpenStore() {
+  const { store, folder, lazaretWith } = await createWorldAfterOutage(1)
+  const openStore = async () => ({ ...store, close: async () => {} })
+  return { store, folder, openStore, lazaret: lazaretWith }
+}
+
 describe('replay plan', () => {
   it('B10: shows what would be sent, what the gates say, and its id; nothing is sent', async () => {
     const { lazaret, store, clock, shop } = await createWorldAfterOutage(3)
@@ -107,5 +114,54 @@ Gates
       err: "lazaret: no letter waits for a replay; nothing was planned. Run 'lazaret dlq stats' to see the channels and states\n",
     })
     expect(await store.replays.list({ limit: 1 })).toEqual([])
+  })
+  it('B10: a plan whose letters are all skipped is refused with the reasons, and not stored', async () => {
+    const { lazaret, store, clock, bury, factory } = await createWorldAfterOutage(2)
+    const { letters } = await store.deadLetters.list()
+    for (const { id } of letters) await store.deadLetters.change(id, { to: 'parked', at: clock.now() })
+    await bury(factory.letter({ origin: { broker: 'rabbitmq\u202e', queue: 'orders' } }))
+    const { code, out, err } = await lazaret('replay', 'plan', '--reason', 'x', '--json')
+    expect({ code, out }).toEqual({ code: 1, out: '' })
+    const [refusal, ...reasons] = err.trimEnd().split('\n')
+    expect(refusal).toBe('lazaret: none of the 3 letters can be sent; nothing was planned')
+    expect(reasons.toSorted()).toEqual([
+      expect.stringMatching(
+        /^ {2}1 letter skipped: no replay target here \(it came from broker 'rabbitmq\\u202e'/,
+      ),
+      '  2 letters skipped: not allowed in this state (it was replayed 0 times and is parked; unpark it to allow another)',
+    ])
+    expect(await store.replays.list()).toEqual([])
+  })
+
+  it('B10: warns when another unfinished plan has some of the letters, and says how to cancel it', async () => {
+    const { lazaret, plan, store, clock } = await createWorldAfterOutage(3)
+    const [letter] = (await store.deadLetters.list()).letters
+    const first = await plan(letter!.id)
+    await clock.advance(1)
+    const { code, out, err } = await lazaret('replay', 'plan', '--reason', 'again')
+    const [, second] = /^replay (\S+)/.exec(out) ?? []
+    expect(code).toBe(0)
+    expect(err).toBe(
+      `warning: replay ${first} also has 1 of these letters to send; a letter that fails there is then sent again by this one. Cancel one of the two: lazaret replay cancel ${first}\nnext, start it: lazaret replay start ${second}\n`,
+    )
+    expect(out).toContain(`overlaps  1 letter also in replay ${first}\n`)
+    await lazaret('replay', 'cancel', first)
+    await lazaret('replay', 'cancel', second!)
+    await clock.advance(1)
+    const alone = await lazaret('replay', 'plan', '--reason', 'again', '--json')
+    expect(alone.err).not.toContain('warning')
+    expect(alone.json[0]).not.toHaveProperty('overlaps')
+  })
+
+  it('B10: the next command has the store and the config that were given, quoted, and no password', async () => {
+    const { lazaret, store, openStore, folder } = await withOpenStore()
+    await writeFile(join(folder, "ann's.yaml"), 'replay: {}')
+    const url = 'postgres://ann:hunter2@db/shop'
+    const argv = ['replay', 'plan', '--reason', 'r', '--store', url, '--config', "ann's.yaml"]
+    const { err } = await lazaret({ openStore }, ...argv)
+    const [replay] = await store.replays.list()
+    expect(err).toBe(
+      `next, start it: lazaret replay start ${replay!.id} --store 'postgres://***@db/shop' --config 'ann'\\''s.yaml'\n`,
+    )
   })
 })

@@ -1,19 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import type { Masks } from '../../core/dead-letter/masks.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
-import { withoutCredentials } from '../../core/options/show.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
+import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { PatchOperation, Replay } from '../../ports/replays.ts'
+import { EmptyPlanError } from '../../replay/empty-plan.ts'
 import { recordLateOutcomes } from '../../replay/outcomes.ts'
-import { planIfAny } from '../../replay/plan.ts'
+import { planReplay } from '../../replay/plan.ts'
 import { replayToBroker, routeReplays } from '../../replay/routes.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough } from '../../replay/target.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
+import { commandLine } from '../command-line.ts'
 import { findLetter, findReplay } from '../find-by-id.ts'
 import { filterOf, type planFlags, type replayListFlags, type storeFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
-import { formatReplay } from '../print/format-replay.ts'
+import { findingLines, formatReplay } from '../print/format-replay.ts'
 import { jsonLine, toJson } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor, stateColour } from '../print/style.ts'
@@ -38,8 +41,10 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         ? undefined
         : await Promise.all(args.map(async typed => (await findLetter(store, typed)).id))
     const { stages, perSecond, haltRefailRatio, maxAge, needsApproval } = config.replay
+    // Another person approves a plan, so the next command does not repeat the name.
+    const place = { store: flags.store, config: flags.config }
     const routes = await openRoutes(session)
-    const replay = await planIfAny(
+    const replay = await planReplay(
       store,
       {
         ...(ids === undefined ? { filter } : { ids }),
@@ -56,13 +61,15 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         needsApproval: flags['needs-approval'] ?? needsApproval,
       },
       { ...replayEnvironment(io), routeOf: routes.routeOf },
-    ).finally(() => routes.close())
-    if (replay === undefined) {
-      const isFiltered = Object.keys(filter).length > 0
-      throw new FailedError(
-        `no letter ${isFiltered ? `matches ${describeFilter(filter)}` : 'waits for a replay'}; nothing was planned. Run 'lazaret dlq stats' to see the channels and states`,
+    )
+      .catch((error: unknown) => {
+        throw error instanceof EmptyPlanError ? new FailedError(emptyPlanText(error, filter, masks)) : error
+      })
+      .finally(() => routes.close())
+    for (const { replayId, count } of replay.overlaps ?? [])
+      await io.stderr.write(
+        `warning: replay ${replayId} also has ${count} of these letters to send; a letter that fails there is then sent again by this one. Cancel one of the two: ${commandLine('replay cancel', replayId, place)}\n`,
       )
-    }
     if (flags.json) {
       await io.stdout.write(jsonLine(toJson(replay)))
       return 0
@@ -75,14 +82,19 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         paint: paintFor(io.stdout, io.env),
       }),
     )
-    const where = flags.store === undefined ? '' : ` --store ${withoutCredentials(flags.store)}`
     const next = replay.needsApproval
-      ? `next, another person approves it: lazaret replay approve ${replay.id}${where}`
-      : `next, start it: lazaret replay start ${replay.id}${where}`
-    const isEmpty = (replay.findings.replay ?? 0) === 0
-    await io.stderr.write(`${isEmpty ? 'the gates skip every letter; there is nothing to send' : next}\n`)
+      ? `next, another person approves it: ${commandLine('replay approve', replay.id, place)}`
+      : `next, start it: ${commandLine('replay start', replay.id, place)}`
+    await io.stderr.write(`${next}\n`)
     return 0
   })
+}
+
+function emptyPlanText(error: EmptyPlanError, filter: LetterFilter, masks: Masks): string {
+  const { refusal, skipped } = error
+  if (skipped.length > 0) return `${refusal}\n${findingLines(error, skipped, masks).join('')}`.trimEnd()
+  const isFiltered = Object.keys(filter).length > 0
+  return `no letter ${isFiltered ? `matches ${describeFilter(filter)}` : 'waits for a replay'}; nothing was planned. Run 'lazaret dlq stats' to see the channels and states`
 }
 
 export function replayEnvironment(io: Io): ReplayEnvironment {

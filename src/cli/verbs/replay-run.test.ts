@@ -56,6 +56,9 @@ describe('replay start, pause, resume, cancel', () => {
       code: 3,
       json: [{ state: 'paused', stateReason: 'interrupted', by: 'ann' }],
     })
+    expect(paused.err).toBe(
+      `interrupted: the sent letters are recorded, and the others wait; resume with: lazaret replay resume ${id}\n`,
+    )
     expect((await store.replays.counts(id)).waiting).toBeGreaterThan(0)
     const ended = await running({}, 'replay', 'resume', id, '--json')
     expect(ended).toMatchObject({ code: 0, json: [{ state: 'finished', outcomes: { recovered: 40 } }] })

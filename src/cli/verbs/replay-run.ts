@@ -4,6 +4,7 @@ import type { Replay, ReplayCounts } from '../../ports/replays.ts'
 import { approveReplay, cancelReplay, pauseReplay, resumeReplay, startReplay } from '../../replay/control.ts'
 import { runReplay } from '../../replay/runner.ts'
 import type { ReplayTarget } from '../../replay/target.ts'
+import { commandLine } from '../command-line.ts'
 import { findReplay } from '../find-by-id.ts'
 import type { controlFlags, runFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
@@ -24,22 +25,31 @@ function runInForeground(begin: typeof startReplay) {
     const { store, by } = session
     const replay = await findReplay(store, args[0]!)
     const routes = await openRoutes(session)
-    const target = routes.target()
-    const { waiting } = await store.replays.counts(replay.id)
-    if (waiting > LARGE_REPLAY && !(await confirm(io, question(replay, waiting), flags.yes))) {
-      await io.stderr.write('nothing was sent\n')
-      return 1
-    }
-    // A replay in the state running either lost its runner, or the lease refuses this one.
-    if (replay.state !== 'running') await begin(store, replay.id, { by, reason: flags.note, clock: io.clock })
     try {
+      const target = routes.target()
+      const { waiting } = await store.replays.counts(replay.id)
+      if (waiting > LARGE_REPLAY && !(await confirm(io, question(replay, waiting), flags.yes))) {
+        await io.stderr.write('nothing was sent\n')
+        return 1
+      }
+      // Before the state changes: from now on Ctrl-C must pause the replay instead of killing the process.
+      const { interrupted } = io
+      // A replay in the state running either lost its runner, or the lease refuses this one.
+      if (replay.state !== 'running')
+        await begin(store, replay.id, { by, reason: flags.note, clock: io.clock })
       const ended = await runToEnd(session, target, replay)
       await showReplay(session, ended, flags.json)
+      if (interrupted.aborted && ended.state === 'paused') await io.stderr.write(resumeText(ended, flags))
       return exitCode(ended, await store.replays.counts(replay.id))
     } finally {
       await routes.close()
     }
   })
+}
+
+/** What a person needs after Ctrl-C: that nothing is lost, and the command that continues. */
+function resumeText({ id }: Replay, flags: Parameters<typeof commandLine>[2]): string {
+  return `interrupted: the sent letters are recorded, and the others wait; resume with: ${commandLine('replay resume', id, flags)}\n`
 }
 
 function question({ stages, perSecond, reason }: Replay, waiting: number): string {

@@ -7,7 +7,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { TriageChange } from '../../ports/groups.ts'
 import { cancelReplay, startReplay } from '../../replay/control.ts'
-import { planReplay } from '../../replay/plan.ts'
+import { planUnlessEmpty } from '../../replay/plan.ts'
 import { runReplay } from '../../replay/runner.ts'
 import type { ReplayTarget } from '../../replay/target.ts'
 import type { ShopStore } from '../shop.ts'
@@ -58,7 +58,9 @@ export class OnCallTeam {
     const letters = (await this.#letters(which)).toSorted((a, b) => a.createdAt - b.createdAt)
     const ids = letters.slice(0, count).map(({ id }) => id)
     const environment = { clock, newId: this.#newId }
-    const { id } = await planReplay(this.#store, { ids, reason, by, perSecond: 5 }, environment)
+    const plan = await planUnlessEmpty(this.#store, { ids, reason, by, perSecond: 5 }, environment)
+    if (plan === undefined) return
+    const { id } = plan
     await startReplay(this.#store, id, { by, clock })
     const { state } = await runReplay(this.#store, id, { target: this.#target, environment, owner: OWNER })
     if (state === 'halted') await cancelReplay(this.#store, id, { by, clock, reason: 'not fixed yet' })

@@ -8,8 +8,9 @@ import {
   resumeReplay,
   startReplay,
 } from '../../replay/control.ts'
-import { judge, planIfAny } from '../../replay/plan.ts'
-import { resolvePlan } from '../../replay/plan-options.ts'
+import { EmptyPlanError } from '../../replay/empty-plan.ts'
+import { judge, planReplay } from '../../replay/plan.ts'
+import { type PlanRequest, resolvePlan } from '../../replay/plan-options.ts'
 import { payloadOf } from '../../replay/resend.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import type { ServerContext } from '../context.ts'
@@ -31,7 +32,14 @@ import { toLetterFilter } from '../views/filter.ts'
 import { patchedView, payloadView } from '../views/patched.ts'
 import { masksOfResend } from '../views/payload-masks.ts'
 import { auditSearch, findLetter, oneId } from './letters.ts'
-import { findReplay, type ReplayContext, replayPermission, replayView } from './replays.ts'
+import {
+  createReasonMasker,
+  findReplay,
+  mostFrequentReasons,
+  type ReplayContext,
+  replayPermission,
+  replayView,
+} from './replays.ts'
 
 const REPLAYS = `${API}/replays`
 const PREVIEW_SIZE = 5
@@ -63,9 +71,11 @@ export const replayChangeRoutes = [
         needsApproval: context.needsApproval || body.needsApproval === true,
       }
       await auditTests(context, caller, named, body)
-      const replay = await planIfAny(named.store, request, context.environmentOf(named))
-      if (replay === undefined)
-        throw new ProblemError('unprocessable', 'No letter matches; nothing was planned.')
+      const replay = await planReplay(named.store, request, context.environmentOf(named)).catch(
+        async (error: unknown) => {
+          throw error instanceof EmptyPlanError ? await emptyPlanProblem(context, named, error, body) : error
+        },
+      )
       context.announce('replays')
       return replayView(context, caller, named, replay)
     },
@@ -120,6 +130,18 @@ function controlRoute(
   })
 }
 
+/** Says why no letter can be sent, with the most frequent reasons, masked. */
+async function emptyPlanProblem(
+  context: Context,
+  named: NamedStore,
+  { message, skipped }: EmptyPlanError,
+  body: Pick<PlanBody, 'patch'>,
+): Promise<ProblemError> {
+  const reasons = await mostFrequentReasons(skipped, createReasonMasker(context, named, body))
+  const details = reasons.map(({ reason, count }) => ` ${count} × ${reason}.`).join('')
+  return new ProblemError('unprocessable', `${message[0]!.toUpperCase()}${message.slice(1)}.${details}`)
+}
+
 /** A `test` discloses whether a value is present, so a caller who may not reveal payloads must not use it. */
 function requireNoMaskedTest({ searches }: Context, caller: Caller, patch: PlanBody['patch']): void {
   if (searches.mayReveal(caller) || !patch?.some(({ op }) => op === 'test')) return
@@ -151,7 +173,7 @@ async function select(
   readonly named: NamedStore
   /** Reads the first letters of the selection, for a preview. */
   sample(): Promise<readonly DeadLetter[]>
-  readonly selected: Pick<Parameters<typeof planIfAny>[1], 'ids' | 'filter'>
+  readonly selected: Pick<PlanRequest, 'ids' | 'filter'>
 }> {
   if (ids === undefined) {
     const named = onlyStore(context, store)

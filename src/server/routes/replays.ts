@@ -118,10 +118,10 @@ export function findReplay({ stores }: Pick<ReplayContext, 'stores'>, id: string
 }
 
 /** Returns a function that masks the reason of a gate for an item. */
-function createReasonMasker(
+export function createReasonMasker(
   { masks }: Pick<ReplayContext, 'masks'>,
   { store }: Pick<NamedStore, 'store'>,
-  { patch }: Replay,
+  { patch }: Pick<Replay, 'patch'>,
 ) {
   return async ({ reason, decision, letterId }: ReplayItem): Promise<string | undefined> => {
     // Only schema errors quote payload values.
@@ -137,7 +137,7 @@ function createReasonMasker(
  * The most frequent reasons, masked. Letters with the same reason text share the masks of the first letter, because the
  * text is the same.
  */
-async function mostFrequentReasons(
+export async function mostFrequentReasons(
   items: readonly ReplayItem[],
   maskReason: (item: ReplayItem) => Promise<string | undefined>,
 ): Promise<{ reason: string; count: number }[]> {
@@ -178,6 +178,7 @@ export async function replayView(
     patch,
     maxAgeMs: replay.maxAgeMs,
     allowQuarantined: replay.allowQuarantined,
+    overlaps: replay.overlaps?.map(overlap => ({ ...overlap })),
     rate: replay.state === 'running' ? context.runner.rateOf(replay.id) : undefined,
     arrivedSincePlan: await arrivedSincePlan(
       named,

@@ -118,6 +118,15 @@ export const replay = replaySummary.extend({
       'The gates skip letters this long after their first failure, in milliseconds, unless the event has its own expiry.',
     ),
   allowQuarantined: z.boolean().describe('Whether the replay sends quarantined letters.'),
+  overlaps: optional(
+    z.array(
+      z.object({
+        replayId: id.describe('The id of the other replay.'),
+        count: count.describe('The number of letters that both replays have to send.'),
+      }),
+    ),
+    'Other unfinished replays that had some of its letters to send when it was planned. Absent when there were none.',
+  ),
   rate: optional(
     z.number(),
     'The number of letters sent in a second, over the last minute. Absent while the replay does not run.',

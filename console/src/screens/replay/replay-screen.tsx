@@ -1,7 +1,8 @@
 import { Link } from 'wouter'
 import { useReplay } from '../../api/queries.ts'
 import type { Replay } from '../../api/types.ts'
-import { counted } from '../../lib/numbers.ts'
+import { counted, whole } from '../../lib/numbers.ts'
+import { replayPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { ErrorNote, Loading, Note } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
@@ -70,11 +71,24 @@ function StateReason({ replay }: { replay: Replay }) {
   )
 }
 
+/** Other plans with the same letters: a letter that fails there would be sent a second time. */
+function Overlaps({ replay }: { replay: Replay }) {
+  return replay.overlaps?.map(({ replayId, count }) => (
+    <Note key={replayId} tone="signal">
+      <span>
+        <Link href={replayPath(replayId)}>Another replay</Link> had {whole(count)} of these letters to send
+        when this one was planned. A letter that fails there is then sent again by this one.
+      </span>
+    </Note>
+  ))
+}
+
 function Plan({ replay }: { replay: Replay }) {
   return (
     <div className="plan">
       <Steps current="confirm" count={replay.count} />
       <div className="stack">
+        <Overlaps replay={replay} />
         <FindingsPanel replay={replay} />
         <Panel title="Replay details">
           <div className="stack">

@@ -1,0 +1,42 @@
+import { type Clock, settlesWithin } from '../ports/clock.ts'
+import { isPromiseLike } from '../runtime/attempt/attempt.ts'
+
+/** The time that an async schema or check has to answer. */
+const ANSWER_TIMEOUT_MS = 5_000
+/** After this many timeouts in a row a function is not asked again, so that a plan of many letters ends. */
+const MAX_TIMEOUTS = 3
+
+/** A schema or check of the user did not settle in time. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError'
+
+  constructor(who: string) {
+    super(
+      `${who} did not answer within ${ANSWER_TIMEOUT_MS / 1_000} s; find out why its promise does not settle`,
+    )
+  }
+}
+
+/** Limits the time of user functions that return promises. A promise that never settles must not hold up a plan. */
+export class AnswerLimit {
+  readonly #clock: Clock
+  /** The timeouts in a row by function. */
+  readonly #timeouts = new Map<unknown, number>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The answer of the function that `key` identifies. Rejects with `NoAnswerError` after the limit. */
+  async of<T>(key: unknown, who: string, ask: () => T | PromiseLike<T>): Promise<T> {
+    const timeouts = this.#timeouts.get(key) ?? 0
+    if (timeouts >= MAX_TIMEOUTS) throw new NoAnswerError(who)
+    const given = ask()
+    if (!isPromiseLike(given)) return given
+    const answer = Promise.resolve(given)
+    const isInTime = await settlesWithin(this.#clock, ANSWER_TIMEOUT_MS, answer)
+    this.#timeouts.set(key, isInTime ? 0 : timeouts + 1)
+    if (!isInTime) throw new NoAnswerError(who)
+    return answer
+  }
+}

@@ -1,0 +1,66 @@
+import { LazaretError } from '../core/failure/errors.ts'
+import type { ReplayDecision, ReplayItem } from '../ports/replays.ts'
+
+type Skip = Exclude<ReplayDecision, 'replay'>
+
+/** Each continues the number of letters. */
+const SKIP_TEXTS: Readonly<Record<Skip, string>> = {
+  skip_state: 'already replaying, parked, resolved or discarded',
+  skip_unreachable: 'without a replay target here',
+  skip_unapproved: 'quarantined, or not allowed for automatic replay',
+  skip_schema: 'with a payload that the schema refuses',
+  skip_expired: 'over the age limit',
+  skip_downstream: 'with a consumer that is paused or has an open breaker',
+}
+
+/** The number of letters by decision of the gates. */
+export function countDecisions(items: readonly Pick<ReplayItem, 'decision'>[]): {
+  readonly [D in ReplayDecision]?: number
+} {
+  const counts: { [D in ReplayDecision]?: number } = {}
+  for (const { decision } of items) counts[decision] = (counts[decision] ?? 0) + 1
+  return counts
+}
+
+/**
+ * No letter of the plan can be sent, so the plan was not stored. The message counts the letters by decision. It quotes no
+ * reason of a single letter, because the reason can quote a payload.
+ */
+export class EmptyPlanError extends LazaretError {
+  override readonly name = 'EmptyPlanError'
+  /** The number of letters by decision; empty when no letter matches. */
+  readonly findings: { readonly [D in ReplayDecision]?: number }
+  /** The message without the counts. */
+  readonly refusal: string
+  // Private, so that a log that prints all properties of an error does not print payloads.
+  readonly #skipped: readonly ReplayItem[]
+
+  constructor(skipped: readonly ReplayItem[]) {
+    const findings = countDecisions(skipped)
+    const refusal = `${refusalOf(skipped.length)}; nothing was planned`
+    super(`${refusal}${reasonsOf(findings)}`, {
+      code: 'LAZARET_REPLAY_EMPTY',
+      retryable: false,
+    })
+    this.findings = findings
+    this.refusal = refusal
+    this.#skipped = skipped
+  }
+
+  /** The selected letters with the decisions and the reasons. A reason can quote a payload: mask it before you show it. */
+  get skipped(): readonly ReplayItem[] {
+    return this.#skipped
+  }
+}
+
+function refusalOf(count: number): string {
+  if (count === 0) return 'no letter matches'
+  return count === 1 ? 'the letter cannot be sent' : `none of the ${count} letters can be sent`
+}
+
+function reasonsOf(findings: EmptyPlanError['findings']): string {
+  const reasons = Object.entries(findings).map(
+    ([decision, count]) => `${count} ${SKIP_TEXTS[decision as Skip]}`,
+  )
+  return reasons.length === 0 ? '' : `: ${reasons.join(', ')}`
+}
