@@ -50,7 +50,7 @@ export interface CommandRecord {
  *   refused with an OptionsError.
  * - `claim` gives an instance the oldest commands it is a recipient of, at most `limit` of them. It is atomic: a command is
  *   claimed once, however many claim at once, and is never given out again, also if the claimer dies. Expired commands are
- *   not given out. One that had expired when its recipient claimed is never given out, even if the clock is set back.
+ *   not given out. A recipient that claimed after a command had expired never gets it, even if the clock is set back.
  * - `finish` stores the outcome, durably. Only the claimer may, once. It answers whether this call stored it. After the
  *   time is over an outcome is still taken: late news is better than none.
  * - `get` has the commands of a request in the order they were sent; none for an unknown request.
