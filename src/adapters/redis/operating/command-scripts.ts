@@ -79,8 +79,12 @@ end
 if #answer == 1 then
   for _, id in ipairs(redis.call('ZRANGE', inbox, 0, ARGV[4] - 1)) do
     if #answer > most or room <= 0 then break end
-    local body, sentAt, ttlMs, claimedBy = unpack(redis.call('HMGET', commandKey(id), 'body', 'sentAt', 'ttlMs', 'claimedBy'))
-    if body and not claimedBy and not isOver(sentAt, ttlMs) then
+    local body, sentAt, ttlMs, claimedBy, hasExpired =
+      unpack(redis.call('HMGET', commandKey(id), 'body', 'sentAt', 'ttlMs', 'claimedBy', 'hasExpired'))
+    if body and not claimedBy and isOver(sentAt, ttlMs) then
+      -- Another recipient must not get it later, when the clock was set.
+      redis.call('HSET', commandKey(id), 'hasExpired', '1')
+    elseif body and not claimedBy and not hasExpired then
       redis.call('HSET', commandKey(id), 'claimedBy', instance, 'claimedAt', whole(now), 'token', token)
       redis.call('ZADD', claimKey(token), #answer, id)
       answer[#answer + 1] = body

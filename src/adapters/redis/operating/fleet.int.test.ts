@@ -176,6 +176,17 @@ describe.runIf(server !== undefined)(`commands in Redis${server ? '' : why}`, ()
     expect(await inboxes()).toEqual([])
   })
 
+  it('B17: a command that has expired is not given out when the clock is set', async () => {
+    const { commands } = openStore()
+    await commands.send([commandOf('one', ['a', 'b']), commandOf('two', ['b'])], LONG_MS)
+    const key = `{${prefix}}:commands:command:one`
+    const sentAt = String(await server!.node!.command('HGET', key, 'sentAt'))
+    await server!.node!.command('HSET', key, 'sentAt', String(Number(sentAt) + 2 * LONG_MS))
+    expect(await commands.claim('a', 2)).toEqual([])
+    await server!.node!.command('HSET', key, 'sentAt', sentAt)
+    expect(idsOf(await commands.claim('b', 2))).toEqual(['two'])
+  })
+
   it('B17: of purged commands no key is left', async () => {
     const { commands } = openStore()
     await commands.send(
