@@ -1,4 +1,6 @@
-import { Cron } from 'croner'
+import { createRequire } from 'node:module'
+import type { Cron } from 'croner'
+import { ClientMissingError, requireClient } from '../adapter-kit/load-client.ts'
 import { custom, type Rule } from '../core/options/rules.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Ledger } from '../ports/ledger.ts'
@@ -33,10 +35,19 @@ export const cronRule: Rule<string> = custom(
 function isCron(value: unknown): value is string {
   if (typeof value !== 'string' || value.trim().split(/\s+/).length !== 5) return false
   try {
-    return new Cron(value, { timezone: 'UTC', paused: true }) !== undefined
-  } catch {
+    return cronOf(value) !== undefined
+  } catch (error) {
+    if (error instanceof ClientMissingError) throw error
     return false
   }
+}
+
+const require = createRequire(import.meta.url)
+
+/** Loads croner for the first schedule, so that `import 'lazaret'` loads no other package. */
+function cronOf(pattern: string): Cron {
+  const croner = requireClient<typeof import('croner')>('croner', () => require('croner'))
+  return new croner.Cron(pattern, { timezone: 'UTC', paused: true })
 }
 
 /** Starts a task at the times of a cron pattern. */
@@ -62,7 +73,7 @@ async function onSchedule(
   signal: AbortSignal,
   task: () => Promise<void>,
 ): Promise<void> {
-  const pattern = new Cron(cron, { timezone: 'UTC', paused: true })
+  const pattern = cronOf(cron)
   while (!signal.aborted) {
     const next = pattern.nextRun(new Date(clock.now()))?.getTime()
     if (next === undefined) return
