@@ -10,6 +10,7 @@ import {
 import { resilient } from '../../runtime/resilient/resilient.ts'
 import type { ResilientOptions } from '../../runtime/resilient/resilient-options.ts'
 import type { NestConsumerOptions } from './consumers.ts'
+import type { NestProtectDefaults } from './options.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: a decorator takes methods with any parameters
 type Method = (this: any, ...args: any[]) => any
@@ -24,6 +25,8 @@ export interface LazaretDecorator {
 interface MethodEnvironment {
   readonly name: string
   readonly deadLetters: DeadLetterQueue | DeadLetterStore | undefined
+  /** The defaults of `@Protect`. */
+  readonly protect: NestProtectDefaults
 }
 
 /** A method that `@Protect` or `@SaveDeadLetters` replaced. */
@@ -61,26 +64,27 @@ export function Consume(options: string | Omit<NestConsumerOptions, 'handle'>): 
 
 /**
  * Protects a method with the policies of `resilient()`: retry, breaker, rate limit, budget, timeout. Each instance of the
- * class has its own breaker.
+ * class has its own breaker. Options that are left out are those of `protect` of the module, once the application has
+ * started; an instance that the module does not know, such as one of a request, has its own options only.
  */
 export function Protect(options: ResilientOptions = {}): LazaretDecorator {
   return decorator('Protect', (method, name) => {
-    const protect = (instance: object, fullName: string) =>
-      resilient((...args: unknown[]) => method.apply(instance, args), { name: fullName, ...options })
-    const calls = new WeakMap<object, ReturnType<typeof protect>>()
-    const callOf = (instance: object) => {
-      let call = calls.get(instance)
-      if (call === undefined) {
-        call = protect(instance, nameOf(instance, name))
-        calls.set(instance, call)
-      }
+    const calls = new WeakMap<object, (...args: unknown[]) => Promise<unknown>>()
+    const protect = (instance: object, defaults: NestProtectDefaults) => {
+      const call = resilient((...args: unknown[]) => method.apply(instance, args), {
+        name: nameOf(instance, name),
+        ...defaults,
+        ...options,
+      })
+      calls.set(instance, call)
       return call
     }
     const wrapped = function (this: object, ...args: unknown[]) {
-      return callOf(this)(...args)
+      return (calls.get(this) ?? protect(this, {}))(...args)
     }
     // Faults in the options show when the application starts, and not at the first call.
-    const connect = (instance: object) => void callOf(instance)
+    const connect = (instance: object, environment: MethodEnvironment) =>
+      void protect(instance, environment.protect)
     return marked(wrapped, WRAPPED, { connect } satisfies WrappedMethod)
   })
 }

@@ -13,6 +13,7 @@ export type {
   LazaretModuleAsyncOptions,
   LazaretModuleOptions,
   NestConsumerDefaults,
+  NestProtectDefaults,
   NestStore,
 } from './options.ts'
 export { consumerToken, LAZARET_DISPATCHER, LAZARET_OPTIONS } from './tokens.ts'

@@ -44,12 +44,10 @@ export class LazaretLifecycle {
   }
 
   #connect(instance: object): void {
+    const { deadLetters, protect } = this.#settings
     for (const [key, method] of methodsOf(instance)) {
       const name = `${instance.constructor.name}.${key}`
-      const connected = wrappingOf(method)?.connect(instance, {
-        name,
-        deadLetters: this.#settings.deadLetters,
-      })
+      const connected = wrappingOf(method)?.connect(instance, { name, deadLetters, protect })
       if (connected !== undefined) this.#handlers.push(connected)
       const options = consumedBy(method)
       if (options === undefined) continue

@@ -1,4 +1,5 @@
 import 'reflect-metadata'
+import { Controller, Injectable, Scope } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { HealthCheckService, TerminusModule } from '@nestjs/terminus'
 import { describe, expect, it } from 'vitest'
@@ -158,6 +159,41 @@ describe('protected methods', () => {
     await app.close()
   })
 
+  it('"protect: { … }": options of the module are defaults of @Protect, and its own options win', async () => {
+    class Profiles {
+      calls = 0
+      async load(): Promise<void> {
+        this.calls++
+        throw new TransientError('busy')
+      }
+      async save(): Promise<void> {
+        await this.load()
+      }
+    }
+    decorate(Profiles, 'load', Protect())
+    decorate(Profiles, 'save', Protect({ retry: { attempts: 1 } }))
+    const failed: string[] = []
+    const protect = {
+      retry: { attempts: 3, backoff: fixed({ delayMs: 0 }) },
+      observer: { gaveUp: ({ name }: { readonly name: string }) => void failed.push(name) },
+    }
+    const { app } = await startWith([Profiles], { protect })
+    const profiles = app.get(Profiles)
+    await expect(profiles.load()).rejects.toThrow('busy')
+    expect({ calls: profiles.calls, failed }).toEqual({ calls: 3, failed: ['Profiles.load'] })
+    await expect(profiles.save()).rejects.toThrow('busy')
+    expect(profiles.calls).toBe(6)
+    await app.close()
+    // An instance that the module does not know has the options of its decorator.
+    const other = new Profiles()
+    await expect(other.load()).rejects.toThrow('busy')
+    expect(other.calls).toBe(1)
+    await expect(startWith([Profiles], { protect: { retires: 3 } as never })).rejects.toThrow(
+      "unknown option, did you mean 'retry'?",
+    )
+    await expect(startWith([], { protect: 3 as never })).rejects.toThrow('give options of resilient')
+  })
+
   it('@SaveDeadLetters saves a letter for a message that fails for good, in the store of the module', async () => {
     class Mails {
       async send(_to: string): Promise<string> {
@@ -172,6 +208,111 @@ describe('protected methods', () => {
     expect(letters).toMatchObject([
       { channel: 'mails', handler: 'Mails.send', event: { key: 'ada', payload: 'ada' } },
     ])
+    const mails = app.get(Mails)
+    await app.close()
+    await expect(mails.send('bob')).rejects.toMatchObject({ code: 'LAZARET_CLOSED' })
+  })
+})
+
+describe('the life cycle of a Nest application', () => {
+  it('with autoStart: false no consumer starts, and with leaveOpen: true the store stays open', async () => {
+    class Orders {
+      place(): void {}
+    }
+    decorate(Orders, 'place', Consume('orders'))
+    const { broker } = memoryStore()
+    const subscribed: string[] = []
+    const closedBroker: string[] = []
+    const counting = Object.assign(Object.create(broker!), {
+      subscribe: (options: { readonly channel: string }, deliver: never) => {
+        subscribed.push(options.channel)
+        return broker!.subscribe(options as never, deliver)
+      },
+      close: async () => void closedBroker.push('broker'),
+    })
+    const options = { broker: counting, autoStart: false, leaveOpen: true }
+    const { app, closed } = await startWith([Orders], options)
+    expect(subscribed).toEqual([])
+    await app.get(LazaretConsumers).get('orders').start()
+    expect(subscribed).toEqual(['orders'])
+    await app.close()
+    expect([...closed, ...closedBroker]).toEqual([])
+  })
+
+  it('a broker and dead letters beside the store are closed too, and the dispatcher before them', async () => {
+    const other = memoryStore()
+    const sink = memorySink()
+    const order: string[] = []
+    const broker = Object.assign(Object.create(other.broker!), {
+      close: async () => void order.push('broker'),
+    })
+    const deadLetters = Object.assign(Object.create(other.deadLetters), {
+      close: async () => void order.push('letters'),
+    })
+    const closing = Object.assign(Object.create(sink), { close: async () => void order.push('sink') })
+    const { app, closed } = await startWith([], {
+      broker,
+      deadLetters,
+      dispatcher: { sinks: { sink: closing } },
+      leaveOpen: false,
+    })
+    await app.close()
+    expect(order.indexOf('sink')).toBe(0)
+    // The dispatcher closes its dead letters too, and closing twice is safe.
+    expect(new Set(order)).toEqual(new Set(['sink', 'broker', 'letters']))
+    expect(closed).toEqual(['store'])
+  })
+
+  it('a consumer of an inherited method is made once for an alias, and not for a method that a subclass overrides', async () => {
+    class Base {
+      place(): void {}
+      refund(): void {}
+    }
+    decorate(Base, 'place', Consume('orders'))
+    decorate(Base, 'refund', Consume('refunds'))
+    class Orders extends Base {
+      override refund(): void {}
+    }
+    const { app } = await startWith([Orders, { provide: 'alias', useExisting: Orders }])
+    const names = app
+      .get(LazaretConsumers)
+      .health()
+      .map(({ channel }) => channel)
+    expect(names).toEqual(['orders'])
+    await app.close()
+  })
+
+  it('a method of a controller is decorated too, and every module can inject the consumers', async () => {
+    class Orders {
+      place(): void {}
+    }
+    decorate(Orders, 'place', Consume('orders'))
+    Controller()(Orders)
+    const other = {
+      module: class OtherModule {},
+      controllers: [Orders],
+      providers: [
+        {
+          provide: 'injected',
+          inject: [LazaretConsumers],
+          useFactory: (consumers: LazaretConsumers) => consumers,
+        },
+      ],
+    }
+    const { app } = await startWith([], {}, [other])
+    const injected: LazaretConsumers = app.get('injected', { strict: false })
+    expect(injected.get('orders').health()).toMatchObject({ channel: 'orders' })
+    await app.close()
+  })
+
+  it('a provider of a request has no consumer, because an event has no request', async () => {
+    class Orders {
+      place(): void {}
+    }
+    decorate(Orders, 'place', Consume('orders'))
+    Injectable({ scope: Scope.REQUEST })(Orders)
+    const { app } = await startWith([Orders])
+    expect(app.get(LazaretConsumers).all()).toEqual([])
     await app.close()
   })
 })
@@ -220,6 +361,29 @@ describe('the rest of the module', () => {
       response: { status: 'error', error: { orders: { status: 'down', breakerState: 'OPEN' } } },
     })
     await app.close()
+  })
+
+  it('F6: the indicator is degraded with more than degradedAt letters, and while a sink fails', async () => {
+    const sink = {
+      write: async () => {
+        throw new TransientError('gone')
+      },
+    }
+    const dispatcher = { sinks: { sink }, breaker: { failures: 1 }, retry: { attempts: 1 } }
+    const { app, store } = await startWith([], { degradedAt: 1, dispatcher })
+    const lazaret = app.get(LazaretHealthIndicator)
+    const make = createFactory()
+    await store.deadLetters.send(make.letter())
+    expect(await lazaret.check()).toMatchObject({ lazaret: { status: 'up', dlqSize: 1 } })
+    await store.deadLetters.send(make.letter())
+    expect(await lazaret.check()).toMatchObject({ lazaret: { status: 'degraded', dlqSize: 2 } })
+    await app.close()
+    const { app: other } = await startWith([], { dispatcher })
+    await other.get(LAZARET_DISPATCHER).track({ type: 'order.paid' }, { onFailure: 'swallow' } as never)
+    expect(await other.get(LazaretHealthIndicator).check('mine')).toMatchObject({
+      mine: { status: 'degraded', failingSinks: ['sink'] },
+    })
+    await other.close()
   })
 
   it('without @nestjs/core the module says how to install it', async () => {

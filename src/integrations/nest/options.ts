@@ -6,6 +6,7 @@ import type { ConsumerOptions } from '../../runtime/consumer/consumer-options.ts
 import { DEFAULT_DEGRADED_AT } from '../../runtime/consumer/health.ts'
 import type { DispatcherOptions } from '../../runtime/dispatcher/dispatcher-options.ts'
 import { deadLettersRule, port } from '../../runtime/option-rules.ts'
+import type { ResilientOptions } from '../../runtime/resilient/resilient-options.ts'
 
 /** What the module needs of a store: that of `openPostgres`, `openSqlite` or `openRedis`, for example. */
 export interface NestStore {
@@ -19,6 +20,9 @@ export type NestConsumerDefaults = Partial<
   Omit<ConsumerOptions, 'broker' | 'channel' | 'handle' | 'name' | 'schema' | 'leaveOpen' | 'deadLetters'>
 >
 
+/** Options that every method with `@Protect` has, unless its decorator says otherwise. */
+export type NestProtectDefaults = Omit<ResilientOptions, 'name'>
+
 /** Options of `LazaretModule.forRoot()`. */
 export interface LazaretModuleOptions {
   /** Gives the broker and the dead letters in one [none: give `broker` and `deadLetters`]. The module closes it. */
@@ -29,6 +33,8 @@ export interface LazaretModuleOptions {
   readonly deadLetters?: DeadLetterQueue | DeadLetterStore | undefined
   /** Options for every consumer, such as `retry`, `observer` and `graceMs` [none]. A consumer's own options win. */
   readonly consumers?: NestConsumerDefaults | undefined
+  /** Options for every method with `@Protect`, such as `retry`, `timeoutMs` and `observer` [none]. The decorator's own options win. */
+  readonly protect?: NestProtectDefaults | undefined
   /** Makes the dispatcher that `LAZARET_DISPATCHER` injects [none]. Its dead letters are those of the module. */
   readonly dispatcher?:
     | (Omit<DispatcherOptions, 'deadLetters'> & Partial<Pick<DispatcherOptions, 'deadLetters'>>)
@@ -59,6 +65,7 @@ const rules = {
   broker: optional(port<Broker>('a broker', 'publish', 'subscribe', 'close')),
   deadLetters: optional(deadLettersRule),
   consumers: withDefault(custom(isRecord<NestConsumerDefaults>, 'give options of createConsumer'), {}),
+  protect: withDefault(custom(isRecord<NestProtectDefaults>, 'give options of resilient'), {}),
   dispatcher: optional(
     custom(
       isRecord<NonNullable<LazaretModuleOptions['dispatcher']>>,
