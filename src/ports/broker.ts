@@ -75,10 +75,14 @@ export interface SubscribeOptions {
  */
 export type StalledPart = 'deliveries' | 'settlements' | 'letters'
 
-/** A report that a subscription stalls, or has recovered. A deleted queue, a full queue or a missing permission stalls it. */
+/**
+ * A report that a subscription stalls, or has recovered: a deleted queue, a full queue or a missing permission stalls it. Or
+ * a report of what the retention of the broker removed of delivered events: rows one by one, and whole partitions.
+ */
 export type SubscriptionStatus =
   | { readonly state: 'stalled'; readonly place: StalledPart; readonly error: Error }
   | { readonly state: 'recovered'; readonly place: StalledPart }
+  | { readonly state: 'removed'; readonly rows: number; readonly partitions: number }
 
 /**
  * The broker port: publishes to and consumes from channels. At-least-once is the whole promise: a delivery that is not
@@ -94,7 +98,8 @@ export type SubscriptionStatus =
  *   `deliver` must not throw and must not be called after the subscription's close has resolved.
  * - `onStatus`, if given, receives a report when the subscription stalls: a queue or table was deleted, a permission was
  *   revoked, the dead-letter queue is full. The broker repairs what it can, keeps retrying, and reports the recovery. It
- *   may report the same stall again with another error. `onStatus` must not throw.
+ *   may report the same stall again with another error. A broker with a retention reports what it removed to one of its
+ *   subscriptions. `onStatus` must not throw.
  * - `unblockKey` unblocks the key of a dead-lettered event in an ordered channel: later events of the key are
  *   delivered. With a handler, it does so for that handler only; for another handler of the channel the event may be
  *   dead as well, and still undecided. Unknown ids are ignored.

@@ -173,6 +173,8 @@ export interface Observations {
   spillDrained: { readonly count: number }
   /** Retention deleted letters from a store, which is named by its URL: one of each run that deleted any. */
   lettersExpired: { readonly store: string; readonly count: number; readonly byState: LetterCounts }
+  /** The retention of a broker removed delivered events: rows one by one, and whole partitions, one for each day. */
+  deliveredRemoved: { readonly broker: string; readonly rows: number; readonly partitions: number }
   /** The notice about a letter failed. The letter itself is safe. */
   noticeFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
 

@@ -37,6 +37,7 @@ const ALL: Readonly<Record<keyof Observations, true>> = {
   letterSpilled: true,
   spillDrained: true,
   lettersExpired: true,
+  deliveredRemoved: true,
   noticeFailed: true,
   eventLimited: true,
   batchWritten: true,

@@ -20,7 +20,7 @@ export const WATCHED = [
   ...['eventProcessed', 'handlerEnded', 'retryScheduled', 'retrySucceeded', 'gaveUp', 'retryAllowed'],
   ...['retryLimited', 'eventDropped', 'retryBatchReleased', 'breakerChanged', 'breakerRejected'],
   ...['letterSaved', 'letterSpilled', 'replaySent', 'replayOutcome', 'letterFiltered', 'letterWriteFailed'],
-  ...['lettersExpired', 'replayItemEnded'],
+  ...['lettersExpired', 'deliveredRemoved', 'replayItemEnded'],
   ...['eventLimited', 'trackingFailureSwallowed', 'trackedInJob', 'healthChecked', 'batchWritten'],
   ...['undelivered', 'poisonQuarantined'],
 ] as (keyof Observations)[]
@@ -117,6 +117,8 @@ export const COUNTERS: Readonly<Record<string, (log: EventLog) => readonly Value
           ),
         ),
     ),
+  outbox_removed_total: log =>
+    tally(log.all('deliveredRemoved').map(({ broker }) => ({ broker, unit: 'partition' }))),
   dlq_write_errors_total: log => tally(log.all('letterWriteFailed').map(({ channel }) => ({ channel }))),
   rate_limiter_limited_total: log => tally(log.all('eventLimited').map(({ type }) => ({ type }))),
   rate_limiter_dlq_saved_total: log => tally(limited(log, 'saved')),

@@ -69,6 +69,12 @@ export const deadLetters: Dashboard = {
         'cps',
         rate('lazaret_dlq_expired_total', HERE, 'state', '{{state}}'),
       ),
+      lines(
+        'Removed from the outbox by retention',
+        'Delivered rows one by one, or partitions of a whole day.',
+        'cps',
+        rate('lazaret_outbox_removed_total', HERE, 'broker, unit', '{{broker}} {{unit}}'),
+      ),
     ],
     [
       lines(

@@ -1,6 +1,6 @@
 import type { StalledPart, SubscriptionStatus } from '../../ports/broker.ts'
 
-/** Tells a subscriber once that a place holds it up, and once that it does so no more. */
+/** Tells a subscriber once that a place holds it up, and once that it does so no more; and what the retention removed. */
 export class StallReporter {
   readonly #onStatus: (status: SubscriptionStatus) => void
   /** The stalled work by part. A part without an entry works. */
@@ -22,6 +22,11 @@ export class StallReporter {
   /** One got through, so that the place works for the others too. */
   recovered(place: StalledPart): void {
     if (this.#heldUp.delete(place)) this.#onStatus({ state: 'recovered', place })
+  }
+
+  /** The retention of the broker removed delivered events. */
+  removed(rows: number, partitions: number): void {
+    this.#onStatus({ state: 'removed', rows, partitions })
   }
 
   /** The work ended without success. If no other work is stalled, the part counts as working again. */

@@ -59,6 +59,11 @@ export const METRICS = {
   dlq_filtered_total: counter('Failed events that the filter did not keep.', 'channel'),
   dlq_write_errors_total: counter('Writes of dead letters that failed.', 'channel'),
   dlq_expired_total: counter('Dead letters that retention deleted.', 'state'),
+  outbox_removed_total: counter(
+    'Delivered rows and partitions that the retention of an outbox removed.',
+    'broker',
+    'unit',
+  ),
   dlq_size: gauge(
     'Dead letters that wait for a decision: dead, quarantined or parked.',
     'sum',

@@ -84,7 +84,13 @@ export class Stalls {
   }
 
   readonly hear = (news: SubscriptionStatus): void => {
-    const { channel, name, observer } = this.#policy
+    const { channel, name, observer, broker } = this.#policy
+    if (news.state === 'removed') {
+      const { rows, partitions } = news
+      if (observer.deliveredRemoved)
+        observe(observer, 'deliveredRemoved', { broker: broker.name, rows, partitions })
+      return
+    }
     const { place } = news
     if (news.state === 'stalled') {
       const { error } = news

@@ -44,6 +44,7 @@ function consuming({ registry }: Tallies): Observer {
   const replayed = counter(registry, 'dlq_replayed_total')
   const replayFailed = counter(registry, 'dlq_replay_failed_total')
   const expired = registry.counter('dlq_expired_total')
+  const removed = registry.counter('outbox_removed_total')
   const outcomes = counter(registry, 'replay_outcomes_total')
   const automatic = counter(registry, 'automatic_replay_outcomes_total')
   const letters = countingLetters(registry)
@@ -57,6 +58,10 @@ function consuming({ registry }: Tallies): Observer {
     letterWriteFailed: ({ channel }) => writeErrors(channel),
     lettersExpired({ byState }) {
       for (const [state, count] of Object.entries(byState)) expired.at(state).value += count
+    },
+    deliveredRemoved({ broker, rows, partitions }) {
+      if (rows > 0) removed.at(broker, 'row').value += rows
+      if (partitions > 0) removed.at(broker, 'partition').value += partitions
     },
     replaySent: ({ channel, name }) => replayed(channel, name),
     replayOutcome({ channel, outcome }) {

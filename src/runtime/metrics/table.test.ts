@@ -11,7 +11,7 @@ retry_delay_seconds{name} · retry_limiter_allowed_total{name} · retry_limiter_
 retry_queue_size{name} · retry_dropped_total{name,reason} · retry_batches_total{name} · breaker_state{name} ·
 breaker_opened_total{name} · breaker_closed_total{name} · breaker_rejected_total{name} ·
 dlq_saved_total{channel,name,reason,error_class} · dlq_replayed_total{channel,name} · dlq_replay_failed_total{channel} ·
-dlq_filtered_total{channel} · dlq_write_errors_total{channel} · dlq_expired_total{state} · dlq_size{channel,name} · dlq_oldest_age_seconds{channel} ·
+dlq_filtered_total{channel} · dlq_write_errors_total{channel} · dlq_expired_total{state} · outbox_removed_total{broker,unit} · dlq_size{channel,name} · dlq_oldest_age_seconds{channel} ·
 attempts_before_dlq{channel} · rate_limiter_limited_total{type} · rate_limiter_dlq_saved_total{type} ·
 rate_limiter_dropped_total{type} · tracking_failures_swallowed_total{error_class,context} · tracked_in_job_total{job} ·
 dlq_from_job_total{job,reason} · health_checks_total{name,result} · dispatch_success_ratio · poison_quarantined_total{channel,category} ·

@@ -3,6 +3,8 @@ import { drain, fillWithHistory, prepare } from '../../../../bench/outbox/growth
 import { make, postgresWorld, settleAsDead, timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import { systemClock } from '../../../ports/clock.ts'
+import { createConsumer } from '../../../runtime/consumer/consumer.ts'
+import { createMetrics } from '../../../runtime/metrics/create-metrics.ts'
 import { idOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import type { PostgresOptions } from '../index.ts'
@@ -81,6 +83,62 @@ describe.runIf(found.found)(`what becomes of delivered rows${why}`, () => {
     expect(await database!.rows(`select to_regclass('lazaret.outbox_delivered_20200101') as day`)).toEqual([
       { day: null },
     ])
+  })
+
+  it('R10: the retention of a consumer counts the partitions and rows that it removes', async () => {
+    const channel = uniqueName('orders')
+    const days = ['20200105', '20200106']
+    for (const day of days)
+      await database!.pool.query(`create table lazaret.outbox_delivered_${day} partition of lazaret.outbox_delivered
+        for values from ('${day} 00:00:00+00') to ('${day} 23:59:59+00')`)
+    // Five rows of a day with a partition, and three of a day without one.
+    await database!.pool.query(
+      `insert into lazaret.outbox (channel, type, target, payload, status, owner, delivered_at)
+       select $1, 'order.placed', 'bill', '{}', 'delivered', 0,
+         timestamptz '2020-01-05 12:00:00+00' - (n / 6) * interval '300 days' from generate_series(1, 8) as n`,
+      [channel],
+    )
+    await database!.pool.query(
+      `with moved as (delete from lazaret.outbox where channel = $1 returning *)
+       insert into lazaret.outbox_delivered select * from moved`,
+      [channel],
+    )
+    const metrics = createMetrics()
+    const { observer } = metrics
+    const broker = world.process({
+      delivered: 'partition',
+      deliveredRetentionMs: DAY_MS,
+      leaseMs: 60,
+      name: channel,
+    })
+    const consumer = createConsumer({ broker, channel, observer, handle: () => {} })
+    await consumer.start()
+    const counted = async () =>
+      (await metrics.read())
+        .find(({ name }) => name.endsWith('outbox_removed_total'))!
+        .samples.map(each => `${Object.values(each.labels).join(' ')} ${'value' in each && each.value}`)
+        .sort()
+    const expected = [`${channel} partition 2`, `${channel} row 3`]
+    await timing.eventually(async () => (await counted()).join() === expected.join(), 'both are counted')
+    for (const day of days)
+      expect(await database!.rows(`select to_regclass('lazaret.outbox_delivered_${day}') as day`)).toEqual([
+        { day: null },
+      ])
+    await consumer.close()
+  })
+
+  it('R10: rows that the retention deletes one by one are counted too', async () => {
+    const channel = uniqueName('orders')
+    await database!.pool.query(
+      `insert into lazaret.outbox (channel, type, target, payload, status, owner, delivered_at)
+       select $1, 'order.placed', 'bill', '{}', 'delivered', 0, now() - interval '9 days' from generate_series(1, 7)`,
+      [channel],
+    )
+    const { pool } = database!
+    const clock = { ...systemClock, now: () => 0 }
+    const retention = new Retention({ pool, clock, delivered: 'keep', deliveredRetentionMs: 8 * DAY_MS })
+    expect(await retention.apply()).toEqual({ rows: 7, partitions: 0 })
+    expect(await retention.apply()).toEqual({ rows: 0, partitions: 0 })
   })
 
   it('S1: a delivery on a day without a partition is not lost', async () => {

@@ -9,6 +9,16 @@ const MAX_CLEAN_MS = 1_000
 const PARTITION_INTERVAL_MS = 3_600_000
 const DROP_INTERVAL_MS = 60_000
 
+/** What one round removed. */
+interface Removed {
+  /** Rows that were deleted one by one. */
+  readonly rows: number
+  /** Partitions that were dropped as a whole. Nobody counts their rows. */
+  readonly partitions: number
+}
+
+const NOTHING: Removed = Object.freeze({ rows: 0, partitions: 0 })
+
 /**
  * Removes delivered rows that are older than the retention. No index serves this, because every delivery would have to
  * write to it: the table is read by number, step by step, and from the start again after the last row.
@@ -32,31 +42,42 @@ export class Retention {
   }
 
   /** Called with every heartbeat. */
-  async apply(): Promise<void> {
+  async apply(): Promise<Removed> {
     const { delivered, deliveredRetentionMs } = this.#settings
     await this.createPartitions()
-    if (deliveredRetentionMs === undefined) return
-    if (delivered === 'partition') await this.#dropPartitions(deliveredRetentionMs)
-    if (delivered === 'keep') await this.#deleteRows(deliveredRetentionMs)
+    if (deliveredRetentionMs === undefined) return NOTHING
+    if (delivered === 'partition') return this.#dropPartitions(deliveredRetentionMs)
+    return delivered === 'keep' ? this.#deleteRows(deliveredRetentionMs) : NOTHING
   }
 
   /** Repeats steps while they find rows: one step per heartbeat would not keep up with a busy table. */
-  async #deleteRows(olderThanMs: number): Promise<void> {
+  async #deleteRows(olderThanMs: number): Promise<Removed> {
     const { pool, clock } = this.#settings
     const startedAt = clock.now()
+    let rows = 0
     for (let hasMore = true; hasMore && clock.now() - startedAt < MAX_CLEAN_MS; ) {
       const { deleted, next } = await deleteStep(pool, olderThanMs, this.#next)
       this.#next = next ?? 0
+      rows += deleted
       hasMore = deleted > 0 && next !== null
     }
+    return { rows, partitions: 0 }
   }
 
   /** Runs once per interval, and again with the next heartbeat while one step does not remove everything. */
-  async #dropPartitions(olderThanMs: number): Promise<void> {
+  async #dropPartitions(olderThanMs: number): Promise<Removed> {
     const { pool, clock } = this.#settings
-    if (clock.now() - this.#droppedAt < DROP_INTERVAL_MS) return
+    if (clock.now() - this.#droppedAt < DROP_INTERVAL_MS) return NOTHING
+    const before = await countOldPartitions(pool, olderThanMs)
     const removed = await dropPartitions(pool, olderThanMs, false)
-    if (removed === 0) this.#droppedAt = clock.now()
+    if (removed === 0) {
+      this.#droppedAt = clock.now()
+      return NOTHING
+    }
+    // The function returns one sum. Partitions that another process dropped meanwhile are not part of it.
+    const gone = before === 0 ? 0 : before - (await countOldPartitions(pool, olderThanMs))
+    const partitions = Math.max(0, Math.min(removed, gone))
+    return { partitions, rows: removed - partitions }
   }
 }
 
@@ -90,6 +111,19 @@ async function deleteStep(pool: PgQueryable, olderThanMs: number, from: number):
     [olderThanMs, from],
   )
   return rows[0]
+}
+
+/** The partitions that `outbox_drop_partitions` would drop. */
+async function countOldPartitions(pool: PgQueryable, olderThanMs: number): Promise<number> {
+  const { rows } = await runQuery(
+    pool,
+    'counting partitions',
+    `select count(*)::int as count from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = 'lazaret.outbox_delivered'::regclass and c.relname ~ '^outbox_delivered_[0-9]{8}$'
+       and ((right(c.relname, 8)::date + 1)::timestamp at time zone 'UTC') <= ${BEFORE}`,
+    [olderThanMs],
+  )
+  return rows[0].count
 }
 
 /** Drops partitions, and some rows of the default partition. Unless rows are counted, a partition counts as one. */

@@ -171,9 +171,16 @@ export class Subscriptions {
       async () => (await this.#lease.reclaim()) > 0 && this.wake(),
       async () => (await this.#lease.reclaimOrphans()) > 0 && this.wake(),
       () => this.#adoptAll(),
-      () => this.#retention.apply(),
+      () => this.#applyRetention(),
     ]
     for (const task of tasks) await Promise.resolve(task()).catch(this.reportError)
+  }
+
+  /** One subscription is enough to report it, because the retention is that of the whole outbox. */
+  async #applyRetention(): Promise<void> {
+    const { rows, partitions } = await this.#retention.apply()
+    const [first] = this.#open
+    if (rows + partitions > 0) first?.reportRemoved(rows, partitions)
   }
 
   /** Runs also while there are always rows to claim. */
@@ -222,6 +229,10 @@ class OutboxSubscription implements Subscription {
     this.#prefetch = prefetch
     this.#deliver = deliver
     this.#stalls = stalls
+  }
+
+  reportRemoved(rows: number, partitions: number): void {
+    this.#stalls.removed(rows, partitions)
   }
 
   /** The subscriber knows its subscription now, so deliveries may come. */

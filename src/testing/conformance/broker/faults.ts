@@ -151,7 +151,7 @@ class Flow {
 
   #hear(news: SubscriptionStatus): void {
     if (news.state === 'recovered') this.stalled.delete(news.place)
-    else {
+    else if (news.state === 'stalled') {
       this.stalled.set(news.place, news.error)
       this.#told.add(news.place)
     }
