@@ -1,14 +1,16 @@
 // The public entry point. Every name is exported one by one, so that a change of the public API shows in review.
 
 export { ConfigError } from './config/config-error.ts'
-export {
-  type CallPolicies,
-  type ConsumerPolicies,
-  type DispatcherPolicies,
-  type LoadPoliciesOptions,
-  loadPolicies,
-  type Policies,
-} from './config/policies/load-policies.ts'
+export { type LoadPoliciesOptions, loadPolicies } from './config/policies/load-policies.ts'
+export type {
+  CallPolicies,
+  ConsumerPolicies,
+  DispatcherPolicies,
+  Policies,
+  PolicyReload,
+  PolicyWatch,
+  WatchPoliciesOptions,
+} from './config/policies/policies.ts'
 export { BreakerOpenError } from './core/breaker/errors.ts'
 export {
   BREAKER_PRESETS,

@@ -32,6 +32,8 @@ export interface Io {
   readonly random: Random
   /** Aborted by Ctrl-C, so that running work can end cleanly. */
   readonly interrupted: AbortSignal
+  /** Calls back when the process gets SIGHUP, until the returned function is called. */
+  onHangup(hungUp: () => void): () => void
   /** Asks a question and returns the typed line; undefined when the input has ended. */
   ask(question: string): Promise<string | undefined>
   openStore(url: string, options: OpenOptions): Promise<Store>

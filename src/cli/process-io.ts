@@ -24,6 +24,10 @@ export function processIo(): Io {
       interrupted ??= interruption()
       return interrupted
     },
+    onHangup(hungUp) {
+      process.on('SIGHUP', hungUp)
+      return () => process.off('SIGHUP', hungUp)
+    },
     ask,
     openStore: async (url, options) => (await import('./open-store.ts')).openStore(url, options),
   }

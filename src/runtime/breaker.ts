@@ -1,6 +1,7 @@
 import {
   admit,
   type BreakerOutcome,
+  changeBreakerPolicy,
   endOpenEarly,
   forceBreaker,
   initialBreaker,
@@ -49,7 +50,7 @@ interface BreakerSetup {
 /** A live circuit breaker: holds the state that core/breaker decides on. Share one between calls to one dependency. */
 export class Breaker {
   readonly name: string
-  readonly #policy: BreakerPolicy
+  #policy: BreakerPolicy
   readonly #clock: Clock
   readonly #observer: Observer
   #state: BreakerState
@@ -123,6 +124,12 @@ export class Breaker {
   force(to: 'open' | 'closed' | 'auto', by?: string): void {
     const now = this.#clock.now()
     this.#become(forceBreaker(this.#state, to, now, by), now)
+  }
+
+  /** Takes over other thresholds and times. The mode stays, and an opening keeps its time. */
+  changePolicy(policy: BreakerPolicy): void {
+    this.#state = changeBreakerPolicy(this.#policy, policy, this.#state)
+    this.#policy = policy
   }
 
   /** Calls back after every change of mode, until the returned function is called. */

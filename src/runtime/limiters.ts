@@ -39,7 +39,7 @@ const DEFAULT_OWNER: LimitOwner = Object.freeze({ name: 'limit', clock: systemCl
 
 /** Admits a limited number of calls per second and refuses the others. */
 export class RateLimiter {
-  readonly #rate: Rate
+  #rate: Rate
   readonly #fleet: FleetRateLimit | undefined
   #tat = IDLE
 
@@ -60,6 +60,11 @@ export class RateLimiter {
     return at
   }
 
+  /** Takes over another rate, unless the limit is shared: a file cannot set such a limit. */
+  changePolicy(policy: RateLimitPolicy): void {
+    this.#rate = rate(policy)
+  }
+
   /** Where the limit is shared: says that one more shares it, until it is closed. */
   join(): void {
     this.#fleet?.join()
@@ -72,7 +77,7 @@ export class RateLimiter {
 
 /** Paces retries, so that a dependency that comes back is not knocked over by all who waited for it. */
 export class RetryLimiter {
-  readonly #policy: RetryLimitPolicy
+  #policy: RetryLimitPolicy
   readonly #fleet: FleetTurns | undefined
   readonly #owner: LimitOwner
   #state: RetryLimitState
@@ -98,6 +103,11 @@ export class RetryLimiter {
   get alwaysDelays(): boolean {
     const { onLimit, maxWaitMs } = this.#policy
     return onLimit === 'delay' && maxWaitMs === undefined
+  }
+
+  /** Takes over another pace for the next turns. Reserved turns stay. A shared limit keeps its pace: a file cannot set one. */
+  changePolicy(policy: RetryLimitPolicy): void {
+    this.#policy = policy
   }
 
   /** `wait` has reserved its turn: it need not ask again. `pending` hears later which of the others it is. */
@@ -141,12 +151,18 @@ export class RetryLimiter {
 
 /** Bounds what all retries together add to the traffic. */
 export class RetryBudget {
-  readonly #policy: BudgetPolicy
+  #policy: BudgetPolicy
   #state: BudgetState
 
   constructor(policy: BudgetPolicy) {
     this.#policy = policy
     this.#state = initialBudget(policy)
+  }
+
+  /** Takes over another share. A window of another length starts empty. */
+  changePolicy(policy: BudgetPolicy): void {
+    if (policy.windowMs !== this.#policy.windowMs) this.#state = initialBudget(policy)
+    this.#policy = policy
   }
 
   recordCall(now: number): void {

@@ -33,6 +33,14 @@ export function made<L, P>(option: InstanceOrPolicy<L, P>, make: (policy: P) => 
   return 'live' in option ? option.live : make(option.policy)
 }
 
+/** Gives a live object, which was made of options, the policy of new options. One that was given stays as it is. */
+export function changeLive<P>(
+  live: { changePolicy(policy: P): void } | undefined,
+  option: InstanceOrPolicy<unknown, P> | 'off' | undefined,
+): void {
+  if (option !== undefined && option !== 'off' && 'policy' in option) live?.changePolicy(option.policy)
+}
+
 /** A port's implementation, known by the methods it must have. */
 export function port<T>(noun: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
   return custom(

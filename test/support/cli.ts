@@ -58,6 +58,7 @@ export function cliWorld(cwd = '/nowhere'): CliWorld {
       clock,
       random: seededRandom(7),
       interrupted: new AbortController().signal,
+      onHangup: () => () => {},
       ask: async question => {
         await stderr.write(`${question}\n`)
         return answer

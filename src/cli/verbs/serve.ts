@@ -4,7 +4,7 @@ import type { AlertNotifier } from '../../integrations/notify/index.ts'
 import type { Collector } from '../../ports/collector.ts'
 import type { LogFields, Logger, LogLevel } from '../../ports/logger.ts'
 import type { Store } from '../../ports/store.ts'
-import { createServer } from '../../server/index.ts'
+import { createServer, type LazaretServer } from '../../server/index.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import type { serveFlags } from '../flags.ts'
@@ -13,18 +13,110 @@ import { alertCollector, openNotifier } from '../notifier.ts'
 import { jsonLine } from '../print/json.ts'
 import { chooseStore } from '../session.ts'
 
+type Flags = Context<typeof serveFlags>['flags']
+
 export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<ExitCode> {
-  const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
+  const load = () => loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
+  let running = await startServer(io, flags, await load())
+  const hangups = watchHangups(io)
+  try {
+    if (flags.json) await io.stdout.write(jsonLine({ url: running.url }))
+    await io.stderr.write(`Lazaret listens on ${running.url}\nPress Ctrl-C to stop\n`)
+    while (await hangups.next()) running = await restarted(running, load, io, flags)
+    return 0
+  } finally {
+    hangups.stop()
+    await running.close()
+  }
+}
+
+/** SIGHUPs until Ctrl-C. Several that come during a restart are one. */
+function watchHangups({ onHangup, stdin, interrupted }: Io) {
+  let isPending = false
+  let wake = () => {}
+  const hungUp = () => {
+    isPending = true
+    wake()
+  }
+  // A server in a terminal ends with the terminal, which says so by the same signal.
+  const stop = stdin.isTerminal ? () => {} : onHangup(hungUp)
+  return {
+    stop,
+    /** Resolves with true after a SIGHUP, with false after Ctrl-C. */
+    async next(): Promise<boolean> {
+      const hangup = new Promise<void>(resolve => {
+        wake = resolve
+      })
+      if (!isPending) await Promise.race([hangup, untilInterrupted(interrupted)])
+      isPending = false
+      return !interrupted.aborted
+    },
+  }
+}
+
+/** Closes the server and starts another one with the new settings. With faults in them, the server stays as it is. */
+async function restarted(
+  running: RunningServer,
+  load: () => Promise<LoadedConfig>,
+  io: Io,
+  flags: Flags,
+): Promise<RunningServer> {
+  const say = (text: string) => io.stderr.write(`lazaret: ${text}\n`)
+  let loaded: LoadedConfig
+  try {
+    loaded = await load()
+  } catch (error) {
+    await say(`the settings stay as they are, because the new ones have faults:\n${problemOf(error)}`)
+    return running
+  }
+  if (running.isInMemory) {
+    await say('the settings stay as they are, because a restart would lose the letters of the store memory:')
+    return running
+  }
+  await running.close()
+  try {
+    const next = await startServer(io, flags, loaded)
+    await say(`new settings; Lazaret listens on ${next.url}`)
+    return next
+  } catch (error) {
+    const next = await startServer(io, flags, running.loaded)
+    await say(`the old settings at ${next.url}, because the new ones do not work: ${problemOf(error)}`)
+    return next
+  }
+}
+
+interface RunningServer {
+  readonly loaded: LoadedConfig
+  readonly url: string
+  readonly isInMemory: boolean
+  close(): Promise<void>
+}
+
+async function startServer(io: Io, flags: Flags, loaded: LoadedConfig): Promise<RunningServer> {
   const { config } = loaded
   const onError = (error: unknown) => void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {})
-  const stores = await openStores(io, flags.store, loaded)
+  const { stores, isInMemory } = await openStores(io, flags.store, loaded)
   let notifier: AlertNotifier | undefined
+  let server: LazaretServer | undefined
+  let closed: Promise<void> | undefined
+  const closeParts = async () => {
+    try {
+      await server?.close()
+    } finally {
+      await notifier?.close()
+      await closeAll(stores)
+    }
+  }
+  const close = () => {
+    closed ??= closeParts()
+    return closed
+  }
   try {
     notifier = await openNotifier(config, stores, io)
     const { port, host, stores: _, ...settings } = config.server
     const { stages, perSecond, haltRefailRatio, maxAge, needsApproval } = config.replay
     const { automaticReplay } = config
-    const server = createServer({
+    server = createServer({
       ...settings,
       needsApproval: settings.needsApproval ?? needsApproval,
       stores,
@@ -42,18 +134,11 @@ export async function serve({ io, flags }: Context<typeof serveFlags>): Promise<
       logger: stderrLogger(io),
       onError,
     })
-    try {
-      const { url } = await server.listen({ port: flags.port ?? port, host: flags.host ?? host })
-      if (flags.json) await io.stdout.write(jsonLine({ url }))
-      await io.stderr.write(`Lazaret listens on ${url}\nPress Ctrl-C to stop\n`)
-      await untilInterrupted(io.interrupted)
-    } finally {
-      await server.close()
-    }
-    return 0
-  } finally {
-    await notifier?.close()
-    await closeAll(stores)
+    const { url } = await server.listen({ port: flags.port ?? port, host: flags.host ?? host })
+    return { loaded, url, isInMemory, close }
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 
@@ -62,7 +147,7 @@ async function openStores(
   io: Io,
   typed: string | undefined,
   loaded: LoadedConfig,
-): Promise<Readonly<Record<string, Store>>> {
+): Promise<{ readonly stores: Readonly<Record<string, Store>>; readonly isInMemory: boolean }> {
   const { config, folder } = loaded
   const several = typed === undefined ? config.server.stores : undefined
   const chosen = chooseStore(typed, io, loaded)
@@ -82,7 +167,8 @@ async function openStores(
     await closeAll(Object.fromEntries(opened))
     throw error
   }
-  return Object.fromEntries(opened)
+  const isInMemory = Object.values(urls).some(url => url === 'memory:')
+  return { stores: Object.fromEntries(opened), isInMemory }
 }
 
 async function closeAll(stores: Readonly<Record<string, Store>>): Promise<void> {

@@ -21,9 +21,13 @@ export interface ServiceConfig<S> {
   readonly service: S
 }
 
+export function fileNameOf(given: string | URL | undefined): string {
+  return given instanceof URL ? fileURLToPath(given) : (given ?? DEFAULT_FILE)
+}
+
 /** The name and the text of a file with policies. Without a name it is `lazaret.yaml`, which need not exist. */
 export function readFile(given: string | URL | undefined): { readonly file: string; readonly text: string } {
-  const file = given instanceof URL ? fileURLToPath(given) : (given ?? DEFAULT_FILE)
+  const file = fileNameOf(given)
   if (given === undefined && !existsSync(file)) return { file, text: '' }
   try {
     return { file, text: readFileSync(file, 'utf8') }

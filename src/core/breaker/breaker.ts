@@ -164,6 +164,19 @@ export function forceBreaker(
   return { mode: 'half-open', ...next, ...untried }
 }
 
+/**
+ * The state under another policy. Mode and failures in a row stay; an opening keeps its time. The window of the failure rate
+ * starts empty if its length is another.
+ */
+export function changeBreakerPolicy(
+  from: BreakerPolicy,
+  to: BreakerPolicy,
+  state: BreakerState,
+): BreakerState {
+  if (state.mode !== 'closed' || from.failureRate?.windowMs === to.failureRate?.windowMs) return state
+  return { ...closed(to, state.epoch, state.since), failures: state.failures }
+}
+
 /** How long the n-th opening in a row lasts. */
 function openDurationMs(policy: BreakerPolicy, opens: number): number {
   if (policy.openMaxMs === undefined) return policy.openMs

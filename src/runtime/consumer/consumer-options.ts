@@ -28,10 +28,12 @@ import type { DeadLetterQueue, DeadLetterStore } from '../../ports/dead-letters.
 import type { Ledger } from '../../ports/ledger.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import type { AttemptPolicy } from '../attempt/after-failure.ts'
+import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
 import { Breaker } from '../breaker.ts'
 import { defaultRetryLimitRule, RetryBudget, RetryLimiter, type RetryLimitOptions } from '../limiters.ts'
 import {
   type CommonOptions,
+  changeLive,
   commonRules,
   DAY_MS,
   deadLettersRule,
@@ -131,7 +133,7 @@ export interface ConsumerOptions<P = unknown> extends CommonOptions {
 }
 
 const DEFAULT_TIMEOUT_MS = 30_000
-const DEFAULT_CONCURRENCY = 10
+export const DEFAULT_CONCURRENCY = 10
 const DEFAULT_IN_PROCESS_WAIT_MS = 100
 const LEASE_MARGIN_MS = 10_000
 
@@ -204,6 +206,8 @@ type Settings = Resolved<typeof consumerRules>
 export interface ConsumerPolicy
   extends AttemptPolicy,
     Omit<Settings, keyof AttemptPolicy | 'filter' | 'lateMs' | 'leaseMs' | 'prefetch' | 'retryLimit'> {
+  /** For attempts with the timeout of the policy. */
+  readonly deadlines: DeadlineLane
   /** The greatest number of attempts over all categories. After so many starts no attempt is left. */
   readonly mostAttempts: number
   readonly retryLimit: RetryLimiter | undefined
@@ -219,7 +223,7 @@ export interface ConsumerPolicy
 }
 
 /** What an object that is built on the consumer sets, beside the options of the user. */
-interface ConsumerInternals {
+export interface ConsumerInternals {
   /** Of the object, which also calls functions of the user. */
   readonly faults?: UserFaults
   /** The retry defaults, where they do not depend on the broker. */
@@ -230,18 +234,15 @@ export function resolveConsumer(input: ConsumerOptions, internals: ConsumerInter
   const { preset = presetOf(input) } = internals
   const given = resolveOptions('consumer', rulesOf[preset], input, relations)
   const { clock, observer, channel, name = channel, leaveOpen } = given
-  const { breaker, retry, retryLimit, budget, broker, tracing } = given
+  const { breaker, retryLimit, budget, broker, tracing } = given
   const faults = internals.faults ?? new UserFaults({ name, clock, observer })
   return {
     ...given,
+    ...changeable(given, preset, faults),
     name,
     random: guardRandom(given.random, faults),
     faults,
-    retry: guardRetry(retry, RETRY_PRESETS[preset].backoff, faults),
-    classify: guardRules(given.classify, faults),
-    autoReplay: guardTest(given.autoReplay, 'autoReplay', false, faults),
     trails: tracing && new Trails(tracing, { system: broker.name, channel, handler: name }, clock),
-    mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
     retryLimit:
@@ -251,11 +252,53 @@ export function resolveConsumer(input: ConsumerOptions, internals: ConsumerInter
     isRetryLimitGiven: retryLimit !== 'off' && 'live' in retryLimit,
     budget: budget && made(budget, policy => new RetryBudget(policy)),
     prefetch: given.prefetch ?? given.concurrency * 2,
-    lateMs: given.lateMs ?? defaultLateMs(given.timeoutMs),
-    leaseMs: given.leaseMs ?? given.timeoutMs + LEASE_MARGIN_MS,
-    filter: createSaveFilter(given.filter, (_rule, error) => faults.report('filter', error)),
     // A broker that cannot hold a retry back leaves every wait to the process.
     inProcessWaitMs: broker.capabilities.delay ? given.inProcessWaitMs : Number.POSITIVE_INFINITY,
+  }
+}
+
+/** The parts of the policy that new options of a file replace while the consumer runs. */
+function changeable(given: Settings, preset: ConsumerRetryPreset, faults: UserFaults) {
+  const { retry, timeoutMs, clock, caps, expiresAfterMs, replayLimit, poison, whenOpen, graceMs, watch } =
+    given
+  return {
+    caps,
+    expiresAfterMs,
+    replayLimit,
+    poison,
+    whenOpen,
+    graceMs,
+    watch,
+    timeoutMs,
+    concurrency: given.concurrency,
+    metadata: given.metadata,
+    deadlines: deadlinesOf(clock).lane(timeoutMs),
+    lateMs: given.lateMs ?? defaultLateMs(timeoutMs),
+    leaseMs: given.leaseMs ?? timeoutMs + LEASE_MARGIN_MS,
+    retry: guardRetry(retry, RETRY_PRESETS[preset].backoff, faults),
+    mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
+    classify: guardRules(given.classify, faults),
+    autoReplay: guardTest(given.autoReplay, 'autoReplay', false, faults),
+    filter: createSaveFilter(given.filter, (_rule, error) => faults.report('filter', error)),
+  }
+}
+
+/**
+ * Checks new options for a running consumer. The returned function puts them into its policy: all parts of the consumer read
+ * the policy at each step, so the next step of every event follows the new options.
+ */
+export function changeConsumer(
+  policy: ConsumerPolicy,
+  input: ConsumerOptions,
+  internals: ConsumerInternals = {},
+): () => void {
+  const { preset = presetOf(input) } = internals
+  const given = resolveOptions('consumer', rulesOf[preset], input, relations)
+  return () => {
+    Object.assign(policy, changeable(given, preset, policy.faults))
+    changeLive(policy.breaker, given.breaker)
+    changeLive(policy.retryLimit, given.retryLimit)
+    changeLive(policy.budget, given.budget)
   }
 }
 

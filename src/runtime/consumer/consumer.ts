@@ -7,17 +7,20 @@ import { ClosedError } from '../closed-error.ts'
 import { LetterSaver } from '../letter-saver.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import type { PendingTurn } from '../shared-limit/fleet-turns.ts'
-import { sleep } from '../sleep.ts'
-import { type ConsumerOptions, type ConsumerPolicy, resolveConsumer } from './consumer-options.ts'
+import {
+  type ConsumerInternals,
+  type ConsumerOptions,
+  type ConsumerPolicy,
+  resolveConsumer,
+} from './consumer-options.ts'
 import { FORGET, type Next } from './delivery-settler.ts'
 import { Handling, ShuttingDown } from './handling.ts'
 import { ConsumerActivity, type ConsumerHealth } from './health.ts'
 import { LedgerProbe, Pauses, Stalls } from './pauses.ts'
+import { ConsumerReload } from './reload.ts'
+import { StoreRetries } from './store-retries.ts'
 import { Work } from './work.ts'
 
-/** The first wait before a failed save is repeated; it doubles. */
-const STORE_RETRY_MS = 500
-const STORE_RETRY_MAX_MS = 30_000
 /** After the grace time: how long brokers and stores may take to close. */
 const CLOSE_LIMIT_MS = 5_000
 
@@ -55,9 +58,9 @@ export function createConsumer<P = unknown>(options: ConsumerOptions<P>): Consum
 export function consumerThatUses<P>(
   more: readonly Closeable[],
   options: ConsumerOptions<P>,
-  internals?: Parameters<typeof resolveConsumer>[1],
+  internals: ConsumerInternals = {},
 ): Consumer {
-  return new ChannelConsumer(resolveConsumer(options as ConsumerOptions, internals), more)
+  return new ChannelConsumer(options as ConsumerOptions, internals, more)
 }
 
 /**
@@ -90,9 +93,13 @@ class ChannelConsumer implements Consumer {
   #handling: Handling | undefined
   #cancelWake: Cancel | undefined
   readonly #ledgerProbe: LedgerProbe
+  readonly #storeRetries: StoreRetries
+  /** The source of the options does not keep it alive, the consumer does. */
+  readonly #reload: ConsumerReload
   #unwatch: (() => void) | undefined
 
-  constructor(policy: ConsumerPolicy, more: readonly Closeable[]) {
+  constructor(options: ConsumerOptions, internals: ConsumerInternals, more: readonly Closeable[]) {
+    const policy = resolveConsumer(options, internals)
     this.#policy = policy
     this.#more = more
     this.breaker = policy.breaker
@@ -104,6 +111,8 @@ class ChannelConsumer implements Consumer {
     this.#activity = new ConsumerActivity(policy)
     const { deadLetters, spill, observer, clock } = policy
     this.#saver = deadLetters && new LetterSaver({ deadLetters, spill, observer, clock })
+    this.#storeRetries = new StoreRetries(clock, this.#pauses, this.#closing.signal, () => this.#pump())
+    this.#reload = new ConsumerReload(policy, options, internals, () => this.#pump())
   }
 
   start(): Promise<void> {
@@ -136,7 +145,7 @@ class ChannelConsumer implements Consumer {
       subscription,
       saver: this.#saver,
       closing: this.#closing.signal,
-      persist: task => this.#persist(task),
+      persist: task => this.#storeRetries.persist(task),
       processed: (outcome, now) => this.#activity.processed(outcome, now),
       ledgerAnswered: () => this.#ledgerAnswered(),
       settlementFailed: error => this.#activity.settlementFailed(error),
@@ -306,27 +315,6 @@ class ChannelConsumer implements Consumer {
     this.#pump()
   }
 
-  async #persist(task: () => Promise<unknown>): Promise<boolean> {
-    const { clock } = this.#policy
-    for (let delayMs = STORE_RETRY_MS; ; delayMs = Math.min(STORE_RETRY_MAX_MS, delayMs * 2)) {
-      try {
-        await task()
-        this.#storeIsBack()
-        return true
-      } catch {
-        if (this.#closing.signal.aborted) return false
-        this.#pauses.add('store')
-        await sleep(clock, delayMs, this.#closing.signal).catch(() => {})
-      }
-    }
-  }
-
-  #storeIsBack(): void {
-    if (!this.#pauses.has('store')) return
-    this.#pauses.remove('store')
-    this.#pump()
-  }
-
   /**
    * Something threw while the delivery was on its way to its settlement. Functions of the user are guarded, so it is a
    * mistake of our own or of an adapter. The delivery goes back to the broker: it must not keep its place.
@@ -343,6 +331,7 @@ class ChannelConsumer implements Consumer {
   }
 
   async #shutDown(graceMs: number): Promise<void> {
+    this.#reload.close()
     const { clock, leaveOpen, retryLimit, isRetryLimitGiven } = this.#policy
     const limited = (work: Promise<unknown>) => settlesWithin(clock, CLOSE_LIMIT_MS, work)
     if (this.#starting !== undefined) await limited(this.#starting)

@@ -2,7 +2,6 @@ import { isInstance } from '../../core/failure/thrown.ts'
 import { endSpan, ignoreErrors, runInSpan } from '../../ports/tracing.ts'
 import { classifyThrown, observeRetryAllowed, observeRetryLimited } from '../attempt/after-failure.ts'
 import { Attempt } from '../attempt/attempt.ts'
-import { type DeadlineLane, deadlinesOf } from '../attempt/deadlines.ts'
 import { observe } from '../observe.ts'
 import type { LimitedTurn } from '../shared-limit/fleet-turns.ts'
 import { Claims } from './claims.ts'
@@ -37,7 +36,6 @@ export class Handling {
   readonly #host: Host
   readonly #settler: DeliverySettler
   readonly #letters: ConsumerLetters
-  readonly #lane: DeadlineLane
   readonly #claims: Claims | undefined
   readonly #runs: HandlerRuns
   readonly #turns: RetryTurns
@@ -49,7 +47,6 @@ export class Handling {
     this.#host = host
     this.#settler = new DeliverySettler(policy, host)
     this.#letters = new ConsumerLetters(policy, host, this.#settler)
-    this.#lane = deadlinesOf(policy.clock).lane(policy.timeoutMs)
     this.#claims = policy.ledger && new Claims(policy.ledger, policy)
     this.#runs = handlerRunsOf(policy.broker, policy.channel, policy.name)
     this.#turns = new RetryTurns(policy)
@@ -165,7 +162,7 @@ export class Handling {
   }
 
   async #attempt(work: Work, now: number): Promise<Next> {
-    const { clock, budget, breaker, name, timeoutMs, handle, trails, observer } = this.#policy
+    const { clock, budget, breaker, name, handle, trails, observer } = this.#policy
     const { subscription, closing } = this.#host
     let startedAt = now
     try {
@@ -185,7 +182,8 @@ export class Handling {
     if (work.started === 1) budget?.recordCall(startedAt)
     const step = trails?.attempt(work, startedAt)
     const context = new HandlerContext(work.started, work.replay, step)
-    const attempt = new Attempt(context, name, timeoutMs, this.#lane)
+    const { timeoutMs, deadlines } = this.#policy
+    const attempt = new Attempt(context, name, timeoutMs, deadlines)
     work.attempt = attempt
     const call = () => handle(work.input, context)
     const run = work.validation === undefined ? call : () => validateThen(work, context, call)

@@ -18,6 +18,7 @@ import type { Journal } from '../../ports/journal.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { type EventLimitOptions, eventLimitRule } from '../limiters.ts'
 import { type CommonOptions, commonRules, DAY_MS, deadLettersRule, port } from '../option-rules.ts'
+import { type OptionValues, staysGiven } from '../reload/policy-source.ts'
 import {
   type LaneOptions,
   type LaneSettings,
@@ -148,10 +149,58 @@ function readLanes(
   for (const name of Object.keys(overrides))
     if (!names.includes(name)) faults.add(path, name, `name one of the sinks: ${names.join(', ')}`)
   const lanes = names.map(name => {
-    // The sink's own preference counts least: options for all lanes are set on purpose.
-    const suited = mergeLaneOptions({ batch: sinks[name]?.batch }, forAll) as LaneOptions
-    const merged = mergeLaneOptions(suited, overrides[name])
+    const merged = laneOptionsOf(sinks[name], forAll, overrides[name])
     return [name, laneRule.read(merged, `${path}.${name}`, faults)] as const
   })
   return Object.freeze(Object.fromEntries(lanes))
+}
+
+/** The sink's own preference counts least: options for all lanes are set on purpose. */
+function laneOptionsOf(sink: Sink | undefined, forAll: LaneOptions, own: LaneOptions | undefined): unknown {
+  return mergeLaneOptions(mergeLaneOptions({ batch: sink?.batch }, forAll) as LaneOptions, own)
+}
+
+/** The options of each lane, as the user gave them. */
+export function laneInputs(input: DispatcherOptions): Readonly<Record<string, OptionValues>> {
+  const { sinks, overrides = {} } = input
+  const lanes = Object.keys(sinks).map(name => [name, laneOptionsOf(sinks[name], input, overrides[name])])
+  return Object.fromEntries(lanes)
+}
+
+/** The dispatcher's parts have got the others already. */
+const ONLY_BY_RESTART: readonly string[] = ['channel', 'source', 'limits', 'healthCheck', 'release', 'host']
+
+/** Whether a running dispatcher can take over another value of an option. Lanes decide about theirs. */
+export function canChangeDispatcher(name: string, from: unknown, to: unknown): boolean {
+  return name === 'rateLimit' ? staysGiven(from, to) : !ONLY_BY_RESTART.includes(name)
+}
+
+export function isLaneOption(name: string): boolean {
+  return name === 'overrides' || Object.hasOwn(laneRules, name)
+}
+
+/** Puts new options into the policy of a running dispatcher. */
+export function changeDispatcher(policy: DispatcherPolicy, to: DispatcherPolicy): void {
+  const {
+    caps,
+    critical,
+    expiresAfterMs,
+    replayLimit,
+    autoReplay,
+    filter,
+    failOnErrorIn,
+    graceMs,
+    metadata,
+  } = to
+  Object.assign(policy, {
+    caps,
+    critical,
+    expiresAfterMs,
+    replayLimit,
+    autoReplay,
+    filter,
+    failOnErrorIn,
+    graceMs,
+    metadata,
+  })
 }

@@ -8,6 +8,13 @@ import { ClosedError } from '../closed-error.ts'
 import { LetterSaver, letterNotices } from '../letter-saver.ts'
 import type { RateLimiter, RetryLimiter } from '../limiters.ts'
 import { combineObservers } from '../observe.ts'
+import {
+  NOTHING_TO_RELOAD,
+  type OptionValues,
+  type PreparedReload,
+  type ReloadablePart,
+  RunningOptions,
+} from '../reload/policy-source.ts'
 import { type Closeable, release, retain } from '../share.ts'
 import { guardRandom, guardTest } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
@@ -15,7 +22,14 @@ import { DispatcherLetters } from './after/letters.ts'
 import { resend } from './after/resend.ts'
 import { UnsentItems } from './after/unsent-items.ts'
 import { type DispatcherHealth, dispatcherHealth } from './dispatcher-health.ts'
-import { type DispatcherOptions, type DispatcherPolicy, resolveDispatcher } from './dispatcher-options.ts'
+import {
+  changeDispatcher,
+  type DispatcherOptions,
+  type DispatcherPolicy,
+  laneInputs,
+  resolveDispatcher,
+} from './dispatcher-options.ts'
+import { prepareDispatcher } from './dispatcher-reload.ts'
 import { Lane } from './lane/lane.ts'
 import { lanePolicy } from './lane/lane-options.ts'
 import { EntryLimit, EVERY_SINK } from './track/entry-limit.ts'
@@ -63,8 +77,7 @@ export interface Dispatcher<N extends string = string> {
  * `leaveOpen` says otherwise.
  */
 export function createDispatcher<N extends string>(options: DispatcherOptions<N>): Dispatcher<N> {
-  const policy = resolveDispatcher(options as DispatcherOptions)
-  const dispatcher = inOwnContext(() => new SinkDispatcher(policy))
+  const dispatcher = inOwnContext(() => new SinkDispatcher(options as DispatcherOptions))
   inOwnContext(() => dispatcher.start())
   return dispatcher as Dispatcher<string> as Dispatcher<N>
 }
@@ -80,7 +93,9 @@ interface WaitingEvent {
  * track ─▶ the entry limit ─▶ one lane per sink, all at once. Every event that a sink does not get becomes a letter;
  * the letter of an event that the entry limit refused is for every sink.
  */
-class SinkDispatcher implements Dispatcher {
+class SinkDispatcher implements Dispatcher, ReloadablePart {
+  readonly #options: RunningOptions<DispatcherOptions>
+  #laneInputs: Readonly<Record<string, OptionValues>>
   readonly #policy: DispatcherPolicy
   readonly #faults: UserFaults
   readonly #defaults: EventDefaults
@@ -95,8 +110,12 @@ class SinkDispatcher implements Dispatcher {
   /** Closed, and nothing is in the lanes any more. */
   #isEmpty = false
 
-  constructor(policy: DispatcherPolicy) {
+  constructor(options: DispatcherOptions) {
+    // A copy that is not frozen: new options of a file change it while the dispatcher runs.
+    const policy = { ...resolveDispatcher(options) }
     this.#policy = policy
+    this.#options = new RunningOptions(options)
+    this.#laneInputs = laneInputs(options)
     const { sinks, deadLetters, spill, observer, notifier, clock, random, tracing, journal, rateLimit } =
       policy
     const faults = new UserFaults({ name: 'dispatcher', clock, observer }, observeAsOwn)
@@ -128,6 +147,23 @@ class SinkDispatcher implements Dispatcher {
     if (healthCheck !== 'off') this.#checker = new HealthChecker(lanes, healthCheck.everyMs, clock, observer)
     const limiters = [entryLimit.limiter, ...lanes.map(lane => lane.policy.retryLimiter)]
     this.#limiters = limiters.filter(one => one !== undefined)
+    this.#options.attach(this)
+  }
+
+  prepareReload(options: OptionValues): PreparedReload {
+    if (this.#closed !== undefined) return NOTHING_TO_RELOAD
+    const next = prepareDispatcher(options, this.#options, this.#laneInputs)
+    return {
+      changes: next.changes,
+      apply: () => {
+        this.#options.commit(next.input)
+        this.#laneInputs = next.laneInputs
+        changeDispatcher(this.#policy, next.policy)
+        this.#entryLimit.changePolicy(guardBypass(next.policy.rateLimit, this.#faults))
+        this.#context.letters.policyChanged()
+        for (const [name, lane] of this.#lanes) lane.change(next.lanes.get(name)!, next.policy.caps)
+      },
+    }
   }
 
   /** Begins to move on what an earlier process left behind. */

@@ -22,7 +22,14 @@ import {
   rateLimitRule,
   retryLimitRule,
 } from '../limiters.ts'
-import { defaultLateMs, liveOr, made, observerRule } from '../option-rules.ts'
+import { changeLive, defaultLateMs, liveOr, made, observerRule } from '../option-rules.ts'
+import {
+  type OptionValues,
+  type PreparedReload,
+  type ReloadablePart,
+  RunningOptions,
+  staysGiven,
+} from '../reload/policy-source.ts'
 import { guardRandom, guardRetry, guardRules } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 
@@ -88,9 +95,11 @@ const rules = {
 /** The options of a protected call that a config file can set. */
 export const callFileOptions = fileOptions(rules, ['name', 'passContext'])
 
+type Settings = Resolved<typeof rules>
+
 export interface ResilientPolicy
   extends AttemptPolicy,
-    Omit<Resolved<typeof rules>, keyof AttemptPolicy | 'lateMs' | 'rateLimit' | 'retryLimit'> {
+    Omit<Settings, keyof AttemptPolicy | 'lateMs' | 'rateLimit' | 'retryLimit'> {
   readonly rateLimit: RateLimiter | undefined
   readonly retryLimit: RetryLimiter | undefined
   readonly lateMs: number
@@ -100,15 +109,15 @@ export interface ResilientPolicy
   readonly faults: UserFaults
 }
 
-export function resolveResilient(input: ResilientOptions, functionName: string): ResilientPolicy {
+function resolveResilient(input: ResilientOptions, functionName: string): ResilientPolicy {
   const given = resolveOptions('resilient', rules, input)
-  const { clock, observer, random, retry = noRetry, timeoutMs } = given
+  const { clock, observer, random } = given
   const name = given.name ?? (functionName === '' ? 'call' : functionName)
   const faults = new UserFaults({ name, clock, observer })
   return {
     ...given,
+    ...changeable(given, faults),
     name,
-    retry: guardRetry(retry, RETRY_PRESETS.producer.backoff, faults),
     breaker: given.breaker && made(given.breaker, policy => new Breaker(policy, { name, clock, observer })),
     rateLimit:
       given.rateLimit && made(given.rateLimit, policy => new RateLimiter(policy, { name, clock, observer })),
@@ -118,6 +127,17 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
     budget: given.budget && made(given.budget, policy => new RetryBudget(policy)),
     // A call is not stored anywhere, so no other process can repeat it and crash too.
     poison: 'off',
+    random: guardRandom(random, faults),
+    faults,
+  }
+}
+
+/** The parts of the policy that new options of a file replace. */
+function changeable(given: Settings, faults: UserFaults) {
+  const { clock, observer, retry = noRetry, timeoutMs } = given
+  return {
+    timeoutMs,
+    retry: guardRetry(retry, RETRY_PRESETS.producer.backoff, faults),
     lateMs: given.lateMs ?? defaultLateMs(timeoutMs ?? 0),
     lane: timeoutMs === undefined ? undefined : deadlinesOf(clock).lane(timeoutMs),
     classify: guardRules(given.classify, faults),
@@ -130,7 +150,39 @@ export function resolveResilient(input: ResilientOptions, functionName: string):
         given.tracing ||
         retry.maxElapsedMs !== undefined,
     ),
-    random: guardRandom(random, faults),
-    faults,
+  }
+}
+
+/** The options whose policies have a state. */
+const WITH_STATE: readonly string[] = ['breaker', 'rateLimit', 'retryLimit', 'budget']
+
+/** The policy of a protected function. A call keeps the policy with which it began, and the next one follows new options. */
+export class CurrentPolicy implements ReloadablePart {
+  readonly #options: RunningOptions<ResilientOptions>
+  current: ResilientPolicy
+
+  constructor(input: ResilientOptions, functionName: string) {
+    this.current = resolveResilient(input, functionName)
+    this.#options = new RunningOptions(input)
+    this.#options.attach(this)
+  }
+
+  prepareReload(options: OptionValues): PreparedReload {
+    const canChange = (name: string, from: unknown, to: unknown) =>
+      !WITH_STATE.includes(name) || staysGiven(from, to)
+    const { input, changes } = this.#options.next(options, canChange)
+    const given = resolveOptions('resilient', rules, input)
+    return {
+      changes,
+      apply: () => {
+        const { current } = this
+        this.#options.commit(input)
+        this.current = { ...current, ...changeable(given, current.faults) }
+        changeLive(current.breaker, given.breaker)
+        changeLive(current.rateLimit, given.rateLimit)
+        changeLive(current.retryLimit, given.retryLimit)
+        changeLive(current.budget, given.budget)
+      },
+    }
   }
 }

@@ -3,7 +3,7 @@ import type { AttemptContext } from '../attempt/attempt.ts'
 import type { Breaker } from '../breaker.ts'
 import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import { Call } from './call.ts'
-import { type ResilientOptions, resolveResilient } from './resilient-options.ts'
+import { CurrentPolicy, type ResilientOptions } from './resilient-options.ts'
 
 /** Options of one call by `run()`. */
 export interface RunOptions {
@@ -47,16 +47,16 @@ export function resilient<A extends unknown[], R>(
   fn: (...args: A) => R | PromiseLike<R>,
   options: ResilientOptions = {},
 ): Resilient<A, R> {
-  const policy = resolveResilient(options, fn.name)
+  const policy = new CurrentPolicy(options, fn.name)
   const start = (args: A, signal: AbortSignal | undefined): Promise<R> =>
-    new Promise((resolve, reject) => new Call(policy, fn, args, signal, resolve, reject).start())
+    new Promise((resolve, reject) => new Call(policy.current, fn, args, signal, resolve, reject).start())
   const call = (...args: A): Promise<R> => start(args, undefined)
   return Object.assign(call, {
     run: ({ signal }: RunOptions, ...args: A) => start(args, signal),
-    breaker: policy.breaker,
+    breaker: policy.current.breaker,
     health: () => ({
-      breakerState: policy.breaker?.state.mode ?? ('off' as const),
-      userFunctions: policy.faults.health(),
+      breakerState: policy.current.breaker?.state.mode ?? ('off' as const),
+      userFunctions: policy.current.faults.health(),
     }),
   })
 }

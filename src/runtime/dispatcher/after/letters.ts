@@ -56,9 +56,9 @@ interface Save {
 export class DispatcherLetters {
   readonly #policy: DispatcherPolicy
   readonly #saver: LetterSaver
-  readonly #filter: SaveFilter
   readonly #faults: UserFaults
-  readonly #autoReplay: (letter: DeadLetter) => boolean
+  #filter: SaveFilter
+  #autoReplay: (letter: DeadLetter) => boolean
   readonly #journal: TrackJournal | undefined
   readonly #rescues = new Set<Promise<void>>()
   readonly #waiting = new Fifo<Save>()
@@ -79,10 +79,24 @@ export class DispatcherLetters {
   ) {
     this.#policy = policy
     this.#saver = saver
-    this.#filter = createSaveFilter(policy.filter, (_rule, error) => faults.report('filter', error))
-    this.#autoReplay = guardTest(policy.autoReplay, 'autoReplay', false, faults)
     this.#faults = faults
+    this.#filter = this.#filterOf(policy)
+    this.#autoReplay = this.#autoReplayOf(policy)
     this.#journal = journal
+  }
+
+  /** The policy has new options. */
+  policyChanged(): void {
+    this.#filter = this.#filterOf(this.#policy)
+    this.#autoReplay = this.#autoReplayOf(this.#policy)
+  }
+
+  #filterOf({ filter }: DispatcherPolicy): SaveFilter {
+    return createSaveFilter(filter, (_rule, error) => this.#faults.report('filter', error))
+  }
+
+  #autoReplayOf({ autoReplay }: DispatcherPolicy): (letter: DeadLetter) => boolean {
+    return guardTest(autoReplay, 'autoReplay', false, this.#faults)
   }
 
   /** How many letters are in memory only. */

@@ -27,8 +27,8 @@ export class Retries {
   readonly #policy: LanePolicy
   readonly #giveUp: (item: Item, giveUp: GiveUp, mayDrop: boolean) => void
   readonly #changed: () => void
-  readonly #window: StartWindow | undefined
-  readonly #ahead: number
+  #window: StartWindow | undefined
+  #ahead = TURNS_AHEAD
   readonly #backoff = new TimeHeap()
   readonly #asking = new Fifo<Item>()
   readonly #turns = new TimeHeap()
@@ -45,7 +45,13 @@ export class Retries {
     this.#policy = policy
     this.#giveUp = giveUp
     this.#changed = changed
-    this.#window = policy.retryLimit && new StartWindow(policy.retryLimit)
+    this.limitChanged()
+  }
+
+  /** The policy has another retry limit: its window starts empty. */
+  limitChanged(): void {
+    const { retryLimit } = this.#policy
+    this.#window = retryLimit && new StartWindow(retryLimit)
     this.#ahead = Math.max(TURNS_AHEAD, this.#window?.most ?? 0)
   }
 

@@ -25,7 +25,8 @@ import type { AttemptPolicy } from '../../attempt/after-failure.ts'
 import { type DeadlineLane, deadlinesOf } from '../../attempt/deadlines.ts'
 import { Breaker } from '../../breaker.ts'
 import { defaultRetryLimitRule, RetryBudget, RetryLimiter, type RetryLimitOptions } from '../../limiters.ts'
-import { DAY_MS, defaultLateMs, liveOr, made } from '../../option-rules.ts'
+import { changeLive, DAY_MS, defaultLateMs, liveOr, made } from '../../option-rules.ts'
+import { staysGiven, staysOn } from '../../reload/policy-source.ts'
 import { guardRandom, guardRetry, guardRules } from '../../user-functions/guards.ts'
 import { UserFaults } from '../../user-functions/user-faults.ts'
 import type { EntryLimit } from '../track/entry-limit.ts'
@@ -172,27 +173,54 @@ export function lanePolicy(
 ): LanePolicy {
   const { clock, observer, random } = shared
   const faults = new UserFaults({ name, clock, observer }, observeAsOwn)
-  const { breaker, timeoutMs, budget, retryLimit: given } = settings
+  const { breaker, budget, retryLimit: given } = settings
   const retryLimit = given === 'off' ? undefined : given
   return {
     ...settings,
     ...shared,
+    ...changeable(settings, clock, faults),
     name,
     sink,
     faults,
     // No broker delivers a refused event again.
     poison: 'off',
     budget: budget && made(budget, policy => new RetryBudget(policy)),
-    retry: guardRetry(settings.retry, RETRY_PRESETS.producer.backoff, faults),
-    classify: guardRules(settings.classify, faults),
     random: guardRandom(random, faults),
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),
-    retryLimit,
     retryLimiter:
       retryLimit &&
       new RetryLimiter(retryLimit, { name, part: name, clock, observer, tellsBatches: true, leaveOpen }),
+  }
+}
+
+/** The parts of the policy that new options of a file replace while the lane runs. */
+function changeable(settings: LaneSettings, clock: Clock, faults: UserFaults) {
+  const { timeoutMs, whenOpen, concurrency, retryLimit } = settings
+  return {
+    timeoutMs,
+    whenOpen,
+    concurrency,
+    retryLimit: retryLimit === 'off' ? undefined : retryLimit,
+    retry: guardRetry(settings.retry, RETRY_PRESETS.producer.backoff, faults),
+    classify: guardRules(settings.classify, faults),
     lateMs: settings.lateMs ?? defaultLateMs(timeoutMs),
     deadlines: deadlinesOf(clock).lane(timeoutMs),
   }
+}
+
+/** Whether a running lane can take over another value of an option. Its queues have got their sizes already. */
+export function canChangeLane(name: string, from: unknown, to: unknown): boolean {
+  if (name === 'breaker' || name === 'retryLimit') return staysOn(from, to)
+  if (name === 'budget') return staysGiven(from, to)
+  return name !== 'batch' && name !== 'buffer'
+}
+
+/** Puts new options into the policy of a running lane, which reads it at each step. */
+export function changeLane(policy: LanePolicy, settings: LaneSettings, caps: LetterCaps): void {
+  const { breaker, budget, retryLimit } = settings
+  Object.assign(policy, changeable(settings, policy.clock, policy.faults), { caps })
+  changeLive(policy.breaker, breaker)
+  changeLive(policy.budget, budget)
+  if (retryLimit !== 'off') policy.retryLimiter?.changePolicy(retryLimit)
 }

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { LetterCaps } from '../../../core/dead-letter/caps.ts'
 import type { Cancel } from '../../../ports/clock.ts'
 import type { GiveUpReason } from '../../../ports/observer.ts'
 import { observeGivingUp } from '../../attempt/after-failure.ts'
@@ -16,7 +17,7 @@ import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
 import { Write, type WriteEnd } from '../write/write.ts'
 import { giveUpOn, Item } from './item.ts'
-import type { LanePolicy } from './lane-options.ts'
+import { changeLane, type LanePolicy, type LaneSettings } from './lane-options.ts'
 
 /** The longest sleep of the lane. Timers have an upper limit, and clock changes must be noticed. */
 const MAX_SLEEP_MS = 3_600_000
@@ -82,6 +83,13 @@ export class Lane {
 
   get name(): string {
     return this.policy.name
+  }
+
+  /** Goes on with new options. Writes in flight keep those that they began with. */
+  change(settings: LaneSettings, caps: LetterCaps): void {
+    changeLane(this.policy, settings, caps)
+    this.#retries.limitChanged()
+    this.#lookSoon()
   }
 
   get breaker(): Breaker | undefined {

@@ -14,12 +14,19 @@ export const EVERY_SINK = '*'
 
 /** The option `rateLimit`: lets so many events a second into the dispatcher. Retries count like new events. */
 export class EntryLimit {
-  readonly #policy: EventLimitPolicy | undefined
+  #policy: EventLimitPolicy | undefined
   readonly limiter: RateLimiter | undefined
 
   constructor(policy: Shareable<EventLimitPolicy> | undefined, owner: LimitOwner) {
     this.#policy = policy
     this.limiter = policy && new RateLimiter(policy, owner)
+  }
+
+  /** Takes over another rate. A limit is not turned on or off while the dispatcher runs. */
+  changePolicy(policy: EventLimitPolicy | undefined): void {
+    if (policy === undefined || this.limiter === undefined) return
+    this.#policy = policy
+    this.limiter.changePolicy(policy)
   }
 
   /**

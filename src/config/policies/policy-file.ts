@@ -1,0 +1,45 @@
+import { resolve } from 'node:path'
+import type { StandardSchema } from '../../ports/schema.ts'
+import type { Env } from '../substitute.ts'
+import { fileNameOf, parseServiceConfig, readFile, type ServiceConfig } from './read-file.ts'
+
+/** The file of policies, to be read again and again. */
+export class PolicyFile<S = unknown> {
+  /** As the user named it. */
+  readonly name: string
+  readonly path: string
+  readonly #source: string | URL | undefined
+  readonly #env: Env
+  readonly #schema: StandardSchema<S> | undefined
+  #text: string | undefined
+
+  constructor(source: string | URL | undefined, env: Env, schema: StandardSchema<S> | undefined) {
+    this.#source = source
+    this.#env = env
+    this.#schema = schema
+    this.name = fileNameOf(source)
+    // The process may change its working directory later.
+    this.path = resolve(this.name)
+  }
+
+  /** Throws a ConfigError with all faults. */
+  read(): ServiceConfig<S> {
+    const { file, text } = this.#load()
+    this.#text = text
+    return parseServiceConfig(text, file, this.#env, this.#schema)
+  }
+
+  /** Whether the text differs from the one that was read last. A file that cannot be read counts as changed. */
+  get hasChanged(): boolean {
+    try {
+      return this.#load().text !== this.#text
+    } catch {
+      return true
+    }
+  }
+
+  #load() {
+    const { text } = readFile(this.#source === undefined ? undefined : this.path)
+    return { file: this.name, text }
+  }
+}
