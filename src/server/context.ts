@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createIdSource } from '../core/event/uuid.ts'
 import { DEFAULT_WATCH } from '../core/watch/options.ts'
 import { consumerGates } from '../replay/consumer-gates.ts'
+import { fleetGate } from '../replay/fleet-gate.ts'
 import { replayToBroker, routeReplays } from '../replay/routes.ts'
 import { type ReplayEnvironment, withRoutes } from '../replay/target.ts'
 import { joinFleet } from '../runtime/fleet/join-fleet.ts'
@@ -70,12 +71,16 @@ export function createServerContext(options: ServerOptions) {
 
   const newId = createIdSource(random)
   const gates = consumerGates(given.consumers, clock)
+  const askFleet = fleetGate(
+    stores.all.flatMap(({ store }) => store.fleet ?? []),
+    clock,
+  )
   const environment: ReplayEnvironment = {
     clock,
     newId,
     schemaOf: (channel, handler) =>
       Object.hasOwn(schemas, channel) ? schemas[channel] : gates.schemaOf?.(channel, handler),
-    downstreamFault: gates.downstreamFault,
+    downstreamFault: async channel => (await gates.downstreamFault?.(channel)) ?? (await askFleet(channel)),
   }
   const targetOf = ({ store: { broker } }: NamedStore) =>
     routeReplays(collectors, broker === undefined ? replayTarget : replayToBroker(broker, replayTarget))

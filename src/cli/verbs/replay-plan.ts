@@ -5,7 +5,9 @@ import { createIdSource } from '../../core/event/uuid.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { PatchOperation, Replay } from '../../ports/replays.ts'
+import type { Store } from '../../ports/store.ts'
 import { EmptyPlanError } from '../../replay/empty-plan.ts'
+import { fleetGate } from '../../replay/fleet-gate.ts'
 import { recordLateOutcomes } from '../../replay/outcomes.ts'
 import { planReplay } from '../../replay/plan.ts'
 import { replayToBroker, routeReplays } from '../../replay/routes.ts'
@@ -60,7 +62,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         allowQuarantined: flags['allow-quarantined'],
         needsApproval: flags['needs-approval'] ?? needsApproval,
       },
-      { ...replayEnvironment(io), routeOf: routes.routeOf },
+      { ...replayEnvironment(io, store), routeOf: routes.routeOf },
     )
       .catch((error: unknown) => {
         throw error instanceof EmptyPlanError ? new FailedError(emptyPlanText(error, filter, masks)) : error
@@ -97,8 +99,9 @@ function emptyPlanText(error: EmptyPlanError, filter: LetterFilter, masks: Masks
   return `no letter ${isFiltered ? `matches ${describeFilter(filter)}` : 'waits for a replay'}; nothing was planned. Run 'lazaret dlq stats' to see the channels and states`
 }
 
-export function replayEnvironment(io: Io): ReplayEnvironment {
-  return { clock: io.clock, newId: createIdSource(io.random) }
+export function replayEnvironment(io: Io, { fleet }: Pick<Store, 'fleet'>): ReplayEnvironment {
+  const downstreamFault = fleet && fleetGate([fleet], io.clock)
+  return { clock: io.clock, newId: createIdSource(io.random), downstreamFault }
 }
 
 async function readPatch(io: Io, named: string): Promise<readonly PatchOperation[]> {

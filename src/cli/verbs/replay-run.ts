@@ -68,7 +68,7 @@ async function runToEnd(
   try {
     const ended = await runReplay(store, id, {
       target,
-      environment: replayEnvironment(io),
+      environment: replayEnvironment(io, store),
       owner,
       signal,
       onProgress: (replay, counts) => {
