@@ -9,7 +9,7 @@ export interface Order {
 /** A service that calls another system. */
 @Injectable()
 export class Warehouse {
-  /** Two quick retries, and a breaker of its own: while the warehouse is down, nobody waits for its timeout. */
+  /** Two quick retries, and a breaker of its own: while the warehouse is down, no caller waits for its timeout. */
   @Protect({ retry: { attempts: 3 }, breaker: { failures: 5 }, timeoutMs: 2_000 })
   async reserve(order: Order): Promise<void> {
     const body = JSON.stringify(order)

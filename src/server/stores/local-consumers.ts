@@ -32,7 +32,7 @@ export class LocalConsumers {
     const which = handler === undefined ? `of channel ${channel}` : `${handler} of channel ${channel}`
     throw new ProblemError(
       'not-found',
-      `No consumer ${which} runs in this process. Send this request to the server of the service that runs it.`,
+      `No consumer ${which} runs in this process. Command other processes with POST /api/v1/fleet/commands.`,
     )
   }
 
