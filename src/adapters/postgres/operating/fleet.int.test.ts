@@ -39,6 +39,18 @@ function openStore(options: Partial<PostgresOptions> & { readonly max?: number }
   return { pool, store }
 }
 
+/** Does the work while another transaction has run a statement and is open. It ends in any case. */
+async function during(statement: string, work: () => Promise<void>): Promise<void> {
+  const other = await database!.pool.connect()
+  try {
+    await other.query(`begin; ${statement}`)
+    await work()
+  } finally {
+    await other.query('commit')
+    other.release()
+  }
+}
+
 /** The connections that are taken out of a pool. */
 function taken({ totalCount, idleCount }: Pool): number {
   return totalCount - idleCount
@@ -80,11 +92,9 @@ describe.runIf(found.found)(`commands in Postgres${why}`, () => {
     const { store } = openStore()
     const { commands } = store
     await commands.send([commandOf('one', 'a', 'b'), commandOf('two', 'a')], HOUR_MS)
-    const other = await database!.pool.connect()
-    await other.query(`begin; select from lazaret.commands where id = 'one' for update`)
-    expect(await idsOf(commands.claim('a', 10))).toEqual(['two'])
-    await other.query('rollback')
-    other.release()
+    await during(`select from lazaret.commands where id = 'one' for update`, async () => {
+      expect(await idsOf(commands.claim('a', 10))).toEqual(['two'])
+    })
     expect(await idsOf(commands.claim('b', 10))).toEqual(['one'])
   })
 
@@ -186,16 +196,19 @@ describe.runIf(found.found)(`listeners of commands in Postgres${why}`, () => {
 describe.runIf(found.found)(`the fleet in Postgres${why}`, () => {
   it('B17: a report changes no index', async () => {
     const client = await database!.pool.connect()
-    await client.query('begin')
-    const fleet = new PostgresFleet(() => client as unknown as PgPool)
-    for (let report = 0; report <= 10; report++) await fleet.report(REPORT, HOUR_MS)
-    const { rows } = await client.query(
-      `select pg_stat_get_xact_tuples_updated(oid)::int as updated, pg_stat_get_xact_tuples_hot_updated(oid)::int as hot
-       from pg_class where oid = 'lazaret.instances'::regclass`,
-    )
-    await client.query('rollback')
-    client.release()
-    expect(rows).toEqual([{ updated: 10, hot: 10 }])
+    try {
+      await client.query('begin')
+      const fleet = new PostgresFleet(() => client as unknown as PgPool)
+      for (let report = 0; report <= 10; report++) await fleet.report(REPORT, HOUR_MS)
+      const { rows } = await client.query(
+        `select pg_stat_get_xact_tuples_updated(oid)::int as updated, pg_stat_get_xact_tuples_hot_updated(oid)::int as hot
+         from pg_class where oid = 'lazaret.instances'::regclass`,
+      )
+      expect(rows).toEqual([{ updated: 10, hot: 10 }])
+    } finally {
+      await client.query('rollback')
+      client.release()
+    }
   })
 
   it('B17: a purge does not wait for a process that is just reporting', async () => {
@@ -203,11 +216,9 @@ describe.runIf(found.found)(`the fleet in Postgres${why}`, () => {
     await fleet.report(REPORT, HOUR_MS)
     await fleet.report({ ...REPORT, id: 'b' }, HOUR_MS)
     for (const id of ['a', 'b']) await fleet.leave(id)
-    const other = await database!.pool.connect()
-    await other.query(`begin; update lazaret.instances set has_left = false where id = 'a'`)
-    expect(await fleet.purge(Number.MAX_SAFE_INTEGER)).toBe(1)
-    await other.query('commit')
-    other.release()
+    await during(`update lazaret.instances set has_left = false where id = 'a'`, async () => {
+      expect(await fleet.purge(Number.MAX_SAFE_INTEGER)).toBe(1)
+    })
     expect((await fleet.list()).map(({ report, state }) => `${report.id} ${state}`)).toEqual(['a alive'])
   })
 })
