@@ -19,6 +19,7 @@ const SURFACE = `
   breaker_opened_total{name} breaker_closed_total{name} breaker_rejected_total{name}
   dlq_saved_total{channel,name,reason,error_class} dlq_replayed_total{channel,name} dlq_replay_failed_total{channel}
   dlq_filtered_total{channel} dlq_write_errors_total{channel} dlq_expired_total{state} dlq_size{channel,name} dlq_oldest_age_seconds{channel}
+  outbox_removed_total{broker,unit}
   attempts_before_dlq{channel} rate_limiter_limited_total{type} rate_limiter_dlq_saved_total{type}
   rate_limiter_dropped_total{type} tracking_failures_swallowed_total{error_class,context}
   tracked_in_job_total{job} dlq_from_job_total{job,reason} health_checks_total{name,result}
@@ -158,10 +159,13 @@ describe('E20/K6/P4: after the scenario', () => {
     expect([...atTheEnd.scrape.keys()].toSorted()).toEqual(promised.map(name => `lazaret_${name}`).toSorted())
   })
 
-  // The story is over long before retention deletes anything, and has no automatic replay. Their tests see both counted:
-  // src/server/work/schedules.test.ts and src/replay/start-automatic.test.ts.
+  // The story is over long before retention deletes anything, and has no automatic replay. Their tests see them counted:
+  // src/server/work/schedules.test.ts, src/adapters/postgres/broker/delivered.int.test.ts, src/replay/start-automatic.test.ts.
   it.each(
-    SURFACE.filter(({ name }) => !['dlq_expired_total', 'automatic_replay_outcomes_total'].includes(name)),
+    SURFACE.filter(
+      ({ name }) =>
+        !['dlq_expired_total', 'outbox_removed_total', 'automatic_replay_outcomes_total'].includes(name),
+    ),
   )('$name has something to say, with the labels $labels', ({ name, labels }) => {
     const samples = [...found(atTheEnd, name).samples]
     const isCounted = !(name in GAUGES)
