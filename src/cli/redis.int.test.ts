@@ -22,7 +22,8 @@ const anew = () => `${server!.url}/0?prefix=${uniqueName('cli')}`
 const config = (...words: string[]) => server!.node!.command('CONFIG', 'SET', ...words)
 
 describe.runIf(found.found)(`the command line on Redis${why}`, () => {
-  it('F8: every verb that needs no consumer does its work', () => checkEveryVerb(stores.on(anew(), folder)))
+  it('F8: every verb that needs no consumer does its work', () =>
+    checkEveryVerb(stores.on(anew(), folder), false))
 
   it('F8: letters move there and back unchanged', async () => {
     const [there, back] = [stores.on(anew(), folder), stores.on('sqlite:./back.db', folder)]
