@@ -62,6 +62,11 @@ const LEASE_REPORTS = 3
 const COMMANDS_AT_ONCE = 20
 /** Brokers count their events at most this often, because counting can be a query over a large table. */
 const LAG_EVERY_MS = 30_000
+/** Each process deletes old records of the fleet at its start and then this often, so that they stay few. */
+const PURGE_EVERY_MS = 3_600_000
+/** Processes that are gone or left stay on the list for a day. */
+const INSTANCES_FOR_MS = 86_400_000
+const COMMANDS_FOR_MS = 7 * 86_400_000
 /** Reports of processes that started together spread out by this share of the interval. */
 const SPREAD = 0.2
 
@@ -113,6 +118,7 @@ class FleetMember implements FleetMembership {
   readonly #startedAt: number
   readonly #lags = new Map<Consumer, number>()
   #lagsReadAt = Number.NEGATIVE_INFINITY
+  #purgedAt = Number.NEGATIVE_INFINITY
   #isStopped = false
   /** Commands were announced since the last look. */
   #isAnnounced = false
@@ -146,6 +152,7 @@ class FleetMember implements FleetMembership {
     const { random, reportEveryMs } = this.#settings
     while (!this.#isStopped) {
       await this.#limited(this.#report())
+      await this.#limited(this.#purge())
       await this.#wait(reportEveryMs * (1 - SPREAD * random()))
     }
   }
@@ -163,6 +170,15 @@ class FleetMember implements FleetMembership {
       ...reportParts(this.#parts, this.#lags),
     } as const
     await store.fleet?.report(report, LEASE_REPORTS * reportEveryMs)
+  }
+
+  async #purge(): Promise<void> {
+    const { store, clock } = this.#settings
+    const now = clock.now()
+    if (this.#isStopped || now - this.#purgedAt < PURGE_EVERY_MS) return
+    this.#purgedAt = now
+    await store.fleet?.purge(now - INSTANCES_FOR_MS)
+    await store.commands?.purge(now - COMMANDS_FOR_MS)
   }
 
   /** A broker that cannot count, or does not answer, has no lag in the report. */
