@@ -38,6 +38,7 @@ async function takeAll(
 ): Promise<void> {
   await reached(url, 'breaker-opens')
   await take(light, `${url}/channels`, 'channels')
+  await take(light, `${url}/services`, 'services')
   await take(light, `${url}/overview`, 'overview')
 
   await reached(url, 'replay-halts')

@@ -63,6 +63,7 @@ const SCREENS = {
   replay: ({ replay }) => `/replays/${replay}`,
   plan: ({ group }) => `/replays/new?group=${group}`,
   channels: () => '/channels',
+  services: () => '/services',
   audit: () => '/audit',
   settings: () => '/settings',
   'no such screen': () => '/nowhere',

@@ -3,6 +3,8 @@ import { pathOf } from '../lib/paths.ts'
 import { type ApiProblem, send } from './client.ts'
 import type {
   BreakerBody,
+  CommandAnswer,
+  CommandBody,
   DemoState,
   GroupDetail,
   GroupPatch,
@@ -44,5 +46,7 @@ export const forceBreaker = (channel: string, body: BreakerBody) =>
   send<unknown>('POST', pathOf('channels', channel, 'breaker'), body)
 export const pauseConsumer = (channel: string, to: 'pause' | 'resume', body: PauseBody) =>
   send<unknown>('POST', pathOf('channels', channel, to), body)
+
+export const commandFleet = (body: CommandBody) => send<CommandAnswer>('POST', '/fleet/commands', body)
 
 export const runDemoAction = (action: string) => send<DemoState>('POST', pathOf('demo', action), {})

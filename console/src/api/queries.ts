@@ -5,8 +5,10 @@ import type {
   AuditPage,
   ChannelList,
   ChannelTrend,
+  CommandRequestView,
   DemoState,
   Findings,
+  FleetList,
   GroupDetail,
   GroupPage,
   ItemPage,
@@ -49,6 +51,29 @@ export const useLetterStats = (query: Query, enabled = true) =>
   useGet<LetterStats>(['letters', 'stats'], '/dead-letters/stats', query, enabled)
 export const useReplays = (query: Query) => useGet<ReplayList>(['replays', 'list'], '/replays', query)
 export const useAudit = (query: Query) => useGet<AuditPage>(['audit'], '/audit', query)
+
+// Processes report and answer to the store, which the live stream does not follow, so these are polled.
+
+const FLEET_EVERY_MS = 3_000
+const OUTCOMES_EVERY_MS = 1_000
+
+export const useFleet = () =>
+  useQuery({
+    queryKey: ['fleet'],
+    queryFn: ({ signal }) => get<FleetList>('/fleet', {}, signal),
+    refetchInterval: FLEET_EVERY_MS,
+  })
+
+/** The commands of a request, until each of them has ended. */
+export const useCommandRequest = (id: string) =>
+  useQuery({
+    queryKey: ['commands', id],
+    queryFn: ({ signal }) => get<CommandRequestView>(pathOf('fleet', 'commands', id), {}, signal),
+    refetchInterval: ({ state: { data } }) =>
+      data?.commands.every(({ state }) => state !== 'waiting' && state !== 'claimed') === true
+        ? false
+        : OUTCOMES_EVERY_MS,
+  })
 
 // What belongs to one thing is never shown in the place of another, not even while that is on its way.
 

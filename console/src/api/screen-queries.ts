@@ -70,6 +70,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
   '/replays/new': () => [],
   '/replays/:id': (_params, _now, id) => [{ path: pathOf('replays', id) }],
   '/channels': () => [{ path: '/channels' }],
+  '/services': () => [{ path: '/fleet' }],
   '/audit': params => [{ path: '/audit', query: auditQuery(params) }],
 }
 

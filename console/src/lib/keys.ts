@@ -15,6 +15,7 @@ export const PLACES: Readonly<Record<string, { readonly href: string; readonly n
   l: { href: '/letters', name: 'Letters' },
   r: { href: '/replays', name: 'Replays' },
   c: { href: '/channels', name: 'Channels' },
+  f: { href: '/services', name: 'Services' },
   a: { href: '/audit', name: 'Audit' },
   s: { href: '/settings', name: 'Settings' },
 }

@@ -9,6 +9,7 @@ export const FILES = {
   '/replays/new': () => import('./plan/plan-screen.tsx'),
   '/replays/:id': () => import('./replay/replay-screen.tsx'),
   '/channels': () => import('./channels/channels-screen.tsx'),
+  '/services': () => import('./services/services-screen.tsx'),
   '/audit': () => import('./audit/audit-screen.tsx'),
   '/settings': () => import('./settings/settings-screen.tsx'),
 } as const

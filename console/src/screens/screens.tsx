@@ -15,6 +15,7 @@ const ReplaysScreen = later(FILES['/replays'], 'ReplaysScreen')
 const PlanScreen = later(FILES['/replays/new'], 'PlanScreen')
 const ReplayScreen = later(FILES['/replays/:id'], 'ReplayScreen')
 const ChannelsScreen = later(FILES['/channels'], 'ChannelsScreen')
+const ServicesScreen = later(FILES['/services'], 'ServicesScreen')
 const AuditScreen = later(FILES['/audit'], 'AuditScreen')
 const SettingsScreen = later(FILES['/settings'], 'SettingsScreen')
 
@@ -54,6 +55,7 @@ export function Screens() {
       <Route path="/replays/new" component={PlanScreen} />
       <Route path="/replays/:id">{({ id }) => <ReplayScreen key={id} id={id} />}</Route>
       <Route path="/channels" component={ChannelsScreen} />
+      <Route path="/services" component={ServicesScreen} />
       <Route path="/audit" component={AuditScreen} />
       <Route path="/settings" component={SettingsScreen} />
       <Route>

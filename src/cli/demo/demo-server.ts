@@ -42,6 +42,7 @@ interface DemoServerOptions extends Pick<DemoListenOptions, 'store' | 'demo' | '
 /** Creates the server of a demo. It does not listen yet. */
 export function createDemoServer({ store, demo, ...options }: DemoServerOptions): LazaretServer {
   return createServer({
+    service: 'shop',
     stores: { shop: store },
     consumers: demo.consumers,
     dispatchers: demo.dispatchers,

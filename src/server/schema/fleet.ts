@@ -70,6 +70,7 @@ export const fleetList = z.object({
   instances: z.array(instance).describe('The processes, in the order of service, start and id.'),
   faults,
 })
+export type FleetList = z.infer<typeof fleetList>
 
 export const oneInstance = z.object({ instance: id.describe('The id of the process.') })
 export const oneRequest = z.object({ request: id.describe('The id of the request.') })
@@ -120,3 +121,4 @@ export const commandAnswer = z.object({
   requests: z.array(commandRequest).describe('One request for each store that has such processes.'),
   faults,
 })
+export type CommandAnswer = z.infer<typeof commandAnswer>

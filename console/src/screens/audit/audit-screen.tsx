@@ -23,6 +23,9 @@ const ACTIONS = [
   'breaker.force',
   'consumer.pause',
   'consumer.resume',
+  'fleet.pause',
+  'fleet.resume',
+  'fleet.breaker',
 ] as const
 
 export function AuditScreen() {

@@ -3,7 +3,8 @@ import type { BreakerStats, Channel, ChannelConsumer } from '../../api/types.ts'
 import { percent, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Sparkline } from '../../ui/charts.tsx'
-import { BreakerTag, Tag } from '../../ui/tags.tsx'
+import { NotConsuming, PausedTag } from '../../ui/pauses.tsx'
+import { BreakerTag } from '../../ui/tags.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
 import { ConsumerActions } from './consumer-actions.tsx'
 
@@ -22,7 +23,8 @@ export function ChannelRows({ channel }: { channel: Channel }) {
         </td>
         {first === undefined ? (
           <td colSpan={6} className="small quiet">
-            No consumer runs in this process. Control it in the console of the service that runs it.
+            No consumer runs in this process. <Link href="/services">Services</Link> shows those of other
+            processes.
           </td>
         ) : (
           <Cells channel={channel.channel} consumer={first} />
@@ -41,22 +43,13 @@ export function ChannelRows({ channel }: { channel: Channel }) {
   )
 }
 
-const PAUSES = {
-  breaker: 'breaker open',
-  store: 'letters cannot be saved',
-  ledger: 'ledger unreachable',
-  manual: 'paused manually',
-} as const
-
 function Handler({ consumer }: { consumer: ChannelConsumer | undefined }) {
   if (consumer === undefined) return null
   const { handler, paused } = consumer
   return (
     <div className="small quiet external-text">
       {plainText(handler)}
-      {paused.length > 0 && (
-        <div className="halted">Not consuming: {paused.map(why => PAUSES[why]).join(', ')}</div>
-      )}
+      <NotConsuming paused={paused} />
     </div>
   )
 }
@@ -105,13 +98,7 @@ function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsum
           </div>
         )}
         {breakerStats && <BreakerNumbers stats={breakerStats} />}
-        {paused.includes('manual') && (
-          <div className="paused-tag">
-            <Tag tone="signal" glyph="pause">
-              paused
-            </Tag>
-          </div>
-        )}
+        {paused.includes('manual') && <PausedTag />}
       </td>
       <td className={failureRate > 0.2 ? 'number strong failing' : 'number'}>{percent(failureRate)}</td>
       <td className="number">

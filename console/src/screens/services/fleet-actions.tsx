@@ -1,0 +1,47 @@
+import { commandFleet, useChange } from '../../api/actions.ts'
+import { ApiProblem } from '../../api/client.ts'
+import type { CommandBody } from '../../api/types.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { useCan } from '../../lib/use-can.ts'
+import { type PartAct, PartActions } from '../../ui/part-actions.tsx'
+import type { Part } from './service-view.ts'
+import { useRequests } from './use-requests.ts'
+
+/** The processes that a command goes to. */
+export type Recipients = Pick<CommandBody, 'instance' | 'service' | 'store'>
+
+export function FleetActions({ part, to, where }: { part: Part; to: Recipients; where: string }) {
+  const may = useCan('fleet.command')
+  const { add } = useRequests()
+  const change = useChange(async ({ act, reason }: { act: PartAct; reason: string }) => {
+    const { requests, faults = [] } = await commandFleet({ ...bodyOf(part, act), ...to, reason })
+    add(requests.map(({ id }) => id))
+    if (faults.length > 0)
+      throw new ApiProblem({
+        status: 503,
+        title: 'Some processes did not get the command',
+        detail: faults.map(({ store, problem }) => `Store ${store} did not respond: ${problem}.`).join(' '),
+      })
+  })
+  return (
+    <PartActions
+      name={partName(part)}
+      where={where}
+      breakers={part.breakers}
+      paused={part.paused.map(reasons => reasons.includes('manual'))}
+      may={() => may}
+      onAct={(act, reason) => change.mutateAsync({ act, reason })}
+    />
+  )
+}
+
+function partName({ name, handler }: Part): string {
+  return plainText(handler === undefined ? name : `${name}, ${handler}`)
+}
+
+function bodyOf({ kind, name, handler }: Part, act: PartAct): Omit<CommandBody, 'reason'> {
+  const which = kind === 'sink' ? { sink: name } : { channel: name, handler }
+  return act === 'pause' || act === 'resume'
+    ? { task: act, ...which }
+    : { task: 'breaker', to: act, ...which }
+}

@@ -1,0 +1,105 @@
+import { useCommandRequest } from '../../api/queries.ts'
+import type { CommandRequestView, FleetInstance } from '../../api/types.ts'
+import { counted, whole } from '../../lib/numbers.ts'
+import { plainText } from '../../lib/plain-text.ts'
+import { Button } from '../../ui/buttons.tsx'
+import type { IconName } from '../../ui/icons.tsx'
+import { ErrorNote } from '../../ui/notes.tsx'
+import { Tag, type Tone } from '../../ui/tags.tsx'
+import { processName } from './process.tsx'
+import { useRequests } from './use-requests.ts'
+
+type Command = CommandRequestView['commands'][number]
+
+const MOST_SHOWN = 20
+
+/** What became of the commands that were sent from here. It stays in sight while the page scrolls. */
+export function Outcomes({ instances }: { instances: readonly FleetInstance[] }) {
+  const { ids, dismiss } = useRequests()
+  if (ids.length === 0) return null
+  const names = new Map(instances.map(instance => [instance.id, processName(instance)]))
+  return (
+    <section className="sent-commands" aria-label="Commands">
+      {ids.map(id => (
+        <Outcome key={id} id={id} names={names} onDismiss={() => dismiss(id)} />
+      ))}
+    </section>
+  )
+}
+
+interface OutcomeProps {
+  readonly id: string
+  readonly names: ReadonlyMap<string, string>
+  readonly onDismiss: () => void
+}
+
+function Outcome({ id, names, onDismiss }: OutcomeProps) {
+  const { data, error } = useCommandRequest(id)
+  const commands =
+    data?.commands.toSorted((a, b) => URGENCY.indexOf(a.state) - URGENCY.indexOf(b.state)) ?? []
+  const left = commands.length - MOST_SHOWN
+  return (
+    <div className="sent-command">
+      <div className="row">
+        <strong className="external-text" role="status">
+          {data ? `${titleOf(data.task)}: ${progressOf(commands)}` : 'Command sent'}
+        </strong>
+        {data?.reason && <span className="small quiet external-text">{plainText(data.reason)}</span>}
+        <span className="push">
+          <Button look="quiet" label={`Dismiss${data ? `: ${titleOf(data.task)}` : ''}`} onPress={onDismiss}>
+            ✕
+          </Button>
+        </span>
+      </div>
+      {error && <ErrorNote error={error} />}
+      <ul>
+        {commands.slice(0, MOST_SHOWN).map(command => (
+          <li key={command.id} className="external-text">
+            <CommandTag state={command.state} />{' '}
+            <span className="small">{names.get(command.instance) ?? plainText(command.instance)}</span>
+            <span className="small quiet">{whyOf(command)}</span>
+          </li>
+        ))}
+        {left > 0 && <li className="small quiet">and {counted(left, 'more process', 'more processes')}</li>}
+      </ul>
+    </div>
+  )
+}
+
+const TAGS: Readonly<Record<Command['state'], readonly [Tone, IconName]>> = {
+  waiting: ['plain', 'dots'],
+  claimed: ['sea', 'play'],
+  done: ['good', 'check'],
+  failed: ['bad', 'cross'],
+  expired: ['signal', 'flag'],
+  unanswered: ['signal', 'flag'],
+}
+/** What needs a person comes first. */
+const URGENCY: readonly Command['state'][] = ['failed', 'unanswered', 'expired', 'waiting', 'claimed', 'done']
+
+function CommandTag({ state }: Pick<Command, 'state'>) {
+  const [tone, glyph] = TAGS[state] ?? ['plain', 'dots']
+  return (
+    <Tag tone={tone} glyph={glyph}>
+      {state}
+    </Tag>
+  )
+}
+
+function whyOf({ state, error }: Command): string {
+  if (error !== undefined) return `: ${plainText(error)}`
+  if (state === 'expired') return ': the process did not take it in time; it is not executed'
+  if (state === 'unanswered') return ': the process took it and did not answer; look at its next report'
+  return ''
+}
+
+function progressOf(commands: readonly Command[]): string {
+  const done = commands.filter(({ state }) => state === 'done').length
+  return `done in ${whole(done)} of ${counted(commands.length, 'process', 'processes')}`
+}
+
+function titleOf({ kind, to, channel, handler, sink }: CommandRequestView['task']): string {
+  const what = kind === 'breaker' ? (to === 'auto' ? 'reset breaker' : `force breaker ${to}`) : String(kind)
+  const which = [channel ?? sink, handler].filter(part => part !== undefined).join(', ')
+  return plainText(`${what[0]?.toUpperCase()}${what.slice(1)} ${which}`)
+}
