@@ -68,6 +68,9 @@ describe('metadata of letters', () => {
     ['a NUL in a name', { deep: [{ 'a\u0000b': 1 }] }],
     ['half of a surrogate pair', { text: '\ud800' }],
     ['too deep', deep(21)],
+    ['a text by their toJSON', { toJSON: () => 'text' }],
+    ['a list by their toJSON', { toJSON: () => ['a'] }],
+    ['null by their toJSON', { toJSON: () => null }],
   ])(
     'R15: metadata are refused as an option, and left out of a letter, when they are %s',
     async (_, wrong) => {

@@ -59,8 +59,9 @@ function copied(value: unknown): LetterMetadata | undefined {
     if (!isPlainObject(value)) return undefined
     const text = JSON.stringify(value)
     if (textBytes(text) > MAX_METADATA_BYTES) return undefined
-    const copy = JSON.parse(text) as LetterMetadata
-    return isStorable(copy, MAX_METADATA_DEPTH) ? copy : undefined
+    const copy: unknown = JSON.parse(text)
+    // A toJSON() can make anything of an object, and no store reads a letter whose metadata are not an object.
+    return isPlainObject(copy) && isStorable(copy, MAX_METADATA_DEPTH) ? (copy as LetterMetadata) : undefined
   } catch {
     // A BigInt, a cycle, or a getter that throws.
     return undefined
