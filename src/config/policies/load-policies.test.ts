@@ -9,6 +9,7 @@ import { RETRY_LIMIT_PRESETS } from '../../core/limit/options.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
 import { createDispatcher } from '../../runtime/dispatcher/dispatcher.ts'
 import { resilient } from '../../runtime/resilient/resilient.ts'
+import { checkConfig } from '../check.ts'
 import { ConfigError } from '../config-error.ts'
 import { loadPolicies } from './load-policies.ts'
 
@@ -279,6 +280,22 @@ describe('policies from elsewhere', () => {
       'lazaret.yaml:3: service.url: got a hidden value; give a URL',
       "lazaret.yaml:5: policies.sink: got an object; unknown option, did you mean 'sinks'?",
     ])
+  })
+
+  it.each([
+    ['hello', '"hello"'],
+    ['- a\n- b', 'an array of 2'],
+    ['5', '5'],
+  ])('F7: a file that is not a map, such as %j, is one fault', (text, received) => {
+    const remedy = /give a plain object with store, .*, policies, service$/
+    for (const check of [
+      () => loadPolicies(file(text), NOTHING),
+      () => checkConfig(text, 'lazaret.yaml', {}),
+    ]) {
+      const faults = faultsOf(check)
+      expect(faults).toEqual([expect.stringMatching(remedy)])
+      expect(faults[0]).toContain(`lazaret.yaml:1: the file: got ${received}; `)
+    }
   })
 
   it('F7: a named file must exist', () => {

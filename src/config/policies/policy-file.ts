@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import type { StandardSchema } from '../../ports/schema.ts'
+import { ConfigError } from '../config-error.ts'
 import type { Env } from '../substitute.ts'
 import { fileNameOf, parseServiceConfig, readFile, type ServiceConfig } from './read-file.ts'
 
@@ -12,6 +13,8 @@ export class PolicyFile<S = unknown> {
   readonly #env: Env
   readonly #schema: StandardSchema<S> | undefined
   #text: string | undefined
+  /** The file had content once: one that is empty or missing now was not meant to return to the defaults. */
+  #hadContent = false
 
   constructor(source: string | URL | undefined, env: Env, schema: StandardSchema<S> | undefined) {
     this.#source = source
@@ -24,22 +27,26 @@ export class PolicyFile<S = unknown> {
 
   /** Throws a ConfigError with all faults. */
   read(): ServiceConfig<S> {
-    const { file, text } = this.#load()
+    const text = this.#load()
     this.#text = text
-    return parseServiceConfig(text, file, this.#env, this.#schema)
+    const hasContent = text.trim() !== ''
+    if (this.#hadContent && !hasContent)
+      throw new ConfigError(this.name, "is empty; write 'policies: {}' for the defaults")
+    this.#hadContent ||= hasContent
+    return parseServiceConfig(text, this.name, this.#env, this.#schema)
   }
 
   /** Whether the text differs from the one that was read last. A file that cannot be read counts as changed. */
   get hasChanged(): boolean {
     try {
-      return this.#load().text !== this.#text
+      return this.#load() !== this.#text
     } catch {
       return true
     }
   }
 
-  #load() {
-    const { text } = readFile(this.#source === undefined ? undefined : this.path)
-    return { file: this.name, text }
+  #load(): string {
+    const mayBeMissing = this.#source === undefined && !this.#hadContent
+    return readFile(this.path, this.name, mayBeMissing)
   }
 }

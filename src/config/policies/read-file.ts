@@ -1,9 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { isPlainObject } from '../../core/event/plain.ts'
+import { Faults } from '../../core/options/faults.ts'
 import { nearest } from '../../core/options/nearest.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import { ConfigError } from '../config-error.ts'
-import { inOrder, locateFault } from '../locate.ts'
+import { inOrder, locate, locateFault } from '../locate.ts'
 import { readObject } from '../object-source.ts'
 import { isServiceSection, SERVICE_SECTIONS, SETTING_NAMES } from '../setting-names.ts'
 import type { Env } from '../substitute.ts'
@@ -25,19 +27,18 @@ export function fileNameOf(given: string | URL | undefined): string {
   return given instanceof URL ? fileURLToPath(given) : (given ?? DEFAULT_FILE)
 }
 
-/** The name and the text of a file with policies. Without a name it is `lazaret.yaml`, which need not exist. */
-export function readFile(given: string | URL | undefined): { readonly file: string; readonly text: string } {
-  const file = fileNameOf(given)
-  if (given === undefined && !existsSync(file)) return { file, text: '' }
+/** The text of a file with policies. `name` is the one for errors. */
+export function readFile(path: string, name: string, mayBeMissing: boolean): string {
+  if (mayBeMissing && !existsSync(path)) return ''
   try {
-    return { file, text: readFileSync(file, 'utf8') }
+    return readFileSync(path, 'utf8')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
     const problem =
       code === 'ENOENT'
         ? 'config file not found; give the path of an existing file'
         : `cannot be read (${code}); check that it is a file and that you may read it`
-    throw new ConfigError(file, problem, error)
+    throw new ConfigError(name, problem, error)
   }
 }
 
@@ -67,6 +68,8 @@ function read<S>(
   env: Env,
   schema: StandardSchema<S> | undefined,
 ): ServiceConfig<S> {
+  if (!isPlainObject(from.value ?? {}))
+    throw new ConfigError(file, inOrder([...from.faults, ...notAMap(from)]))
   const source = withVariables(from, POLICIES, policiesForm, env)
   const root = (source.value ?? {}) as Readonly<Record<string, unknown>>
   const { set, faults } = readPolicies(root['policies'], POLICIES, source)
@@ -74,6 +77,16 @@ function read<S>(
   const all = inOrder([...source.faults, ...unknownKeys(root, source), ...faults, ...service.faults])
   if (all.length > 0) throw new ConfigError(file, all)
   return { policies: set, service: service.value as S }
+}
+
+function notAMap(source: ConfigSource): readonly LocatedFault[] {
+  const faults = new Faults()
+  faults.add(
+    '',
+    source.value,
+    `give a plain object with ${[...SETTING_NAMES, ...SERVICE_SECTIONS].join(', ')}`,
+  )
+  return locate(faults, '', source)
 }
 
 /** `lazaret serve` checks the values of the other known keys; a name that nobody reads is a fault here too. */

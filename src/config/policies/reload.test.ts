@@ -266,6 +266,21 @@ describe('a reload of policies', () => {
     expect(attempts).toBe(4)
   })
 
+  it('R1: a file that was emptied is a fault, also the second time, and a map without options is not', () => {
+    const policies = load({ calls: { fetch: { retry: { attempts: 2 } } } })
+    for (const text of ['', ' \n'])
+      for (const _ of ['first', 'second']) {
+        writeFileSync(path, text)
+        expect(() => policies.reload()).toThrow(`${path}: is empty; write 'policies: {}' for the defaults`)
+      }
+    expect(policies.call('fetch').retry).toEqual({ attempts: 2 })
+    writeFileSync(path, 'policies: {}')
+    policies.reload()
+    expect(policies.call('fetch').retry).toBeUndefined()
+    writeFileSync(path, '')
+    expect(loadPolicies(path, { env: {} }).reload()).toEqual({ applied: [], needsRestart: [] })
+  })
+
   it('R1: policies from an object have nothing to reload', () => {
     const policies = loadPolicies({}, { env: {} })
     expect(() => policies.reload()).toThrow(

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -150,5 +150,32 @@ describe('a service process', () => {
     } finally {
       service.kill('SIGKILL')
     }
+  })
+})
+
+const WITHOUT_A_NAME = `
+import { rmSync } from 'node:fs'
+import { loadPolicies } from '${new URL('../../index.ts', import.meta.url).href}'
+const policies = loadPolicies(undefined, { env: {} })
+const attempts = () => {
+  try { policies.reload() } catch (error) { return error.message }
+  return policies.call('fetch').retry?.attempts
+}
+process.chdir('/')
+const elsewhere = attempts()
+rmSync(process.argv[2])
+process.stdout.write(JSON.stringify([elsewhere, attempts()]))
+`
+
+describe('policies without the name of a file', () => {
+  it('R1: are read again where they were found first, and a deleted file is a fault', () => {
+    writeFileSync(path, fetchPolicy(3))
+    const script = join(folder, 'service.mjs')
+    writeFileSync(script, WITHOUT_A_NAME)
+    const told = execFileSync(process.execPath, [script, path], { cwd: folder, encoding: 'utf8' })
+    expect(JSON.parse(told)).toEqual([
+      3,
+      'lazaret.yaml: config file not found; give the path of an existing file',
+    ])
   })
 })
