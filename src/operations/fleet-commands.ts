@@ -1,5 +1,7 @@
 import { createIdSource } from '../core/event/uuid.ts'
 import { LazaretError } from '../core/failure/errors.ts'
+import { resolveBy } from '../core/options/resolve.ts'
+import { optional, text } from '../core/options/rules.ts'
 import { type Clock, systemRandom } from '../ports/clock.ts'
 import type { Command, CommandTask } from '../ports/commands.ts'
 import type { Instance } from '../ports/fleet.ts'
@@ -47,7 +49,10 @@ export async function sendCommands(
   { task, instance, service, by, reason }: CommandRequest,
   clock: Clock,
 ): Promise<SentCommands> {
+  // Before the audit log has the request: a store refuses such commands.
   resolveTask(task)
+  resolveBy('by', text(), by)
+  resolveBy('reason', optional(text()), reason)
   const { fleet, commands } = store
   if (fleet === undefined || commands === undefined)
     throw new NoRecipientError(`reports itself to ${store.url}, which keeps no fleet`)

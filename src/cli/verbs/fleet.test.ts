@@ -77,6 +77,18 @@ describe('lazaret fleet', () => {
     expect(paused()).toEqual([[], []])
   })
 
+  it.each(['reason', 'by'])(
+    'B17: a %s that commands cannot have is one fault, and the audit log has no such request',
+    async name => {
+      const { whilePassing, paused, store } = await fleetWorld()
+      const tooLong = 'x'.repeat(1_001)
+      const { code, err } = await whilePassing('fleet', 'pause', '--channel', 'orders', `--${name}`, tooLong)
+      expect(code).toBe(2)
+      expect(err).toMatch(new RegExp(`^lazaret: ${name}: got "x.*; give a string of 1 to 1000 characters\n$`))
+      expect([paused(), (await store.audit.list({})).entries]).toEqual([[[], []], []])
+    },
+  )
+
   it('B17: forces a breaker in one process', async () => {
     const { whilePassing, members, consumers } = await fleetWorld()
     const id = members[1]!.id

@@ -11,6 +11,7 @@ import { type FleetOptions, joinFleet } from './join-fleet.ts'
 import { TASKS } from './tasks.ts'
 
 const MINUTE_MS = 60_000
+const PAUSE = { kind: 'pause', channel: 'orders' }
 
 async function world(more: Partial<FleetOptions> = {}) {
   const clock = new FakeClock()
@@ -244,6 +245,53 @@ describe('commands to a process', () => {
     await clock.advance(1_000)
     for (const id of ids) expect((await recordOf(id))?.state).toBe('done')
     await member.close()
+    await end()
+  })
+
+  it('B17: a command whose outcome the store does not take does not hold up the others', async () => {
+    const { clock, store, join, send, recordOf, errors, end } = await world()
+    const finish = store.commands!.finish.bind(store.commands)
+    let calls = 0
+    store.commands!.finish = async (...given) => {
+      if (calls++ === 0) throw new Error('the connection is lost')
+      return finish(...given)
+    }
+    const member = join()
+    const ids = [await send(member.id, PAUSE), await send(member.id, PAUSE), await send(member.id, PAUSE)]
+    await clock.advance(1_000)
+    const states = await Promise.all(ids.map(async id => (await recordOf(id))?.state))
+    expect([states, errors.map(String)]).toEqual([
+      ['claimed', 'done', 'done'],
+      ['Error: the connection is lost'],
+    ])
+    await member.close()
+    await end()
+  })
+
+  it('B17: after it left, a late answer of the store makes a process neither execute a command nor come back', async () => {
+    const { clock, store, consumer, join, listed, send, recordOf, end } = await world()
+    const { fleet, commands } = store
+    const claim = commands!.claim.bind(commands)
+    const report = fleet!.report.bind(fleet)
+    const answers = Promise.withResolvers<void>()
+    const member = join()
+    await clock.advance(0)
+    commands!.claim = (...given) => answers.promise.then(() => claim(...given))
+    fleet!.report = (...given) => answers.promise.then(() => report(...given))
+    await clock.advance(5_000)
+    const closing = member.close()
+    await clock.advance(5_000)
+    await closing
+    expect(await listed()).toEqual(['orders left'])
+    const id = await send(member.id, PAUSE)
+    answers.resolve()
+    await clock.advance(0)
+    expect(consumer.health().paused).toEqual([])
+    expect(await recordOf(id)).toMatchObject({
+      state: 'failed',
+      outcome: { error: 'this process has left the fleet' },
+    })
+    expect(await listed()).toEqual(['orders left'])
     await end()
   })
 

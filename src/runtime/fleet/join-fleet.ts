@@ -94,6 +94,9 @@ const rules = {
   ...clockAndRandomRules,
 }
 
+/** The outcome of a command that came when the process had left. */
+const HAS_LEFT = { ok: false, error: 'this process has left the fleet' } as const
+
 type FleetSettings = ReturnType<typeof resolveFleet>
 
 function resolveFleet(options: FleetOptions) {
@@ -120,6 +123,8 @@ class FleetMember implements FleetMembership {
   #lagsReadAt = Number.NEGATIVE_INFINITY
   #purgedAt = Number.NEGATIVE_INFINITY
   #isStopped = false
+  /** What the store answers from now on comes too late: it must not undo the end. */
+  #hasLeft = false
   /** Commands were announced since the last look. */
   #isAnnounced = false
   readonly #waits = new Set<() => void>()
@@ -143,6 +148,7 @@ class FleetMember implements FleetMembership {
       this.#isStopped = true
       this.#endWaits()
       await this.#work
+      this.#hasLeft = true
       await this.#limited(this.#settings.store.fleet?.leave(this.id))
     })()
     return this.#closing
@@ -170,6 +176,7 @@ class FleetMember implements FleetMembership {
       ...reportParts(this.#parts, this.#lags),
     } as const
     await store.fleet?.report(report, LEASE_REPORTS * reportEveryMs)
+    if (this.#hasLeft) await store.fleet?.leave(this.id)
   }
 
   async #purge(): Promise<void> {
@@ -221,8 +228,10 @@ class FleetMember implements FleetMembership {
   /** A command is claimed before it is executed, so it is executed at most once. */
   async #executeAll(commands: Commands): Promise<void> {
     const claimed = await commands.claim(this.id, COMMANDS_AT_ONCE)
-    for (const command of claimed)
-      await commands.finish(command.id, this.id, executeCommand(this.#parts, command))
+    for (const command of claimed) {
+      const outcome = this.#hasLeft ? HAS_LEFT : executeCommand(this.#parts, command)
+      await commands.finish(command.id, this.id, outcome).catch(this.#settings.onError)
+    }
     if (claimed.length === COMMANDS_AT_ONCE) this.#announce()
   }
 
