@@ -244,6 +244,27 @@ inBrowser('the services', () => {
   )
 
   it(
+    'B17: shows the first processes of a large service, and the others when asked',
+    async () => {
+      for (let pid = 1; pid <= 61; pid++)
+        await world.store.fleet!.report(
+          {
+            ...{ v: 1, id: `p${pid}`, service: 'shop', host: 'web', pid, startedAt: world.clock.now() },
+            ...{ consumers: [], sinks: [] },
+          },
+          NEXT_REPORT_MS,
+        )
+      const { page } = await look()
+      await page.getByText('All 61 living processes').waitFor()
+      expect(await page.getByText('alive', { exact: true }).count()).toBe(60)
+      await page.getByRole('button', { name: 'Show all 61 processes' }).click()
+      await page.getByText('web, pid 61').waitFor()
+      expect(await page.getByText('alive', { exact: true }).count()).toBe(61)
+    },
+    TEST_TIMEOUT_MS,
+  )
+
+  it(
     'B17: a viewer sees the processes and cannot command them',
     async () => {
       await startRelease()

@@ -9,10 +9,13 @@ import { PartRows, PartsHead } from './part-rows.tsx'
 import { EndedProcess, Process, processName } from './process.tsx'
 import { partsOf, type ServiceView, type VersionView } from './service-view.ts'
 
-/** A service with more processes shows these, and the others when asked: each one is a table of its own. */
-const MOST_SHOWN = 20
+interface ServicePanelProps {
+  readonly service: ServiceView
+  /** The number of processes of each state that are shown at first. */
+  readonly limit: number
+}
 
-export function ServicePanel({ service }: { service: ServiceView }) {
+export function ServicePanel({ service, limit }: ServicePanelProps) {
   const { name, alive, gone, left, versions } = service
   return (
     <Panel
@@ -22,12 +25,12 @@ export function ServicePanel({ service }: { service: ServiceView }) {
     >
       <div className="service">
         {alive.length > 0 && <Versions of={versions} />}
-        {alive.length > 0 && <LivingProcesses service={service} />}
-        {gone.length > 0 && <Ended processes={gone} />}
+        {alive.length > 0 && <LivingProcesses service={service} limit={limit} />}
+        {gone.length > 0 && <Ended processes={gone} limit={limit} />}
         {left.length > 0 && (
           <details className="left-processes">
             <summary>{counted(left.length, 'process', 'processes')} left</summary>
-            <Ended processes={left} />
+            <Ended processes={left} limit={limit} />
           </details>
         )}
       </div>
@@ -76,8 +79,8 @@ function Versions({ of: versions }: { of: readonly VersionView[] }) {
   )
 }
 
-function LivingProcesses({ service: { name, alive, gone } }: { service: ServiceView }) {
-  const [shown, more] = useLimited(alive)
+function LivingProcesses({ service: { name, alive, gone }, limit }: ServicePanelProps) {
+  const [shown, more] = useLimited(alive, limit)
   // A process that goes away must not take the row, and with it an open dialog, out of the table.
   const hasSums = alive.length + gone.length > 1
   const where = `${counted(alive.length, 'living process', 'living processes')} of ${plainText(name)}`
@@ -115,8 +118,8 @@ function LivingProcesses({ service: { name, alive, gone } }: { service: ServiceV
   )
 }
 
-function Ended({ processes }: { processes: readonly FleetInstance[] }) {
-  const [shown, more] = useLimited(processes)
+function Ended({ processes, limit }: { processes: readonly FleetInstance[]; limit: number }) {
+  const [shown, more] = useLimited(processes, limit)
   return (
     <>
       <ul className="ended-processes">
@@ -132,13 +135,13 @@ function Ended({ processes }: { processes: readonly FleetInstance[] }) {
 }
 
 /** The first of them, and a button for the others. */
-function useLimited(processes: readonly FleetInstance[]) {
+function useLimited(processes: readonly FleetInstance[], limit: number) {
   const [isLimited, setLimited] = useState(true)
-  if (!isLimited || processes.length <= MOST_SHOWN) return [processes, null] as const
+  if (!isLimited || processes.length <= limit) return [processes, null] as const
   const more = (
     <p className="more-processes">
       <Button onPress={() => setLimited(false)}>Show all {whole(processes.length)} processes</Button>
     </p>
   )
-  return [processes.slice(0, MOST_SHOWN), more] as const
+  return [processes.slice(0, limit), more] as const
 }

@@ -1,4 +1,5 @@
 import { useFleet } from '../../api/queries.ts'
+import type { FleetInstance } from '../../api/types.ts'
 import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { Outcomes } from './outcomes.tsx'
@@ -6,6 +7,10 @@ import { ServicePanel } from './service-panel.tsx'
 import { servicesOf } from './service-view.ts'
 import '../../ui/table.css'
 import './services.css'
+
+/** The processes that are drawn at first, over all services, and the fewest of each: a large fleet must not hold up the page. */
+const MOST_AT_FIRST = 60
+const FEWEST_AT_FIRST = 2
 
 export function ServicesScreen() {
   const { data, error, refetch } = useFleet()
@@ -26,9 +31,15 @@ export function ServicesScreen() {
           </Empty>
         </Panel>
       ) : (
-        servicesOf(data.instances).map(service => <ServicePanel key={service.name} service={service} />)
+        <Services instances={data.instances} />
       )}
       <Outcomes instances={data?.instances ?? []} />
     </Page>
   )
+}
+
+function Services({ instances }: { instances: readonly FleetInstance[] }) {
+  const services = servicesOf(instances)
+  const limit = Math.max(FEWEST_AT_FIRST, Math.floor(MOST_AT_FIRST / services.length))
+  return services.map(service => <ServicePanel key={service.name} service={service} limit={limit} />)
 }
