@@ -117,6 +117,20 @@ describe('the fleet over HTTP', () => {
     )
   })
 
+  it.each([
+    ['neither a channel nor a sink', {}],
+    ['both', { channel: 'orders', sink: 'crm' }],
+  ])('B17: a command for a breaker of %s is a fault of the request', async (_, which) => {
+    const { tell, audited } = await fleetWorld(1)
+    const breaker = { task: 'breaker', to: 'open', reason: 'a release', ...which }
+    const { status, body } = await tell('/api/v1/fleet/commands', breaker)
+    expect([status, body.faults]).toEqual([
+      400,
+      [expect.objectContaining({ path: 'task.channel', remedy: 'give either a channel or a sink' })],
+    ])
+    expect(await audited()).toEqual([])
+  })
+
   it('B17: a server with a service name reports the consumers of its own process', async () => {
     const { store, clock, consumers } = await fleetWorld(1)
     const own = serverWorld({ stores: store, clock, consumers, service: 'front' })

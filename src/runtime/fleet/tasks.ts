@@ -37,13 +37,19 @@ export const TASKS = {
     eachConsumer(parts, which, consumer => consumer.resume()),
   ),
   breaker: task<BreakerTask>(
-    group({
-      kind: text(),
-      to: oneOf('open', 'closed', 'auto'),
-      channel: optional(text()),
-      handler: optional(text()),
-      sink: optional(text()),
-    }),
+    group(
+      {
+        kind: text(),
+        to: oneOf('open', 'closed', 'auto'),
+        channel: optional(text()),
+        handler: optional(text()),
+        sink: optional(text()),
+      },
+      ({ channel, sink }, fault) => {
+        if ((channel === undefined) === (sink === undefined))
+          fault('channel', 'give either a channel or a sink')
+      },
+    ),
     forceBreakers,
   ),
 } as const
@@ -88,8 +94,6 @@ function forceBreakers(
   by: string,
 ): { readonly forced: number } {
   const { channel, handler, sink, to } = options
-  if ((channel === undefined) === (sink === undefined))
-    throw new Error('breaker: give either a channel or a sink')
   const breakers =
     sink === undefined
       ? consumersOf({ consumers }, channel!, handler).map(consumer => consumer.breaker)
