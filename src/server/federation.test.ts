@@ -13,7 +13,8 @@ function twoStores() {
   const bury = async (name: keyof typeof stores, channel: string) => {
     await clock.advance(1_000)
     const at = clock.now()
-    const letter = make.letter({ channel, at, attempts: [make.attempt(1)] })
+    const origin = { broker: 'memory' }
+    const letter = make.letter({ channel, at, origin, attempts: [make.attempt(1)] })
     await stores[name].deadLetters.send(letter)
     return letter
   }

@@ -154,10 +154,13 @@ describe('a viewer who searches for what is masked', () => {
   })
 
   it('P2, B13: learns nothing from the test operation of a plan', async () => {
-    const { ask, tell, bury } = await world()
-    const [letter] = await bury()
+    const { ask, tell, bury, make } = await world()
+    // A plan that sends nothing is not stored, so each guess is right for one of the two letters.
+    const [other, letter] = await bury(
+      make.letter({ event: make.event({ payload: { password: 'other' } }), origin: { broker: 'memory' } }),
+    )
     const patch = (value: string) => [{ op: 'test', path: '/password', value }]
-    const asked = (value: string) => ({ ids: [letter!.id], reason: 'x', patch: patch(value) })
+    const asked = (value: string) => ({ ids: [letter!.id, other!.id], reason: 'x', patch: patch(value) })
     for (const path of ['/api/v1/replays', '/api/v1/replays/preview'])
       expect((await tell(path, asked(PASSWORD), VIEWER)).status).toBe(403)
     const answers = []

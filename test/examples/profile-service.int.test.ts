@@ -242,13 +242,13 @@ describe.runIf(isThere)(
           .map(line => line.replace(/^profile-service: /, '')),
       ).toEqual([
         expect.stringMatching(
-          /yaml:11: policies\.defaults\.consumer\.retry\.backoff\.baseMs: got a hidden value/,
+          /yaml:12: policies\.defaults\.consumer\.retry\.backoff\.baseMs: got a hidden value/,
         ),
-        expect.stringMatching(/yaml:15: policies\..*\.transient\.backoff\.baseMs: got a hidden value/),
+        expect.stringMatching(/yaml:16: policies\..*\.transient\.backoff\.baseMs: got a hidden value/),
         expect.stringMatching(
-          /yaml:25: service\.rabbitmq\.url: .*; give a URL such as amqp:\/\/user:password@host:5672$/,
+          /yaml:26: service\.rabbitmq\.url: .*; give a URL such as amqp:\/\/user:password@host:5672$/,
         ),
-        expect.stringMatching(/yaml:32: service\.http\.port: /),
+        expect.stringMatching(/yaml:33: service\.http\.port: /),
       ])
       expect(err).not.toContain('secret')
     })
