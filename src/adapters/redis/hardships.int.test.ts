@@ -108,8 +108,9 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
     'K10: while it reads its data after a start, calls wait for it; one that has no time is told',
     RESTARTED,
     async () => {
-      const { server, node } = await start(LOADING_SLOWLY)
-      const store = open(server, { timeoutMs: 20_000 })
+      // 300 letters take half a minute, so that a call meets the loading also when the server starts slowly.
+      const { server, node } = await start({ ...LOADING_SLOWLY, 'key-load-delay': '100000' })
+      const store = open(server, { timeoutMs: 60_000 })
       await Promise.all(Array.from({ length: 300 }, () => store.deadLetters.send(make.letter())))
       await node.command('SAVE')
       await node.kill()
