@@ -63,7 +63,7 @@ export async function sendCommands(
       (service ?? each.report.service) === each.report.service &&
       concerns(each, task),
   )
-  if (recipients.length === 0) throw new NoRecipientError(describe(task, instance, service))
+  if (recipients.length === 0) throw new NoRecipientError(describeWanted(task, instance, service))
   const newId = createIdSource(systemRandom)
   const request = newId(clock.now())
   const ids = recipients.map(({ report }) => report.id)
@@ -95,7 +95,12 @@ function targetOf({ channel, sink }: CommandTask): string {
   return String(channel ?? sink)
 }
 
-function describe(task: CommandTask, instance: string | undefined, service: string | undefined): string {
+/** The process that a command asks for, after "no living process". */
+export function describeWanted(
+  task: CommandTask,
+  instance: string | undefined,
+  service: string | undefined,
+): string {
   const { channel, handler, sink } = task
   const part =
     sink === undefined

@@ -181,26 +181,8 @@ export function isLaneOption(name: string): boolean {
 
 /** Puts new options into the policy of a running dispatcher. */
 export function changeDispatcher(policy: DispatcherPolicy, to: DispatcherPolicy): void {
-  const {
-    caps,
-    critical,
-    expiresAfterMs,
-    replayLimit,
-    autoReplay,
-    filter,
-    failOnErrorIn,
-    graceMs,
-    metadata,
-  } = to
-  Object.assign(policy, {
-    caps,
-    critical,
-    expiresAfterMs,
-    replayLimit,
-    autoReplay,
-    filter,
-    failOnErrorIn,
-    graceMs,
-    metadata,
-  })
+  const { caps, critical, expiresAfterMs, replayLimit, autoReplay } = to
+  const { filter, failOnErrorIn, graceMs, metadata } = to
+  Object.assign(policy, { caps, critical, expiresAfterMs, replayLimit, autoReplay })
+  Object.assign(policy, { filter, failOnErrorIn, graceMs, metadata })
 }

@@ -1,4 +1,4 @@
-import { NoRecipientError, sendCommands } from '../../operations/fleet-commands.ts'
+import { describeWanted, NoRecipientError, sendCommands } from '../../operations/fleet-commands.ts'
 import type { CommandRecord, CommandTask } from '../../ports/commands.ts'
 import type { Instance } from '../../ports/fleet.ts'
 import type { ServerContext } from '../context.ts'
@@ -64,7 +64,7 @@ export const fleetRoutes = [
       if (requests.length === 0 && faults.length === 0)
         throw new ProblemError(
           'not-found',
-          `No living process has ${describe(body)}. List the processes with GET ${FLEET}.`,
+          `No living process ${describeWanted(task, instance, service)}. List the processes with GET ${FLEET}.`,
         )
       context.announce('channels')
       return { requests, ...withFaults(faults) }
@@ -108,16 +108,6 @@ function noRecipient(error: unknown): undefined {
 function taskOf({ task: kind, channel, handler, sink, to }: CommandBody): CommandTask {
   const given = { channel, handler, sink, to }
   return { kind, ...Object.fromEntries(Object.entries(given).filter(([, each]) => each !== undefined)) }
-}
-
-function describe({ channel, handler, sink, instance, service }: CommandBody): string {
-  const part = sink === undefined ? `a consumer of channel ${channel}` : `the sink ${sink}`
-  const limits = [
-    ...(handler === undefined ? [] : [`handler ${handler}`]),
-    ...(instance === undefined ? [] : [`id ${instance}`]),
-    ...(service === undefined ? [] : [`service ${service}`]),
-  ]
-  return limits.length === 0 ? part : `${part} (${limits.join(', ')})`
 }
 
 function instanceView(store: string, { report, state, seenAt, silentMs }: Instance): FleetInstance {
