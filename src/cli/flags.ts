@@ -2,6 +2,7 @@ import { TRIAGE_STATES } from '../core/dead-letter/group.ts'
 import { REASONS, type Reason } from '../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../core/dead-letter/state.ts'
 import { CATEGORIES } from '../core/failure/classification.ts'
+import { givenFields } from '../core/options/merge.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 import { REPLAY_STATES, type Stage } from '../ports/replays.ts'
 import {
@@ -178,8 +179,7 @@ export const importFlags = { by: BY, ...storeFlags }
 /** The typed filter without undefined fields, so that messages can list it. */
 export function filterOf(flags: Partial<Values<typeof filterFlags>>): LetterFilter {
   const { channel, handler, type, reason, category, state, group, after, before, search } = flags
-  const given = { channel, handler, type, reason, category, state, group, after, before, search }
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  return givenFields({ channel, handler, type, reason, category, state, group, after, before, search })
 }
 
 const stages: Flag<readonly Stage[]> = {

@@ -1,6 +1,7 @@
 import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { TriageState } from '../core/dead-letter/group.ts'
 import type { JsonValue } from '../core/event/event.ts'
+import { givenFields } from '../core/options/merge.ts'
 import type { Group, TriageChange } from '../ports/groups.ts'
 import type { Store } from '../ports/store.ts'
 
@@ -20,7 +21,7 @@ export async function triageGroup(
   if ((await store.groups.get(id)) === undefined) return undefined
   const { at, by, state, owner, link, note, mutedUntil } = change
   const said = { owner, link, note, mutedUntil: mutedUntil && new Date(mutedUntil).toISOString() }
-  const detail = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+  const detail = givenFields(said)
   const entry = {
     at,
     by,

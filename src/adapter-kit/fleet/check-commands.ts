@@ -1,6 +1,14 @@
 // What every store takes for a command, and how it tells what became of one.
 import { group, resolveBy } from '../../core/options/resolve.ts'
-import { custom, integer, list, milliseconds, optional, type Rule, text } from '../../core/options/rules.ts'
+import {
+  custom,
+  integer,
+  list,
+  milliseconds,
+  optional,
+  type RulesFor,
+  text,
+} from '../../core/options/rules.ts'
 import type {
   Command,
   CommandOutcome,
@@ -15,8 +23,6 @@ const MAX_RECIPIENTS = 10_000
 const MAX_TTL_MS = 86_400_000
 /** Characters of JSON. A task names letters or a breaker; it does not carry payloads. */
 const MAX_JSON = 1_000_000
-
-type RulesFor<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
 
 const commandRules: RulesFor<Command> = {
   v: custom((value): value is 1 => value === 1, 'give 1'),

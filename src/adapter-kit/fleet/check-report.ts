@@ -10,6 +10,7 @@ import {
   oneOf,
   optional,
   type Rule,
+  type RulesFor,
   text,
 } from '../../core/options/rules.ts'
 import type { Instance, InstanceReport, ReportedConsumer, ReportedSink } from '../../ports/fleet.ts'
@@ -18,8 +19,6 @@ import type { Instance, InstanceReport, ReportedConsumer, ReportedSink } from '.
 const MAX_PARTS = 1_000
 const MAX_PAUSES = 10
 const MAX_LEASE_MS = 86_400_000
-
-type RulesFor<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
 
 /** The rule for ids of instances and commands: every store can keep such a text as it is. */
 export const instanceIdRule: Rule<string> = custom(

@@ -1,15 +1,13 @@
 // What every store takes for a snapshot.
 import { MAX_TIME_MS } from '../../core/event/uuid.ts'
 import { group, resolveBy } from '../../core/options/resolve.ts'
-import { custom, integer, list, number, optional, type Rule, text } from '../../core/options/rules.ts'
+import { custom, integer, list, number, optional, type RulesFor, text } from '../../core/options/rules.ts'
 import type { ChannelSnapshot, ErrorShare } from '../../ports/snapshots.ts'
 
 /** More than any collector takes in one round. */
 const MAX_AT_ONCE = 100_000
 const MAX_ERRORS = 100
 const MAX_CHARACTERS = 1_000
-
-type RulesFor<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
 
 const count = integer({ min: 0 })
 const time = integer({ min: 0, max: MAX_TIME_MS })

@@ -1,3 +1,4 @@
+import { givenFields } from '../../core/options/merge.ts'
 import { sendCommands } from '../../operations/fleet-commands.ts'
 import { delay } from '../../ports/clock.ts'
 import type { CommandRecord, Commands, CommandTask } from '../../ports/commands.ts'
@@ -39,7 +40,7 @@ export const fleetPause = onStore<typeof fleetFlags>((session, { flags }) => {
   return command(session, flags, {
     kind: 'pause',
     channel: required('pause', channel),
-    ...given({ handler }),
+    ...givenFields({ handler }),
   })
 })
 
@@ -48,7 +49,7 @@ export const fleetResume = onStore<typeof fleetFlags>((session, { flags }) => {
   return command(session, flags, {
     kind: 'resume',
     channel: required('resume', channel),
-    ...given({ handler }),
+    ...givenFields({ handler }),
   })
 })
 
@@ -57,7 +58,7 @@ export const fleetBreaker = onStore<typeof breakerFlags>((session, { flags }) =>
   if (to === undefined) throw new UsageError('fleet breaker: --to is missing; give open, closed or auto')
   if ((channel === undefined) === (sink === undefined))
     throw new UsageError('fleet breaker: give either --channel or --sink')
-  return command(session, flags, { kind: 'breaker', to, ...given({ channel, handler, sink }) })
+  return command(session, flags, { kind: 'breaker', to, ...givenFields({ channel, handler, sink }) })
 })
 
 interface CommandFlags {
@@ -155,11 +156,4 @@ function fleetOf({ fleet, url }: Store) {
 function required(verb: string, channel: string | undefined): string {
   if (channel === undefined) throw new UsageError(`fleet ${verb}: --channel is missing; give --channel NAME`)
   return channel
-}
-
-function given(fields: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Record<
-    string,
-    string
-  >
 }

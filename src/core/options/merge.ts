@@ -7,13 +7,18 @@ export function mergeOptions(general: object, specific: object): Record<string, 
   for (const [name, own] of Object.entries(specific)) {
     if (own === undefined) continue
     const below = merged[name]
-    merged[name] = isPlain(below) && isPlain(own) ? { ...below, ...given(own) } : own
+    merged[name] = isPlain(below) && isPlain(own) ? { ...below, ...givenFields(own) } : own
   }
   return merged
 }
 
-function given(options: object): object {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+/** The fields that are given. An object with undefined fields would hide others that it is spread over. */
+export function givenFields<T extends object>(
+  fields: T,
+): { readonly [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as {
+    [K in keyof T]?: Exclude<T[K], undefined>
+  }
 }
 
 export function isPlain(value: unknown): value is object {

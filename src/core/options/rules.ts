@@ -13,6 +13,9 @@ export interface Rule<T> {
   readonly form?: Form | undefined
 }
 
+/** A rule for every field of an object, also for the fields that may be absent. */
+export type RulesFor<T> = { readonly [K in keyof T]-?: Rule<T[K]> }
+
 /** The form of data that a rule accepts, as far as a JSON Schema can say it. */
 export type Form =
   | NumberForm

@@ -1,3 +1,4 @@
+import { givenFields } from '../../core/options/merge.ts'
 import { describeWanted, NoRecipientError, sendCommands } from '../../operations/fleet-commands.ts'
 import type { CommandRecord, CommandTask } from '../../ports/commands.ts'
 import type { Instance } from '../../ports/fleet.ts'
@@ -106,8 +107,7 @@ function noRecipient(error: unknown): undefined {
 }
 
 function taskOf({ task: kind, channel, handler, sink, to }: CommandBody): CommandTask {
-  const given = { channel, handler, sink, to }
-  return { kind, ...Object.fromEntries(Object.entries(given).filter(([, each]) => each !== undefined)) }
+  return { kind, ...givenFields({ channel, handler, sink, to }) }
 }
 
 function instanceView(store: string, { report, state, seenAt, silentMs }: Instance): FleetInstance {

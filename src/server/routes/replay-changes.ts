@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { givenFields } from '../../core/options/merge.ts'
 import type { Replay } from '../../ports/replays.ts'
 import {
   approveReplay,
@@ -62,7 +63,7 @@ export const replayChangeRoutes = [
       requireNoMaskedTest(context, caller, body.patch)
       const { named, selected } = await select(context, body)
       const { store: _, filter: __, ids: ___, ...asked } = body
-      const given = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
+      const given = givenFields(asked)
       const request = {
         ...context.replayDefaults,
         ...(given as Omit<typeof asked, never>),

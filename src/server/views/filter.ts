@@ -1,4 +1,5 @@
 import type { Reason } from '../../core/dead-letter/reason.ts'
+import { givenFields } from '../../core/options/merge.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import { isoOr } from '../schema/common.ts'
 import type { LetterFilter as FilterJson } from '../schema/letters.ts'
@@ -19,10 +20,10 @@ export function toLetterFilter(asked: FilterJson): LetterFilter {
     before: before === undefined ? undefined : Date.parse(before),
     search,
   }
-  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value !== undefined))
+  return givenFields(filter)
 }
 
 export function fromLetterFilter(filter: LetterFilter): FilterJson {
   const told = { ...filter, after: isoOr(filter.after), before: isoOr(filter.before) }
-  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined))
+  return givenFields(told)
 }
