@@ -120,7 +120,7 @@ async function containsStore(folder: string): Promise<boolean> {
 }
 
 /** Without keys in the config, letters are neither encrypted nor decrypted. */
-async function codecOf({ sealing }: Config): Promise<Codec | undefined> {
+export async function codecOf({ sealing }: Config): Promise<Codec | undefined> {
   if (sealing === undefined) return undefined
   const { createSealing } = await import('../runtime/sealing/sealing.ts')
   return createSealing(sealing)

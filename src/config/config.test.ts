@@ -197,6 +197,33 @@ server:
     )
   })
 
+  it('F7, B18: brokers are read, also from the environment, and their URLs never shown', () => {
+    const text = [
+      'brokers:',
+      '  rabbitmq: { url: "${AMQP_URL}" }',
+      '  outbox: { url: "postgres://db/shop" }',
+      '  streams: { url: "redis://cache", prefix: shop }',
+    ].join('\n')
+    expect(parse(text, { AMQP_URL: 'amqp://guest:hunter2@rabbitmq/shop' }).brokers).toEqual({
+      rabbitmq: { url: 'amqp://guest:hunter2@rabbitmq/shop', prefix: undefined },
+      outbox: { url: 'postgres://db/shop', prefix: undefined },
+      streams: { url: 'redis://cache', prefix: 'shop' },
+    })
+    const wrong = [
+      'brokers:',
+      '  rabbitmq: { url: "amqp:hunter2" }',
+      '  other: { url: "kafka://u:hunter2@host" }',
+      '  outbox: { url: "postgres://db/shop", prefix: shop }',
+    ]
+    const faults = faultsOf(wrong.join('\n'))
+    expect(faults).toEqual([
+      expect.stringContaining('lazaret.yaml:2: brokers.rabbitmq.url: got a hidden value; give a URL such as'),
+      expect.stringContaining('lazaret.yaml:3: brokers.other.url: got a hidden value; give a URL such as'),
+      expect.stringContaining('lazaret.yaml:4: brokers.outbox.prefix: got "shop"; remove it'),
+    ])
+    expect(faults.join()).not.toContain('hunter2')
+  })
+
   it('F7: whom to notify is read, and no secret of a target shown', () => {
     const text = [
       'notify:',

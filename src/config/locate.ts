@@ -2,7 +2,7 @@ import type { Fault, Faults } from '../core/options/faults.ts'
 import type { ConfigSource, LocatedFault } from './yaml-source.ts'
 
 const SECRET_PATHS =
-  /^(?:sealing\.keys|server\.tokens)(?:[.[]|$)|^collectors\.[^.]*\.(?:url|management)$|^notify\.targets\.[^.]*\.(?:url|routingKey|secret|dsn)$/
+  /^(?:sealing\.keys|server\.tokens)(?:[.[]|$)|^brokers\.[^.]*\.url$|^collectors\.[^.]*\.(?:url|management)$|^notify\.targets\.[^.]*\.(?:url|routingKey|secret|dsn)$/
 
 /** Adds the line of a file to a fault, and hides what may be secret. Undefined if the fault is reported already. */
 export function locateFault(

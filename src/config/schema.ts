@@ -19,6 +19,7 @@ import {
 import { DEFAULT_HOUSEKEEPING_CRON } from '../operations/housekeeping.ts'
 import { cronRule } from '../operations/schedule.ts'
 import type { Stage } from '../ports/replays.ts'
+import { brokersRule } from './brokers.ts'
 import { collectorsRule } from './collectors.ts'
 import { notifyRule } from './notify.ts'
 import {
@@ -127,6 +128,7 @@ export const settingRules = {
   replay,
   automaticReplay: optional(automaticReplay),
   cleanup,
+  brokers: optional(brokersRule),
   collectors: optional(collectorsRule),
   notify: optional(notifyRule),
   watch: watchRule,

@@ -11,6 +11,7 @@ export const SETTING_NAMES = [
   'replay',
   'automaticReplay',
   'cleanup',
+  'brokers',
   'collectors',
   'notify',
   'watch',

@@ -56,6 +56,10 @@ describe('the route of letters from a store that is a broker', () => {
       via: 'rabbitmq',
     })
     expect(routeTo({ broker: 'rabbitmq', queue: 'q' })).toEqual({ kind: 'durable', via: 'rabbitmq' })
+    expect(routeTo({ broker: 'other' })).toMatchObject({
+      kind: 'none',
+      reason: expect.stringContaining("no broker named 'other' is configured"),
+    })
     expect(routeTo({ broker: 'other', collectedFrom: 'q' })).toMatchObject({
       kind: 'none',
       reason: expect.stringContaining("configure a collector named 'other'"),
@@ -82,6 +86,27 @@ describe('the route of letters from a store that is a broker', () => {
     expect(sent).toEqual([])
     await target.send([redirected], elsewhere)
     expect(sent).toEqual(['broker'])
+  })
+
+  it('B18: is the broker that the config names for letters of it, but not for those that a collector found', async () => {
+    const collector = {
+      name: 'rabbitmq',
+      send: async () => void sent.push('collector'),
+    } as unknown as Collector
+    const rabbitmq = { name: 'rabbitmq', publish: async () => void sent.push('rabbitmq') }
+    const target = routeReplays([collector], replayToBroker(broker, sinks), [rabbitmq])!
+    const redirected = replayEvent(letter, { id: 'r', to: 'orders-2' } as never, 1)
+    await target.send([again], { broker: 'rabbitmq', queue: 'q' })
+    await target.send([redirected], { broker: 'rabbitmq' })
+    await target.send([again], { broker: 'rabbitmq', collectedFrom: 'q.dlq' })
+    await target.send([again], { broker: 'sqlite' })
+    await target.send([again], {})
+    expect(sent).toEqual(['rabbitmq', 'rabbitmq', 'collector', 'broker', 'sinks'])
+    const alone = routeReplays([], undefined, [rabbitmq])!
+    const routeTo = (origin: Origin) => alone.routeOf!({ handler: 'h', origin }, undefined)
+    expect(routeTo({ broker: 'rabbitmq' })).toEqual({ kind: 'durable', via: 'rabbitmq' })
+    expect(routeTo({ broker: 'rabbitmq', collectedFrom: 'q.dlq' })).toMatchObject({ kind: 'none' })
+    expect(routeTo({ broker: 'other' })).toMatchObject({ kind: 'none' })
   })
 
   it('B13: is the broker for an event that goes to another channel', async () => {

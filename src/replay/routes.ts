@@ -8,12 +8,21 @@ import { type ReplayTarget, routeThrough } from './target.ts'
 
 const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
 
-/** Routes a letter to the collector that its origin names, and every other letter to the replay target of the store. */
+/** The part of a broker that takes replays. */
+export type ReplayBroker = Pick<Broker, 'name' | 'publish'>
+
+/**
+ * Routes a letter to the broker or the collector that its origin names, and every other letter to the replay target of the
+ * store. A collected letter goes to its collector, and any other letter rather to its broker.
+ */
 export function routeReplays(
   collectors: readonly Collector[],
   otherwise: ReplayTarget | undefined,
+  brokers: readonly ReplayBroker[] = [],
 ): ReplayTarget | undefined {
-  if (collectors.length === 0 && otherwise === undefined) return undefined
+  if (collectors.length === 0 && brokers.length === 0 && otherwise === undefined) return undefined
+  const brokerOf = ({ broker, collectedFrom }: Origin) =>
+    collectedFrom === undefined ? brokers.find(({ name }) => name === broker) : undefined
   const collectorOf = ({ broker }: Origin) => collectors.find(({ name }) => name === broker)
   // Only its collector knows the queue of a collected message in another broker.
   const otherwiseOf = ({ collectedFrom }: Origin, isRedirected: boolean) =>
@@ -21,6 +30,8 @@ export function routeReplays(
   return {
     routeOf(letter, to) {
       const { origin } = letter
+      const broker = brokerOf(origin)
+      if (broker !== undefined) return { kind: 'durable', via: broker.name }
       const collector = collectorOf(origin)
       if (collector !== undefined)
         return collector.routeOf?.(letter, to) ?? { kind: 'durable', via: collector.name }
@@ -28,6 +39,8 @@ export function routeReplays(
       return target === undefined ? noRoute(origin) : routeThrough(target, letter, to)
     },
     async send(events, origin) {
+      const broker = brokerOf(origin)
+      if (broker !== undefined) return broker.publish(events)
       const target = collectorOf(origin) ?? otherwiseOf(origin, areRedirected(events))
       if (target === undefined) throw new NoRouteError(noRoute(origin).reason)
       await target.send(events, origin)
@@ -39,10 +52,7 @@ export function routeReplays(
  * The store's broker gets the events that came from it, and events that go to another channel. Nobody would read the
  * event of another broker there, and the letter would wait for its outcome without end.
  */
-export function replayToBroker(
-  broker: Pick<Broker, 'name' | 'publish'>,
-  others: ReplayTarget | undefined,
-): ReplayTarget {
+export function replayToBroker(broker: ReplayBroker, others: ReplayTarget | undefined): ReplayTarget {
   return {
     routeOf(letter, to) {
       if (letter.origin.broker === broker.name || to !== undefined)
@@ -72,10 +82,14 @@ function noRoute(
       kind: 'none',
       reason: `it did not come from a broker; only the process whose sink or function failed can send it again${redirect}`,
     }
-  const from = collectedFrom === undefined ? '' : `, found in '${collectedFrom}'`
+  if (collectedFrom !== undefined)
+    return {
+      kind: 'none',
+      reason: `it came from broker '${broker}', found in '${collectedFrom}', and there is no route to '${broker}'; configure a collector named '${broker}'${redirect}`,
+    }
   return {
     kind: 'none',
-    reason: `it came from broker '${broker}'${from}, and there is no route to '${broker}'; configure a collector named '${broker}'${redirect}`,
+    reason: `it came from broker '${broker}', and no broker named '${broker}' is configured; add it to brokers in lazaret.yaml${redirect}`,
   }
 }
 

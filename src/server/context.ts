@@ -83,7 +83,11 @@ export function createServerContext(options: ServerOptions) {
     downstreamFault: async channel => (await gates.downstreamFault?.(channel)) ?? (await askFleet(channel)),
   }
   const targetOf = ({ store: { broker } }: NamedStore) =>
-    routeReplays(collectors, broker === undefined ? replayTarget : replayToBroker(broker, replayTarget))
+    routeReplays(
+      collectors,
+      broker === undefined ? replayTarget : replayToBroker(broker, replayTarget),
+      given.brokers,
+    )
   const log = new ServerLog(given.logger)
   const replaying = {
     ...{ stores, environment, targetOf, observer: metricsEndpoint.observer, tracing, onError },

@@ -27,6 +27,7 @@ import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
 import { type Tracing, tracingRule } from '../ports/tracing.ts'
 import type { PlanRequest } from '../replay/plan-options.ts'
+import type { ReplayBroker } from '../replay/routes.ts'
 import type { ReplayTarget } from '../replay/target.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
 import { DEFAULT_DEGRADED_AT } from '../runtime/consumer/health.ts'
@@ -71,6 +72,11 @@ export interface ServerOptions extends ClockAndRandomOptions {
    * back [none]. The server starts and closes them.
    */
   readonly collectors?: readonly CollectorAssignment[] | undefined
+  /**
+   * Brokers beside those of the stores [none]. Each takes the replays of letters whose origin has its name, such as letters
+   * of RabbitMQ that Postgres keeps. The caller closes them.
+   */
+  readonly brokers?: readonly ReplayBroker[] | undefined
   /**
    * Receives an alert when a channel crosses a limit, and when it is within the limit again [none]. The caller closes
    * it.
@@ -172,6 +178,7 @@ const rules = {
     ),
     [],
   ),
+  brokers: withDefault(list(having<ReplayBroker>('give a broker with publish()', 'publish')), []),
   notifier: optional(having<Notifier>('give an object with notify()', 'notify')),
   masks: withDefault(having<Masks>('give masks from createMasks()', 'maskText'), DEFAULT_MASKS),
   tokens: withDefault(list(tokenRule), []),

@@ -12,6 +12,7 @@ import { recordLateOutcomes } from '../../replay/outcomes.ts'
 import { planReplay } from '../../replay/plan.ts'
 import { replayToBroker, routeReplays } from '../../replay/routes.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough } from '../../replay/target.ts'
+import { openBrokers } from '../brokers.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import { commandLine } from '../command-line.ts'
@@ -156,7 +157,7 @@ export const replayList = onStore<typeof replayListFlags>(async ({ store }, { io
   return io.stdout.write(tableOn(io, columns).page(replays))
 })
 
-/** The replay targets of the command line: the broker of the store, and the collectors of the config. */
+/** The replay targets of the command line: the broker of the store, and the brokers and collectors of the config. */
 interface ReplayRoutes {
   /** Finds the route of a letter for a plan. */
   readonly routeOf: NonNullable<ReplayEnvironment['routeOf']>
@@ -165,10 +166,12 @@ interface ReplayRoutes {
   close(): Promise<void>
 }
 
-export async function openRoutes({ io, store: { broker, url }, config }: Session): Promise<ReplayRoutes> {
+export async function openRoutes({ io, store, config }: Session): Promise<ReplayRoutes> {
+  const { broker, url } = store
+  const brokers = await openBrokers(config, [store], io, () => {})
   const collectors = (await openCollectors(config, io, () => {})).map(({ collector }) => collector)
   const own = broker && replayToBroker(broker, undefined)
-  const target = routeReplays(collectors, own)
+  const target = routeReplays(collectors, own, brokers)
   const nowhere = `${url} stores letters but cannot deliver events; replay them in the process of their consumer, or through another store: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE, then plan there with --to CHANNEL`
   return {
     routeOf: (letter, to) =>
@@ -178,7 +181,7 @@ export async function openRoutes({ io, store: { broker, url }, config }: Session
       return target
     },
     async close() {
-      for (const collector of collectors) await collector.close()
+      for (const each of [...brokers, ...collectors]) await each.close()
     },
   }
 }

@@ -26,7 +26,12 @@ afterAll(async () => {
 })
 
 /** Replays a letter of RabbitMQ from the command line, from a store whose own broker has the same channel and handler. */
-async function checkRoute(store: Store, storeUrl: string, cwd: string): Promise<void> {
+async function checkRoute(
+  store: Store,
+  storeUrl: string,
+  cwd: string,
+  section: 'brokers' | 'collectors',
+): Promise<void> {
   const channel = uniqueName('orders')
   const handled: string[] = []
   const saved = Promise.withResolvers<void>()
@@ -59,8 +64,11 @@ async function checkRoute(store: Store, storeUrl: string, cwd: string): Promise<
   const plan = ['plan', '--reason', 'fixed', '--channel', channel, '--json']
   const refused = await lazaret(...plan)
   expect(refused).toMatchObject({ code: 1, out: '' })
-  expect(refused.err).toContain("it came from broker 'rabbitmq', and there is no route to 'rabbitmq'")
-  const config = `collectors: { rabbitmq: { url: "${server!.url}", queues: [${channel}.dlq] } }\n`
+  expect(refused.err).toContain(
+    "it came from broker 'rabbitmq', and no broker named 'rabbitmq' is configured",
+  )
+  const queues = section === 'collectors' ? `, queues: [${channel}.dlq]` : ''
+  const config = `${section}: { rabbitmq: { url: "${server!.url}"${queues} } }\n`
   await writeFile(join(cwd, 'lazaret.yaml'), config)
   const { id } = (await lazaret(...plan)).json[0]
   const { code, json } = await lazaret('start', id, '--json')
@@ -73,18 +81,21 @@ async function checkRoute(store: Store, storeUrl: string, cwd: string): Promise<
 }
 
 describe.runIf(found.found)('letters of RabbitMQ in another store', { timeout: 60_000 }, () => {
-  it('B18: go back to RabbitMQ and not to the broker of SQLite', () =>
-    withTempFolder(async cwd => {
-      const store = openSqlite({ path: join(cwd, 'lazaret.db') })
-      await checkRoute(store, 'sqlite:./lazaret.db', cwd)
-      await store.close()
-    }))
+  it.each(['brokers', 'collectors'] as const)(
+    'B18: go back to RabbitMQ by %s and not to the broker of SQLite',
+    section =>
+      withTempFolder(async cwd => {
+        const store = openSqlite({ path: join(cwd, 'lazaret.db') })
+        await checkRoute(store, 'sqlite:./lazaret.db', cwd, section)
+        await store.close()
+      }),
+  )
 
   it.runIf(foundPostgres.found)('B18: go back to RabbitMQ and not to the outbox of Postgres', () =>
     withTempFolder(async cwd => {
       const database = await TestDatabase.migrated(postgres!)
       const store = await connectPostgres(database.url)
-      await checkRoute(store, database.url, cwd)
+      await checkRoute(store, database.url, cwd, 'brokers')
       await store.close()
       await database.close()
     }),

@@ -63,6 +63,24 @@ describe('letters that nothing here can send', () => {
     expect(shop.handled).toHaveLength(5)
   })
 
+  it('B18: a broker of the config is the route of letters of its name, and connects only to send', async () => {
+    const { plan, store, folder } = await mixed()
+    const config = 'brokers: { rabbitmq: { url: "amqp://localhost:1" } }\n'
+    await writeFile(join(folder, 'lazaret.yaml'), config)
+    expect((await store.replays.get(await plan()))?.findings).toEqual({ replay: 3, skip_unreachable: 2 })
+  })
+
+  it('B18: a broker of the config with the name of the own broker is refused', async () => {
+    const { lazaret, store, folder } = await mixed()
+    const config = 'brokers: { memory: { url: "redis://u:secret@localhost:1" } }\n'
+    await writeFile(join(folder, 'lazaret.yaml'), config)
+    const { code, err } = await lazaret('replay', 'plan', '--reason', 'mended')
+    expect(code).toBe(1)
+    expect(err).toContain('brokers.memory: memory: has a broker of the same name')
+    expect(err).not.toContain('secret')
+    expect(await store.replays.list()).toEqual([])
+  })
+
   it('B18: a collector of the config is the route of letters of its broker', async () => {
     const { plan, store, folder } = await mixed()
     const config = 'collectors: { rabbitmq: { url: "amqp://localhost:1", queues: [orders.dlq] } }\n'

@@ -1,10 +1,12 @@
 import { type LoadedConfig, loadConfig } from '../../config/load.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import type { AlertNotifier } from '../../integrations/notify/index.ts'
+import type { Broker } from '../../ports/broker.ts'
 import type { Collector } from '../../ports/collector.ts'
 import type { LogFields, Logger, LogLevel } from '../../ports/logger.ts'
 import type { Store } from '../../ports/store.ts'
 import { createServer, type LazaretServer } from '../../server/index.ts'
+import { openBrokers } from '../brokers.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import type { serveFlags } from '../flags.ts'
@@ -97,6 +99,7 @@ async function startServer(io: Io, flags: Flags, loaded: LoadedConfig): Promise<
   const onError = (error: unknown) => void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {})
   const { stores, isInMemory } = await openStores(io, flags.store, loaded)
   let notifier: AlertNotifier | undefined
+  let brokers: readonly Pick<Broker, 'name' | 'publish' | 'close'>[] = []
   let server: LazaretServer | undefined
   let closed: Promise<void> | undefined
   const closeParts = async () => {
@@ -104,6 +107,7 @@ async function startServer(io: Io, flags: Flags, loaded: LoadedConfig): Promise<
       await server?.close()
     } finally {
       await notifier?.close()
+      await Promise.all(brokers.map(broker => broker.close()))
       await closeAll(stores)
     }
   }
@@ -113,6 +117,7 @@ async function startServer(io: Io, flags: Flags, loaded: LoadedConfig): Promise<
   }
   try {
     notifier = await openNotifier(config, stores, io)
+    brokers = await openBrokers(config, Object.values(stores), io, onError)
     const { port, host, stores: _, ...settings } = config.server
     const { stages, perSecond, haltRefailRatio, maxAge, needsApproval } = config.replay
     const { automaticReplay } = config
@@ -127,6 +132,7 @@ async function startServer(io: Io, flags: Flags, loaded: LoadedConfig): Promise<
       automaticReplay: automaticReplay && { ...automaticReplay, maxAgeMs: automaticReplay.maxAge },
       cleanup: config.cleanup,
       watch: config.watch,
+      brokers,
       collectors: [...(await openCollectors(config, io, onError)), ...alertsOf(notifier, stores)],
       notifier,
       clock: io.clock,
