@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 import { COMPILE_CACHE_ENV } from './test/services/compile-cache.ts'
 import { LongestFirst } from './test/services/longest-first.ts'
+import { TEMPORARY_ENV } from './test/services/temporary.ts'
 
 /** Nothing in these outlives its test, so their files share a worker, and what they import is loaded once. */
 const SHARING = ['core', 'ports', 'runtime', 'replay', 'config'].map(room => `src/${room}/**/*.test.ts`)
@@ -11,9 +12,9 @@ export default defineConfig({
     globalSetup: 'test/services/prepare.ts',
     setupFiles: ['test/fuzz/seed.ts'],
     // It ends a test that hangs. A test that is slow on a busy machine must not fail by it.
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    env: { ...COMPILE_CACHE_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    env: { ...COMPILE_CACHE_ENV, ...TEMPORARY_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
     // Half of the time of the slow ones is waiting for a server; by itself it would leave a core idle.
     maxWorkers: '100%',
     sequence: { sequencer: LongestFirst },

@@ -27,13 +27,13 @@ beforeAll(async () => {
   )
   const { code, out, err } = await runScript(imports.join(' && '), folder)
   expect({ code, out, err }).toEqual({ code: 0, out: 'imported 3 000 dead letters\n'.repeat(2), err: '' })
-}, 120_000)
+})
 afterAll(() => rm(folder, { recursive: true }))
 
 const run = (script: string, env?: NodeJS.ProcessEnv) => runScript(script, folder, env)
 
 // Every command is a process of its own, and machines are busy.
-describe('lazaret as a process', { timeout: 120_000 }, () => {
+describe('lazaret as a process', () => {
   it('F8: --version, --help and typos answer at once', async () => {
     expect(await run('lazaret --version')).toEqual({
       code: 0,

@@ -18,7 +18,7 @@ import { make } from './support/outbox-world.ts'
 import { TestDatabase } from './support/postgres.ts'
 
 const COUNT = 25
-const timing = new TestTiming({ timeoutMs: 60_000 })
+const timing = new TestTiming({})
 const [foundPostgres, foundRabbitmq, foundRedis] = [
   await findPostgres(),
   await findRabbitmq(),

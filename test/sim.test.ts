@@ -13,7 +13,7 @@ describe(`${WORLDS} simulated worlds`, () => {
 
   beforeAll(async () => {
     for (let seed = FIRST_SEED; seed < FIRST_SEED + WORLDS; seed++) outcomes.push(await simulate(seed))
-  }, 120_000)
+  })
 
   const against = (...checkers: readonly string[]) =>
     outcomes.flatMap(({ seed, violations }) =>

@@ -87,7 +87,7 @@ describe('the tutorial', () => {
       shop?.signal('SIGINT')
       await shop?.ended
     }
-  }, 180_000)
+  })
 })
 
 async function mend(file: string, line: string): Promise<void> {

@@ -40,7 +40,7 @@ describe.runIf(found.found)(`the command line on Redis${why}`, () => {
     const { lazaretWith: typed } = cliWorld(folder)
     await typed({ input: LINES[0]! }, 'dlq', 'import')
     await expect
-      .poll(async () => (await typed({}, 'dlq', 'list')).err, { timeout: 10_000 })
+      .poll(async () => (await typed({}, 'dlq', 'list')).err, { timeout: 60_000 })
       .toBe('no dead letters\n')
     await rm(join(folder, 'lazaret.yaml'))
   })

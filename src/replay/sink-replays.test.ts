@@ -38,7 +38,7 @@ describe('letters of sinks', () => {
     await send()
     open.resolve()
     const isResolved = async () => (await letters.get(letter.id))?.state === 'resolved'
-    await new TestTiming({ timeoutMs: 5_000 }).eventually(isResolved, 'resolving the letter')
+    await new TestTiming({}).eventually(isResolved, 'resolving the letter')
     await dispatcher.close()
     expect(sink.events.map(({ id }) => id)).toEqual([letter.event.id])
   })

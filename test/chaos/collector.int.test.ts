@@ -15,7 +15,7 @@ const why = found.found ? '' : ` (skipped: ${found.why})`
 
 describe.runIf(found.found)(`a killed collector${why}`, () => {
   // The long form: npm run chaos:collector
-  it('E21: loses and duplicates no dead letter, at any point of the kill', { timeout: 90_000 }, async () => {
+  it('E21: loses and duplicates no dead letter, at any point of the kill', async () => {
     const report = await runCampaign({
       url: server!.url,
       queue: uniqueName('killed'),

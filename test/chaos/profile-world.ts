@@ -47,7 +47,7 @@ export class ProfileWorld {
     }
   }
 
-  async hasRows(least: number, limitMs = 20_000): Promise<void> {
+  async hasRows(least: number, limitMs = 60_000): Promise<void> {
     const timing = new TestTiming({ timeoutMs: limitMs })
     await timing.eventually(async () => (await this.rows()) >= least, `${least} rows`)
   }

@@ -15,7 +15,6 @@ const server = found.found ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = found.found ? '' : ` (skipped: ${found.why})`
 const SCRIPT = fileURLToPath(new URL('rabbitmq-consumer.ts', import.meta.url))
-const TIMEOUT_MS = 60_000
 const make = createFactory({ random: systemRandom })
 
 const children = new Set<ChildProcess>()
@@ -53,7 +52,6 @@ async function dies(args: readonly string[], told: CampaignOutput, kill: () => N
 describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
   it.each(['quorum', 'classic'] as const)(
     'B8: on %s queues, what kills its process is in quarantine after 3 tries, and its neighbours are handled',
-    { timeout: TIMEOUT_MS },
     async queueType => {
       const channel = uniqueName('deadly')
       const broker = rabbitmq({ url: server!.url, queueType })
@@ -97,7 +95,6 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
 
   it.each(['quorum', 'classic'] as const)(
     'B8: on %s queues, a process that is killed costs those that waited in it no attempt, not even their only one',
-    { timeout: TIMEOUT_MS },
     async queueType => {
       const channel = uniqueName('killed')
       const broker = rabbitmq({ url: server!.url, queueType })

@@ -18,11 +18,10 @@ const server = found.found ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = found.found ? '' : ` (skipped: ${found.why})`
 const SCRIPT = fileURLToPath(new URL('order-consumer.ts', import.meta.url))
-const TIMEOUT_MS = 90_000
 const KEYS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 /** Events of a key between two faults. */
 const PER_ROUND = 10
-const timing = new TestTiming({ timeoutMs: 40_000 })
+const timing = new TestTiming({})
 const make = createFactory({ random: systemRandom })
 
 const children = new Set<ChildProcess>()
@@ -67,58 +66,54 @@ describe.runIf(isOurs)(`ordering by key on RabbitMQ${why}`, () => {
   it.each([
     ['quorum', ['kill', 'cut', 'kill', 'kill', 'restart']],
     ['classic', ['kill', 'cut', 'kill', 'cut', 'kill']],
-  ] as const)(
-    'B9: on %s queues, it is kept through all of %j',
-    { timeout: TIMEOUT_MS },
-    (queueType, faults) =>
-      withTempFolder(async folder => {
-        const file = join(folder, 'handled')
-        const channel = uniqueName('order')
-        const isRestarted = faults.some(fault => fault === 'restart')
-        const proxy = await ChaosProxy.to(server!.url)
-        const args = [proxy.through(server!.url), channel, queueType, file]
-        const broker = rabbitmq({ url: server!.url, queueType })
-        const consumers = [await consume(...args), await consume(...args)]
-        // The server of Debian 12 can forget who leads a quorum queue that was declared right before a kill.
-        if (isRestarted) {
-          await server!.node!.stop()
-          await server!.node!.start()
+  ] as const)('B9: on %s queues, it is kept through all of %j', (queueType, faults) =>
+    withTempFolder(async folder => {
+      const file = join(folder, 'handled')
+      const channel = uniqueName('order')
+      const isRestarted = faults.some(fault => fault === 'restart')
+      const proxy = await ChaosProxy.to(server!.url)
+      const args = [proxy.through(server!.url), channel, queueType, file]
+      const broker = rabbitmq({ url: server!.url, queueType })
+      const consumers = [await consume(...args), await consume(...args)]
+      // The server of Debian 12 can forget who leads a quorum queue that was declared right before a kill.
+      if (isRestarted) {
+        await server!.node!.stop()
+        await server!.node!.start()
+      }
+      let published = 0
+      const publish = async () => {
+        for (const end = published + PER_ROUND; published < end; published++) {
+          const payload = { n: published, kind: published % 10 === 3 ? 'fails once' : 'valid' }
+          await broker.publish(KEYS.map(key => make.event({ channel, key, payload })))
         }
-        let published = 0
-        const publish = async () => {
-          for (const end = published + PER_ROUND; published < end; published++) {
-            const payload = { n: published, kind: published % 10 === 3 ? 'fails once' : 'valid' }
-            await broker.publish(KEYS.map(key => make.event({ channel, key, payload })))
-          }
-        }
+      }
+      await publish()
+      for (const [round, fault] of faults.entries()) {
+        const half = (published - PER_ROUND / 2) * KEYS.length
+        await timing.eventually(async () => (await countOf(file)) >= half, `${half} handled`)
+        // So that there is work to be disturbed, however fast the rest was.
         await publish()
-        for (const [round, fault] of faults.entries()) {
-          const half = (published - PER_ROUND / 2) * KEYS.length
-          await timing.eventually(async () => (await countOf(file)) >= half, `${half} handled`)
-          // So that there is work to be disturbed, however fast the rest was.
-          await publish()
-          if (fault === 'cut') proxy.cut()
-          else if (fault === 'restart') {
-            await server!.node!.kill()
-            await server!.node!.start()
-          } else {
-            await kill(consumers[round % 2])
-            consumers[round % 2] = await consume(...args)
-          }
+        if (fault === 'cut') proxy.cut()
+        else if (fault === 'restart') {
+          await server!.node!.kill()
+          await server!.node!.start()
+        } else {
+          await kill(consumers[round % 2])
+          consumers[round % 2] = await consume(...args)
         }
-        const all = KEYS.length * published
-        await timing.eventually(async () => (await countOf(file)) === all, 'all are handled')
-        const inOrder = Array.from({ length: published }, (_, n) => n)
-        for (const [key, order] of await handled(file)) expect(order, key).toEqual(inOrder)
-        for (const each of consumers) await kill(each, 'SIGTERM')
-        await proxy.close()
-        await broker.close()
-      }),
+      }
+      const all = KEYS.length * published
+      await timing.eventually(async () => (await countOf(file)) === all, 'all are handled')
+      const inOrder = Array.from({ length: published }, (_, n) => n)
+      for (const [key, order] of await handled(file)) expect(order, key).toEqual(inOrder)
+      for (const each of consumers) await kill(each, 'SIGTERM')
+      await proxy.close()
+      await broker.close()
+    }),
   )
 
   it.each(['quorum', 'classic'] as const)(
     'B8: on %s queues, an event that kills its process is in quarantine after 3 attempts and blocks its key until it is discarded',
-    { timeout: TIMEOUT_MS },
     queueType =>
       withTempFolder(async folder => {
         const file = join(folder, 'handled')

@@ -10,9 +10,6 @@ const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = found.found ? '' : ` (skipped: ${found.why})`
-const TIMEOUT_MS = 90_000
-/** The server starts three times. Each start takes eight seconds, and several times as long on a busy machine. */
-const RESTARTS_TIMEOUT_MS = 180_000
 
 /** Nothing was given up on, and what is still there are second copies of what was handled. */
 async function expectNothingLost({ channel, handled, missing }: Traffic): Promise<void> {
@@ -28,7 +25,7 @@ async function expectNothingLost({ channel, handled, missing }: Traffic): Promis
 }
 
 describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
-  it('E21: cut connections lose no event', { timeout: TIMEOUT_MS }, async () => {
+  it('E21: cut connections lose no event', async () => {
     const proxy = await ChaosProxy.to(server!.url)
     const traffic = new Traffic(uniqueName('cut'), proxy.through(server!.url))
     await traffic.start()
@@ -44,9 +41,7 @@ describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
     await proxy.close()
   })
 
-  it('E21: a hanging connection is detected and replaced, and no event is lost', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it('E21: a hanging connection is detected and replaced, and no event is lost', async () => {
     const proxy = await ChaosProxy.to(server!.url)
     const traffic = new Traffic(uniqueName('hang'), proxy.through(server!.url))
     await traffic.start()
@@ -60,7 +55,7 @@ describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
     await proxy.close()
   })
 
-  it('E21: a slow network only adds delay', { timeout: TIMEOUT_MS }, async () => {
+  it('E21: a slow network only adds delay', async () => {
     const proxy = await ChaosProxy.to(server!.url)
     proxy.latencyMs = 20
     proxy.bytesPerSecond = 200_000
@@ -78,9 +73,7 @@ const isOurs = found.found && found.isPrivate
 const whyNot = isOurs ? '' : ' (skipped: the server is not ours to stop)'
 
 describe.runIf(isOurs)(`RabbitMQ that stops${why || whyNot}`, () => {
-  it('E21: a killed server and a stopped server lose no event', {
-    timeout: RESTARTS_TIMEOUT_MS,
-  }, async () => {
+  it('E21: a killed server and a stopped server lose no event', async () => {
     const node = server!.node!
     const channel = uniqueName('restart')
     // Long before: the server of Debian 12 can forget who leads a quorum queue that was declared right before a kill.

@@ -8,8 +8,6 @@ import { accessibilityViolations, expectFreshConsole, openPage } from '../suppor
 import { type DemoProcess, startDemo } from '../support/demo-process.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const TEST_TIMEOUT_MS = 120_000
-
 let browser: Browser
 let demo: DemoProcess
 let folder: string
@@ -21,7 +19,7 @@ beforeAll(async () => {
   url = (await demo.told).url
   browser = await openBrowser()
   await untilHalted()
-}, TEST_TIMEOUT_MS)
+})
 afterAll(async () => {
   await browser?.close()
   demo?.interrupt()
@@ -90,54 +88,42 @@ for (const theme of ['light', 'dark'] as const)
     let page: Page
     beforeAll(async () => {
       page = (await openPage(browser, { theme, tour: 'open' })).page
-    }, TEST_TIMEOUT_MS)
+    })
 
-    it.each(NAMES)(
-      'F8: %s has no serious accessibility problem in any theme or width',
-      async screen => {
-        await page.goto(await addressOf(screen))
-        await settled(page)
-        expect(await accessibilityViolations(page)).toEqual([])
-      },
-      TEST_TIMEOUT_MS,
-    )
+    it.each(NAMES)('F8: %s has no serious accessibility problem in any theme or width', async screen => {
+      await page.goto(await addressOf(screen))
+      await settled(page)
+      expect(await accessibilityViolations(page)).toEqual([])
+    })
 
-    it(
-      'F8: nor have its dialogs and the steps of a plan',
-      async () => {
-        const { page } = await openPage(browser, { theme })
-        await page.goto(await addressOf('letter'))
-        await page.getByRole('button', { name: 'Reveal payload…' }).click()
-        await page.getByRole('dialog').waitFor()
+    it('F8: nor have its dialogs and the steps of a plan', async () => {
+      const { page } = await openPage(browser, { theme })
+      await page.goto(await addressOf('letter'))
+      await page.getByRole('button', { name: 'Reveal payload…' }).click()
+      await page.getByRole('dialog').waitFor()
+      expect(await accessibilityViolations(page)).toEqual([])
+      await page.keyboard.press('Escape')
+      await page.keyboard.press('?')
+      await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+      expect(await accessibilityViolations(page)).toEqual([])
+      await page.goto(await addressOf('plan'))
+      for (const next of ['target and edits', 'pace and halt rules', 'reason and check']) {
+        await page.getByRole('button', { name: `Next: ${next}` }).click()
         expect(await accessibilityViolations(page)).toEqual([])
-        await page.keyboard.press('Escape')
-        await page.keyboard.press('?')
-        await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
-        expect(await accessibilityViolations(page)).toEqual([])
-        await page.goto(await addressOf('plan'))
-        for (const next of ['target and edits', 'pace and halt rules', 'reason and check']) {
-          await page.getByRole('button', { name: `Next: ${next}` }).click()
-          expect(await accessibilityViolations(page)).toEqual([])
-        }
-      },
-      TEST_TIMEOUT_MS,
-    )
+      }
+    })
   })
 
 inBrowser('a narrow window', () => {
-  it(
-    'F8: shows every screen without scrolling sideways',
-    async () => {
-      const { page } = await openPage(browser, { width: 900 })
-      const wide: string[] = []
-      for (const screen of NAMES) {
-        await page.goto(await addressOf(screen))
-        await settled(page)
-        const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-        if (overflow > 0) wide.push(`${screen}: ${overflow} px`)
-      }
-      expect(wide).toEqual([])
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('F8: shows every screen without scrolling sideways', async () => {
+    const { page } = await openPage(browser, { width: 900 })
+    const wide: string[] = []
+    for (const screen of NAMES) {
+      await page.goto(await addressOf(screen))
+      await settled(page)
+      const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+      if (overflow > 0) wide.push(`${screen}: ${overflow} px`)
+    }
+    expect(wide).toEqual([])
+  })
 })

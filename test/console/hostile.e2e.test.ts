@@ -7,7 +7,6 @@ import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const TEST_TIMEOUT_MS = 120_000
 const SCRIPT = '<script>window.pwned = 1</script>'
 const PICTURE = '<svg onload="window.pwned = 1"><image href=x onerror="window.pwned = 1"></svg>'
 const TURNED = 'invoice\u202efdp.exe'
@@ -58,7 +57,7 @@ beforeAll(async () => {
   expectFreshConsole()
   browser = await openBrowser()
   server = await serveLetters(Object.values(LETTERS))
-}, TEST_TIMEOUT_MS)
+})
 afterAll(async () => {
   await browser?.close()
   await server?.close()
@@ -85,95 +84,74 @@ async function expectHarmless({ page, complaints }: Awaited<ReturnType<typeof lo
 }
 
 inBrowser('hostile payloads', () => {
-  it(
-    'F8: script, markup and turned text are shown as text on every screen',
-    async () => {
-      const { groups } = (await (await fetch(`${server.url}/api/v1/groups`)).json()) as {
-        groups: { id: string }[]
-      }
-      const paths = [
-        '/overview',
-        '/groups',
-        ...groups.map(({ id }) => `/groups/${id}`),
-        '/letters',
-        `/letters?search=${encodeURIComponent(SCRIPT)}`,
-        `/letters/${LETTERS.texts.id}`,
-        `/letters/${LETTERS.texts.id}?tab=cycles`,
-        `/replays/new?type=${encodeURIComponent(TEXT)}`,
-        `/replays/new?ids=${LETTERS.texts.id},${encodeURIComponent(SCRIPT)}`,
-        `/groups/${encodeURIComponent(SCRIPT)}`,
-        `/${encodeURIComponent(SCRIPT)}`,
-      ]
-      // Each page is a separate document with a new window object.
-      const { page } = await openPage(browser)
-      for (const path of paths) {
-        await page.goto(server.url + path)
-        await page.locator('main:not(:has(.waiting)) :is(h1, h2)').first().waitFor()
-        expect(await page.evaluate('window.pwned'), path).toBeUndefined()
-        expect(
-          await page.locator('main script, main image, main [onload], main i, main b').count(),
-          path,
-        ).toBe(0)
-      }
-      await page.context().close()
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('F8: script, markup and turned text are shown as text on every screen', async () => {
+    const { groups } = (await (await fetch(`${server.url}/api/v1/groups`)).json()) as {
+      groups: { id: string }[]
+    }
+    const paths = [
+      '/overview',
+      '/groups',
+      ...groups.map(({ id }) => `/groups/${id}`),
+      '/letters',
+      `/letters?search=${encodeURIComponent(SCRIPT)}`,
+      `/letters/${LETTERS.texts.id}`,
+      `/letters/${LETTERS.texts.id}?tab=cycles`,
+      `/replays/new?type=${encodeURIComponent(TEXT)}`,
+      `/replays/new?ids=${LETTERS.texts.id},${encodeURIComponent(SCRIPT)}`,
+      `/groups/${encodeURIComponent(SCRIPT)}`,
+      `/${encodeURIComponent(SCRIPT)}`,
+    ]
+    // Each page is a separate document with a new window object.
+    const { page } = await openPage(browser)
+    for (const path of paths) {
+      await page.goto(server.url + path)
+      await page.locator('main:not(:has(.waiting)) :is(h1, h2)').first().waitFor()
+      expect(await page.evaluate('window.pwned'), path).toBeUndefined()
+      expect(await page.locator('main script, main image, main [onload], main i, main b').count(), path).toBe(
+        0,
+      )
+    }
+    await page.context().close()
+  })
 
-  it(
-    'F8: the letter shows what was sent, to the letter, with what cannot be seen named',
-    async () => {
-      const opened = await look(`/letters/${LETTERS.texts.id}`)
-      const { page } = opened
-      const shown = await page.getByRole('region', { name: 'Payload' }).innerText()
-      expect(shown).toContain(JSON.stringify(SCRIPT).slice(1, -1))
-      expect(shown).toContain('invoice⟨U+202E⟩fdp.exe')
-      expect(await page.locator('.headers').innerText()).toContain(TEXT)
-      expect(await page.locator('h1').innerText()).toContain(SCRIPT)
-      await expectHarmless(opened)
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('F8: the letter shows what was sent, to the letter, with what cannot be seen named', async () => {
+    const opened = await look(`/letters/${LETTERS.texts.id}`)
+    const { page } = opened
+    const shown = await page.getByRole('region', { name: 'Payload' }).innerText()
+    expect(shown).toContain(JSON.stringify(SCRIPT).slice(1, -1))
+    expect(shown).toContain('invoice⟨U+202E⟩fdp.exe')
+    expect(await page.locator('.headers').innerText()).toContain(TEXT)
+    expect(await page.locator('h1').innerText()).toContain(SCRIPT)
+    await expectHarmless(opened)
+  })
 
-  it(
-    'F8: names of the prototype are data like any other',
-    async () => {
-      const opened = await look(`/letters/${LETTERS.prototype.id}`)
-      const shown = await opened.page.getByRole('region', { name: 'Payload' }).innerText()
-      expect(shown).toContain('"__proto__": {')
-      expect(shown).toContain('"polluted": true')
-      await expectHarmless(opened)
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('F8: names of the prototype are data like any other', async () => {
+    const opened = await look(`/letters/${LETTERS.prototype.id}`)
+    const shown = await opened.page.getByRole('region', { name: 'Payload' }).innerText()
+    expect(shown).toContain('"__proto__": {')
+    expect(shown).toContain('"polluted": true')
+    await expectHarmless(opened)
+  })
 
-  it(
-    'F8: a deep payload is shown, and a huge one in pieces',
-    async () => {
-      await expectHarmless(await look(`/letters/${LETTERS.deep.id}`))
-      const opened = await look(`/letters/${LETTERS.huge.id}`)
-      const payload = opened.page.getByRole('region', { name: 'Payload' })
-      expect(await payload.locator('.line').count()).toBeLessThanOrEqual(400)
-      expect(await payload.innerText()).toMatch(/… 19\d \d{3} more characters/)
-      await opened.page.getByRole('button', { name: /more lines of/ }).click()
-      expect(await payload.locator('.line').count()).toBeGreaterThan(400)
-      await expectHarmless(opened)
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('F8: a deep payload is shown, and a huge one in pieces', async () => {
+    await expectHarmless(await look(`/letters/${LETTERS.deep.id}`))
+    const opened = await look(`/letters/${LETTERS.huge.id}`)
+    const payload = opened.page.getByRole('region', { name: 'Payload' })
+    expect(await payload.locator('.line').count()).toBeLessThanOrEqual(400)
+    expect(await payload.innerText()).toMatch(/… 19\d \d{3} more characters/)
+    await opened.page.getByRole('button', { name: /more lines of/ }).click()
+    expect(await payload.locator('.line').count()).toBeGreaterThan(400)
+    await expectHarmless(opened)
+  })
 
-  it(
-    'F8: bytes are told by their number, and shown in base64 when revealed',
-    async () => {
-      const opened = await look(`/letters/${LETTERS.bytes.id}`)
-      const { page } = opened
-      expect(await page.getByRole('region', { name: 'Payload' }).innerText()).toContain('[6 bytes]')
-      await page.getByRole('button', { name: 'Reveal payload…' }).click()
-      await page.getByLabel('Reason', { exact: true }).fill('what is in it?')
-      await page.getByRole('dialog').getByRole('button', { name: 'Reveal payload' }).click()
-      expect(await page.getByRole('region', { name: 'Payload in base64' }).innerText()).toBe('AP88c2Ny')
-      await expectHarmless(opened)
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('F8: bytes are told by their number, and shown in base64 when revealed', async () => {
+    const opened = await look(`/letters/${LETTERS.bytes.id}`)
+    const { page } = opened
+    expect(await page.getByRole('region', { name: 'Payload' }).innerText()).toContain('[6 bytes]')
+    await page.getByRole('button', { name: 'Reveal payload…' }).click()
+    await page.getByLabel('Reason', { exact: true }).fill('what is in it?')
+    await page.getByRole('dialog').getByRole('button', { name: 'Reveal payload' }).click()
+    expect(await page.getByRole('region', { name: 'Payload in base64' }).innerText()).toBe('AP88c2Ny')
+    await expectHarmless(opened)
+  })
 })

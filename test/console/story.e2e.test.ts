@@ -6,41 +6,34 @@ import { startDemo } from '../support/demo-process.ts'
 import { withTempFolder } from '../support/folder.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-/** Some fifty steps in a browser beside a demo that runs at its own pace: 20 s alone, minutes on a busy machine. */
-const TEST_TIMEOUT_MS = 300_000
-
 let browser: Browser
 beforeAll(async () => {
   expectFreshConsole()
   browser = await openBrowser()
-}, TEST_TIMEOUT_MS)
+})
 afterAll(() => browser?.close())
 
 inBrowser('the console on the demo', () => {
-  it(
-    'F8/B10/B11/B12: from a broken release to its letters recovered, by hand, as a person on call does it',
-    async () => {
-      await withTempFolder(async folder => {
-        const demo = startDemo(folder, { pace: 1 })
-        try {
-          const { url } = await demo.told
-          const { page, complaints } = await openPage(browser, { tour: 'open' })
-          await page.goto(url)
-          await shipsBrokenRelease(page)
-          await looksAtGroupAndLetter(page)
-          await replaysTooSoon(page)
-          await shipsFix(page)
-          await replaysAndRecovers(page)
-          await findsItInAudit(page)
-          expect(complaints).toEqual([])
-        } finally {
-          demo.interrupt()
-          await demo.ended
-        }
-      })
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('F8/B10/B11/B12: from a broken release to its letters recovered, by hand, as a person on call does it', async () => {
+    await withTempFolder(async folder => {
+      const demo = startDemo(folder, { pace: 1 })
+      try {
+        const { url } = await demo.told
+        const { page, complaints } = await openPage(browser, { tour: 'open' })
+        await page.goto(url)
+        await shipsBrokenRelease(page)
+        await looksAtGroupAndLetter(page)
+        await replaysTooSoon(page)
+        await shipsFix(page)
+        await replaysAndRecovers(page)
+        await findsItInAudit(page)
+        expect(complaints).toEqual([])
+      } finally {
+        demo.interrupt()
+        await demo.ended
+      }
+    })
+  })
 })
 
 async function shipsBrokenRelease(page: Page): Promise<void> {

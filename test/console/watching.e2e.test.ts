@@ -7,7 +7,6 @@ import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const TEST_TIMEOUT_MS = 120_000
 const HOUR_MS = 3_600_000
 const HOSTILE = '<img src=x onerror="window.pwned = 1">'
 
@@ -27,7 +26,7 @@ beforeAll(async () => {
     watch: { everyMs: 1_000, depth: 10, calmAfter: 1, trendOver: 100 },
   })
   await server.store.snapshots!.append(yesterday())
-}, TEST_TIMEOUT_MS)
+})
 afterAll(async () => {
   await browser?.close()
   await server?.close()
@@ -49,66 +48,54 @@ function yesterday() {
 }
 
 inBrowser('what waits in a channel', () => {
-  it(
-    'K7: is drawn over time, with its trend in words, its age, retries and errors',
-    async () => {
-      const { page, complaints } = await openPage(browser)
-      await page.goto(`${server.url}/channels`)
-      const card = page.locator('.watch', { has: page.getByRole('heading', { name: 'orders' }) })
-      await card.getByText('rising').waitFor()
-      const drawing = card.getByRole('img', {
-        name: /Waiting letters over 24 hours: from 0 to 12, highest 12, lowest 0/,
-      })
-      await drawing.waitFor()
-      const steps = (await drawing.locator('.line').getAttribute('d'))!.split('L')
-      expect(steps.length).toBeGreaterThan(40)
-      await card.getByText('on average').waitFor()
-      const errors = card.locator('.watch-errors li')
-      expect(await errors.allInnerTexts()).toEqual([
-        expect.stringMatching(/75 %/),
-        expect.stringMatching(/25 %/),
-      ])
-      // The console shows every error name as text.
-      expect(await errors.nth(1).innerText()).toContain(HOSTILE)
-      expect(await page.evaluate('window.pwned')).toBeUndefined()
-      expect(await page.locator('main img').count()).toBe(0)
-      const group = LETTERS[0]!.cycle.failure!.fingerprint.id
-      await errors.nth(0).getByRole('link').click()
-      await page.waitForURL(`**/groups/${group}`)
-      expect(complaints).toEqual([])
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('K7: is drawn over time, with its trend in words, its age, retries and errors', async () => {
+    const { page, complaints } = await openPage(browser)
+    await page.goto(`${server.url}/channels`)
+    const card = page.locator('.watch', { has: page.getByRole('heading', { name: 'orders' }) })
+    await card.getByText('rising').waitFor()
+    const drawing = card.getByRole('img', {
+      name: /Waiting letters over 24 hours: from 0 to 12, highest 12, lowest 0/,
+    })
+    await drawing.waitFor()
+    const steps = (await drawing.locator('.line').getAttribute('d'))!.split('L')
+    expect(steps.length).toBeGreaterThan(40)
+    await card.getByText('on average').waitFor()
+    const errors = card.locator('.watch-errors li')
+    expect(await errors.allInnerTexts()).toEqual([
+      expect.stringMatching(/75 %/),
+      expect.stringMatching(/25 %/),
+    ])
+    // The console shows every error name as text.
+    expect(await errors.nth(1).innerText()).toContain(HOSTILE)
+    expect(await page.evaluate('window.pwned')).toBeUndefined()
+    expect(await page.locator('main img').count()).toBe(0)
+    const group = LETTERS[0]!.cycle.failure!.fingerprint.id
+    await errors.nth(0).getByRole('link').click()
+    await page.waitForURL(`**/groups/${group}`)
+    expect(complaints).toEqual([])
+  })
 
-  it(
-    'K7: fits into a narrow window',
-    async () => {
-      const { page } = await openPage(browser, { width: 390 })
-      await page.goto(`${server.url}/channels`)
-      await page.locator('.watch-errors').waitFor()
-      const wider = await page.evaluate<number>(
-        'Math.max(...[...document.querySelectorAll(".watch")].map(card => card.scrollWidth - card.clientWidth))',
-      )
-      expect(wider).toBe(0)
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('K7: fits into a narrow window', async () => {
+    const { page } = await openPage(browser, { width: 390 })
+    await page.goto(`${server.url}/channels`)
+    await page.locator('.watch-errors').waitFor()
+    const wider = await page.evaluate<number>(
+      'Math.max(...[...document.querySelectorAll(".watch")].map(card => card.scrollWidth - card.clientWidth))',
+    )
+    expect(wider).toBe(0)
+  })
 
-  it(
-    'K7: beyond a limit is an alert on the overview, which is gone when it is over',
-    async () => {
-      const { page } = await openPage(browser)
-      await page.goto(`${server.url}/overview`)
-      const alerts = page.locator('section.panel', { has: page.getByRole('heading', { name: 'Alerts' }) })
-      await alerts.getByText('12 letters waiting (limit 10)').waitFor()
-      await alerts.getByText(/\w+: 75 % of letters \(limit 50 %\)/).waitFor()
-      expect(await alerts.getByRole('link', { name: 'orders' }).first().getAttribute('href')).toMatch(
-        /^\/groups/,
-      )
-      for (const { id } of LETTERS)
-        await server.store.deadLetters.change(id, { to: 'discarded', at: systemClock.now() })
-      await alerts.getByText('No alerts. Every channel is within its limits.').waitFor()
-    },
-    TEST_TIMEOUT_MS,
-  )
+  it('K7: beyond a limit is an alert on the overview, which is gone when it is over', async () => {
+    const { page } = await openPage(browser)
+    await page.goto(`${server.url}/overview`)
+    const alerts = page.locator('section.panel', { has: page.getByRole('heading', { name: 'Alerts' }) })
+    await alerts.getByText('12 letters waiting (limit 10)').waitFor()
+    await alerts.getByText(/\w+: 75 % of letters \(limit 50 %\)/).waitFor()
+    expect(await alerts.getByRole('link', { name: 'orders' }).first().getAttribute('href')).toMatch(
+      /^\/groups/,
+    )
+    for (const { id } of LETTERS)
+      await server.store.deadLetters.change(id, { to: 'discarded', at: systemClock.now() })
+    await alerts.getByText('No alerts. Every channel is within its limits.').waitFor()
+  })
 })

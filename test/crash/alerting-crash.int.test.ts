@@ -8,9 +8,7 @@ const PROCESS = fileURLToPath(new URL('./alerting-process.ts', import.meta.url))
 const KILLS = 2
 
 describe('a process that sends alerts', () => {
-  it(`S7: killed ${KILLS} times, the process opens no second incident, and the run that ends well closes all incidents`, {
-    timeout: 60_000,
-  }, async () => {
+  it(`S7: killed ${KILLS} times, the process opens no second incident, and the run that ends well closes all incidents`, async () => {
     const receiver = await pagerdutyReceiver()
     await withTempFolder(async dir => {
       const run = (life: string) => start(PROCESS, receiver.enqueue, receiver.routingKey, dir, life)

@@ -11,12 +11,9 @@ import { readProcessReport, violations } from './process-report.ts'
 const WRITER = fileURLToPath(new URL('./file-writer.ts', import.meta.url))
 const KILLS = 10
 const LETTERS = 250
-const timeout = 180_000
 
 describe('a process that is killed during writes', () => {
-  it(`E21: after ${KILLS} kills every acknowledged letter is there, and none is incomplete`, {
-    timeout,
-  }, async () => {
+  it(`E21: after ${KILLS} kills every acknowledged letter is there, and none is incomplete`, {}, async () => {
     const report = await crashFileStore(KILLS, seededRandom(1))
     expect(report.violations).toEqual([])
     expect(report.unexplained).toEqual([])
@@ -57,9 +54,7 @@ const fiu = await findFiu()
 
 describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${fiu.why})`}`, () => {
   for (const [name, { faults, codes }] of Object.entries(disks)) {
-    it(`E21: on a disk ${name}, nothing acknowledged is lost and the error is clear`, {
-      timeout,
-    }, async () => {
+    it(`E21: on a disk ${name}, nothing acknowledged is lost and the error is clear`, {}, async () => {
       await withTempFolder(async dir => {
         const { command, args, env } = withFaults(faults, [process.execPath, WRITER, dir, String(LETTERS)])
         const output = await outputToEnd(command, args, env)

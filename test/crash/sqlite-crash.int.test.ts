@@ -13,20 +13,15 @@ const WRITER = fileURLToPath(new URL('./sqlite-writer.ts', import.meta.url))
 const KILLS = 8
 const LETTERS = 400
 const EVENTS = 600
-const timeout = 180_000
 
 describe('a process on a sqlite file that is killed', () => {
-  it(`E21: after ${KILLS} kills during writes every acknowledged letter is there, and none is incomplete`, {
-    timeout,
-  }, async () => {
+  it(`E21: after ${KILLS} kills during writes every acknowledged letter is there, and none is incomplete`, {}, async () => {
     const report = await crashWriting(KILLS, seededRandom(1))
     expect(report.violations).toEqual([])
     expect(report.acknowledged).toBeGreaterThan(KILLS)
   })
 
-  it(`E21: after ${KILLS} kills during consuming every event is handled, and none again after its settlement`, {
-    timeout,
-  }, async () => {
+  it(`E21: after ${KILLS} kills during consuming every event is handled, and none again after its settlement`, {}, async () => {
     const report = await crashConsuming(KILLS, seededRandom(2))
     expect(report.violations).toEqual([])
     expect(report.acknowledged).toBeGreaterThan(KILLS)
@@ -34,7 +29,7 @@ describe('a process on a sqlite file that is killed', () => {
 })
 
 describe('two processes on one sqlite file', () => {
-  it('S8: share the events: no event is handled twice, and none is lost', { timeout }, async () => {
+  it('S8: share the events: no event is handled twice, and none is lost', async () => {
     await withTempFolder(async dir => {
       const path = join(dir, 'test.db')
       const consumers = [startConsumer(path), startConsumer(path)]
@@ -79,9 +74,7 @@ const fiu = await findFiu()
 
 describe.skipIf(!fiu.found)(`a disk that fails${fiu.found ? '' : ` (skipped: ${fiu.why})`}`, () => {
   for (const [name, faults] of Object.entries(disks)) {
-    it(`E21: a sqlite file on a disk ${name}: nothing acknowledged is lost, and the error is clear`, {
-      timeout,
-    }, async () => {
+    it(`E21: a sqlite file on a disk ${name}: nothing acknowledged is lost, and the error is clear`, {}, async () => {
       await withTempFolder(async dir => {
         const path = join(dir, 'test.db')
         const before = openSqlite({ path })

@@ -13,8 +13,6 @@ const SERVICE = fileURLToPath(new URL('./tracking-process.ts', import.meta.url))
 /** Nobody listens on the discard port of this machine. */
 const DEAD = 'http://127.0.0.1:9/'
 const KILLS = 2
-/** Each test starts three processes or four, and this machine may be busy. */
-const TIMEOUT_MS = 60_000
 const MAX_LINES = 60
 
 /** A receiver that counts how often each event arrives. It can be told to accept events without an answer. */
@@ -41,7 +39,7 @@ async function withReceiver(
 
 const linesOf = (output: string) => output.split('\n').slice(0, -1)
 
-describe.each(['file', 'sqlite'])('a service with a %s journal', { timeout: TIMEOUT_MS }, kind => {
+describe.each(['file', 'sqlite'])('a service with a %s journal', kind => {
   it('E21: after a kill while the sink hangs, the next process sends the tracked events', async () => {
     await withTempFolder(async folder => {
       const random = seededRandom(7)

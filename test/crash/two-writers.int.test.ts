@@ -16,7 +16,7 @@ function run(script: string, ...args: string[]): Promise<string> {
 }
 
 describe('several processes on one file store', () => {
-  it('E10: write in turn, and lose no letter of each other', { timeout: 120_000 }, async () => {
+  it('E10: write in turn, and lose no letter of each other', async () => {
     await withTempFolder(async dir => {
       const outputs = await Promise.all([1, 2, 3].map(() => run(WRITER, dir, String(LETTERS))))
       const tellings = outputs.map(readProcessReport)
@@ -34,7 +34,7 @@ describe('several processes on one file store', () => {
     })
   })
 
-  it('K8: of several runners that replay the same letters, one does', { timeout: 120_000 }, async () => {
+  it('K8: of several runners that replay the same letters, one does', async () => {
     await withTempFolder(async dir => {
       const make = createFactory()
       const store = fileDeadLetters({ dir })

@@ -207,5 +207,5 @@ describe('the demo where others can reach it', () => {
       demo.interrupt()
       await demo.ended
     })
-  }, 60_000)
+  })
 })

@@ -121,7 +121,7 @@ describe.skipIf(!isThere)(`the commands of the runbooks${why}`, () => {
   let shop: Awaited<ReturnType<typeof openShop>>
   beforeAll(async () => {
     shop = await openShop()
-  }, 60_000)
+  })
   const pages = [...RUNBOOK_LINES].filter(([, lines]) => lines.length > 0)
 
   it.each(pages)(

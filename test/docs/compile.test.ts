@@ -37,7 +37,7 @@ it('"Every TypeScript block in docs/ and README is compiled by a test", against 
   await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'tsconfig.json'), JSON.stringify(await settings()))
   expect(await compile(new Map(programs.map(({ name, page }) => [name, page])))).toEqual([])
-}, 600_000)
+})
 
 interface Program {
   readonly name: string

@@ -11,8 +11,7 @@ import { COMPILE_CACHE_ENV } from '../services/compile-cache.ts'
 import { withTempFolder } from '../support/folder.ts'
 import { ROOT } from '../support/source.ts'
 
-const TIMEOUT_MS = 60_000
-const timing = new TestTiming({ timeoutMs: 30_000 })
+const timing = new TestTiming({})
 const running = new Set<OrderProcess>()
 afterEach(() => {
   for (const service of running) service.kill()
@@ -130,9 +129,7 @@ async function reasonsOf(dir: string): Promise<Readonly<Record<string, number>>>
 }
 
 describe('examples/order-service', () => {
-  it('E17: paid and declined orders reach Loki and Sentry, and the answer names each sink', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it('E17: paid and declined orders reach Loki and Sentry, and the answer names each sink', async () => {
     await withTempFolder(async dir => {
       const service = await OrderProcess.start(dir)
       expect(await service.order()).toMatchObject({
@@ -151,9 +148,7 @@ describe('examples/order-service', () => {
     })
   })
 
-  it('E5: orders are accepted while Loki fails; after its recovery all events arrive, and the page shows them', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it('E5: orders are accepted while Loki fails; after its recovery all events arrive, and the page shows them', async () => {
     await withTempFolder(async dir => {
       const service = await OrderProcess.start(dir)
       await service.fail('loki', '60s')
@@ -177,9 +172,7 @@ describe('examples/order-service', () => {
     })
   })
 
-  it('E14: orders over the limit become dead letters for every sink, and payments pass', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it('E14: orders over the limit become dead letters for every sink, and payments pass', async () => {
     await withTempFolder(async dir => {
       const service = await OrderProcess.start(dir, { EVENTS_PER_SECOND: '1' })
       for (let orders = 0; orders < 5; orders++) await service.order()
@@ -192,7 +185,6 @@ describe('examples/order-service', () => {
 
   it.each(['production', 'staging', 'development'] as const)(
     'R1 E4: the same service starts with the preset %s of its file, and tracks orders',
-    { timeout: TIMEOUT_MS },
     async preset => {
       await withTempFolder(async dir => {
         const { onLimit } = RETRY_LIMIT_PRESETS[preset]
@@ -208,9 +200,7 @@ describe('examples/order-service', () => {
     },
   )
 
-  it('K10: after a stop while Loki fails, the next process sends the waiting events; after a kill, the payments', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it('K10: after a stop while Loki fails, the next process sends the waiting events; after a kill, the payments', async () => {
     await withTempFolder(async dir => {
       const first = await OrderProcess.start(dir, { GRACE_MS: '500' })
       await first.fail('loki', '60s')

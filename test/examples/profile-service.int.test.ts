@@ -17,8 +17,7 @@ const rabbit = isThere && foundRabbitmq.found ? await foundRabbitmq.start() : un
 const postgres = isThere && foundPostgres.found ? await foundPostgres.start() : undefined
 const outside = rabbit && (await RabbitmqAdmin.at(rabbit.url))
 const pool = new Pool({ connectionString: postgres?.url })
-const timing = new TestTiming({ timeoutMs: 20_000 })
-const TIMEOUT_MS = 60_000
+const timing = new TestTiming({})
 
 const running = new Set<ProfileProcess>()
 afterEach(() => {
@@ -71,9 +70,7 @@ const processed = async (service: ProfileProcess, outcome: string) =>
 describe.runIf(isThere)(
   `examples/profile-service${isThere ? '' : ` (skipped: ${missing.join('; ')})`}`,
   () => {
-    it('F1: registered, updated and deleted become rows for every sender; then the service exits with 0', {
-      timeout: TIMEOUT_MS,
-    }, async () => {
+    it('F1: registered, updated and deleted become rows for every sender; then the service exits with 0', async () => {
       const { service, channel } = await start()
       const [ann, bob] = [randomUUID(), randomUUID()]
       await send(channel, 'user.registered', user(ann))
@@ -91,9 +88,7 @@ describe.runIf(isThere)(
       expect(await service.stop()).toBe(0)
     })
 
-    it('F2, F3: a permanent failure is in the dead-letter queue at once, with its headers', {
-      timeout: TIMEOUT_MS,
-    }, async () => {
+    it('F2, F3: a permanent failure is in the dead-letter queue at once, with its headers', async () => {
       const { service, channel } = await start()
       const good = randomUUID()
       await send(channel, 'user.registered', { userId: 'nobody' })
@@ -137,7 +132,7 @@ describe.runIf(isThere)(
       )
     })
 
-    it('S8: duplicates change nothing, even late ones', { timeout: TIMEOUT_MS }, async () => {
+    it('S8: duplicates change nothing, even late ones', async () => {
       const { service, channel } = await start()
       const [ann, bob] = [randomUUID(), randomUUID()]
       await send(channel, 'user.updated', user(ann, 3, 'newest'))
@@ -158,9 +153,7 @@ describe.runIf(isThere)(
       expect(await rowOf(bob)).toBeUndefined()
     })
 
-    it('S8: concurrent events of a user are applied in order', {
-      timeout: TIMEOUT_MS,
-    }, async () => {
+    it('S8: concurrent events of a user are applied in order', async () => {
       const { service, channel } = await start()
       const users = Array.from({ length: 60 }, () => randomUUID())
       const broker = rabbitmq({ url: rabbit!.url })
@@ -177,7 +170,7 @@ describe.runIf(isThere)(
       expect(left.rowCount).toBe(0)
     })
 
-    it('F6: with more than 100 dead letters it is degraded', { timeout: TIMEOUT_MS }, async () => {
+    it('F6: with more than 100 dead letters it is degraded', async () => {
       const { service, channel } = await start()
       const broker = rabbitmq({ url: rabbit!.url })
       const bad = Array.from({ length: 101 }, () =>
@@ -195,9 +188,7 @@ describe.runIf(isThere)(
       await broker.close()
     })
 
-    it('F1: SIGTERM finishes the running events, returns the others and exits with 0', {
-      timeout: TIMEOUT_MS,
-    }, async () => {
+    it('F1: SIGTERM finishes the running events, returns the others and exits with 0', async () => {
       const { service, channel } = await start()
       const users = Array.from({ length: 40 }, () => randomUUID())
       const written = async () =>
@@ -229,9 +220,7 @@ describe.runIf(isThere)(
       await broker.close()
     })
 
-    it('F7: the service reports all faults of its config at once and exits with 1', {
-      timeout: TIMEOUT_MS,
-    }, async () => {
+    it('F7: the service reports all faults of its config at once and exits with 1', async () => {
       const env = { RABBITMQ_URL: 'http://secret', HTTP_PORT: 'eighty', RETRY_BASE_MS: '-1' }
       const { code, err } = await runExample('main.ts', [], env)
       expect(code).toBe(1)
@@ -255,7 +244,6 @@ describe.runIf(isThere)(
 
     it.each(['production', 'staging', 'development'] as const)(
       'R1 E4: the same service starts with the preset %s of its file, and handles events',
-      { timeout: TIMEOUT_MS },
       async preset => {
         const { service, channel } = await start(uniqueName('users'), { PRESET: preset })
         expect(service.said('started')).toMatchObject([{ retryLimit: RETRY_LIMIT_PRESETS[preset] }])
@@ -266,7 +254,7 @@ describe.runIf(isThere)(
       },
     )
 
-    it('F1: its sample events are handled', { timeout: TIMEOUT_MS }, async () => {
+    it('F1: its sample events are handled', async () => {
       const { service, channel, settings } = await start()
       const { code, out } = await runExample('send.ts', ['6', 'bad'], envOf(settings))
       expect([code, out]).toEqual([0, `15 events sent to ${channel}\n`])

@@ -54,7 +54,7 @@ async function listUntil(isSo: (instances: readonly Instance[]) => boolean): Pro
 const statesOf = (instances: readonly Instance[]) =>
   instances.map(({ report, state }) => `${report.version} ${state}`).sort()
 
-describe('a fleet of real processes', { timeout: 180_000 }, () => {
+describe('a fleet of real processes', () => {
   it('B17: the command line pauses and resumes a channel in every process, once', async () => {
     const [first, second] = [await start('1.0'), await start('1.1')]
     await listUntil(all => all.filter(({ state }) => state === 'alive').length === 2)

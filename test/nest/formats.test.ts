@@ -36,7 +36,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 // The compiler runs once for each format, and machines are busy.
-describe('lazaret/nest with decorators of the TypeScript compiler', { timeout: 300_000 }, () => {
+describe('lazaret/nest with decorators of the TypeScript compiler', () => {
   it.each([
     ['CommonJS', 'commonjs'],
     ['ESM', 'module'],

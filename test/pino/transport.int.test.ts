@@ -10,9 +10,6 @@ interface Line {
   readonly payload: { readonly n?: number; readonly msg: string }
 }
 
-/** A process may take its time to start where many do. */
-const TIMEOUT_MS = 60_000
-
 function pathOf(file: string): string {
   return fileURLToPath(new URL(file, import.meta.url))
 }
@@ -49,7 +46,7 @@ async function run(module: string) {
   }
 }
 
-describe('lazaret/pino in the thread of a transport', { timeout: TIMEOUT_MS }, () => {
+describe('lazaret/pino in the thread of a transport', () => {
   it('E17: a process that logs and ends has sent every line', async () => {
     const { lines, said, code } = await run(new URL('./events.ts', import.meta.url).href)
     expect([said, code]).toEqual(['', 0])

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const INSTALL_MS = 600_000
+const INSTALL_MS = 400_000
 /** Another installation may be under way on the machine. */
 const WAIT_FOR_OTHERS = ['-o', 'DPkg::Lock::Timeout=300']
 

@@ -8,7 +8,7 @@ import { freePorts } from './free-ports.ts'
 import { logIn, ServerProcess, spawnIn } from './server-process.ts'
 
 const run = promisify(execFile)
-const START_MS = 60_000
+const START_MS = 300_000
 const POLL_MS = 50
 /**
  * Set for tests, which end processes and never the machine: what a killed server has written is there without a sync as
@@ -30,7 +30,11 @@ export class PostgresNode {
     this.port = port
     const place = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
     const isUnsynced = process.env[UNSYNCED] === '1'
-    const settings = [...place, ...(isUnsynced ? ['fsync=off', 'full_page_writes=off'] : [])]
+    const settings = [
+      ...place,
+      'dynamic_shared_memory_type=mmap',
+      ...(isUnsynced ? ['fsync=off', 'full_page_writes=off'] : []),
+    ]
     const words = ['-D', join(folder, 'data'), ...settings.flatMap(setting => ['-c', setting])]
     this.#server = new ServerProcess({
       name: 'Postgres',

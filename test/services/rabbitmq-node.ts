@@ -7,7 +7,7 @@ import { connect } from 'amqplib'
 import { freePorts } from './free-ports.ts'
 import { ServerProcess } from './server-process.ts'
 
-const START_MS = 90_000
+const START_MS = 300_000
 const POLL_MS = 100
 
 /** One private RabbitMQ: loopback only, free ports, folders of its own. It can be killed, stopped and started again. */
@@ -67,7 +67,8 @@ export class RabbitmqNode {
       RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
       RABBITMQ_MNESIA_BASE: join(folder, 'data'),
       RABBITMQ_LOG_BASE: join(folder, 'log'),
-      RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-kernel inet_dist_use_interface {127,0,0,1}',
+      RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS:
+        '+sbwt none +sbwtdcpu none +sbwtdio none -kernel inet_dist_use_interface {127,0,0,1}',
     }
     return new RabbitmqNode(folder, port!, binary, env)
   }

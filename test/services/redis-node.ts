@@ -5,7 +5,7 @@ import { createClient } from 'redis'
 import { freePorts } from './free-ports.ts'
 import { logIn, ServerProcess, spawnIn } from './server-process.ts'
 
-const START_MS = 30_000
+const START_MS = 300_000
 const POLL_MS = 20
 
 export type RedisConfig = Readonly<Record<string, string>>

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { delay, systemClock } from '../../src/ports/clock.ts'
 import { freePorts } from './free-ports.ts'
 
-const START_MS = 30_000
+const START_MS = 300_000
 const POLL_MS = 50
 
 /** What is started: given the folder of its own and its port, the words of the command line. */

@@ -5,12 +5,9 @@ import { storm } from './storm.ts'
 const WAITING = 150
 const DOWN_MS = 1_000
 const LIMIT = 50
-const TIMEOUT_MS = 40_000
 
 describe('a storm, in real time and over real sockets', () => {
-  it('E5: no second of the receiver exceeds the limit, wherever it starts; all retries arrive once, in time', {
-    timeout: TIMEOUT_MS,
-  }, async () => {
+  it('E5: no second of the receiver exceeds the limit, wherever it starts; all retries arrive once, in time', async () => {
     const figures = await storm({ waiting: WAITING, downMs: DOWN_MS, limit: LIMIT })
     expect(figures).toMatchObject({ lost: 0, twice: 0, letters: 0 })
     expect(figures.mostInASecond).toBeLessThanOrEqual(LIMIT)
@@ -19,7 +16,7 @@ describe('a storm, in real time and over real sockets', () => {
     expect(figures.drainedAfterMs).toBeLessThan(10_000)
   })
 
-  it('E5: without the limit the sink gets all retries at once', { timeout: TIMEOUT_MS }, async () => {
+  it('E5: without the limit the sink gets all retries at once', async () => {
     const figures = await storm({ waiting: WAITING, downMs: DOWN_MS, limit: 'off' })
     expect(figures).toMatchObject({ lost: 0, letters: 0 })
     expect(figures.mostInASecond).toBeGreaterThan(2 * LIMIT)

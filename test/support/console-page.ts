@@ -52,7 +52,7 @@ export interface OpenedPage {
  * Every wait in a test ends with what it waits for, so this limit only tells which wait never ended, before the limit of
  * the test does. Playwright's own 30 s passed on a machine with many other tasks.
  */
-const WAIT_LIMIT_MS = 100_000
+const WAIT_LIMIT_MS = 300_000
 
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<OpenedPage> {
   const { theme = 'light', width = 1_440, height = 900, tour = 'shut' } = options

@@ -4,7 +4,7 @@ import { TestTiming, uniqueName } from '../../src/testing/conformance/harness.ts
 import type { PostgresService } from '../services/postgres.ts'
 
 /** Clients that never disconnect are a fault of their test, and hold up its end for no longer. */
-const timing = new TestTiming({ timeoutMs: 5_000 })
+const timing = new TestTiming({})
 
 /** A database of its own on a server for tests. */
 export class TestDatabase {

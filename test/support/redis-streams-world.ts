@@ -13,7 +13,7 @@ export async function redisStreamsWorld(config?: RedisConfig) {
   const found = await findRedis()
   const isOurs = found.found && found.isPrivate
   const server = isOurs ? await found.start(config) : undefined
-  const timing = new TestTiming({ timeoutMs: 20_000 })
+  const timing = new TestTiming({})
   const brokers: Broker[] = []
   const node = server?.node
   afterEach(async () => {

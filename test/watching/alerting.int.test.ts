@@ -13,7 +13,7 @@ import { withTempFolder } from '../support/folder.ts'
 const found = [await findPrometheus(), await findAlertmanager()]
 const isThere = found.every(each => each.found)
 const why = isThere ? '' : ' (skipped: it needs Prometheus and Alertmanager)'
-const timing = new TestTiming({ timeoutMs: 60_000 })
+const timing = new TestTiming({})
 /** Minutes of the rules are so many times as short, and so is the demo's time. */
 const RULES_FASTER = 30
 const DEMO_FASTER = 2
@@ -50,7 +50,7 @@ describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
     await press('fix-warehouse')
     await timing.eventually(() => of('resolved').length > 0, 'it is told that it has closed')
     expect(of('resolved')[0]).toMatchObject({ labels: { name: 'ship-order' } })
-  }, 120_000)
+  })
 })
 
 /** The demo, a Prometheus that scrapes it each second, an Alertmanager, and its receivers. */

@@ -172,6 +172,6 @@ describe.runIf(node)(
       await inbox.next()
       await broker.close()
       // Each rabbitmqctl starts an Erlang machine of its own, which takes seconds where the cores are busy.
-    }, 60_000)
+    })
   },
 )

@@ -18,9 +18,6 @@ afterAll(async () => {
   await server?.close()
 })
 
-/** Of an election and of commands that start a machine of their own; the adapter itself takes a few seconds. */
-const TIMEOUT_MS = 30_000
-
 describe.runIf(isOwn).each(['quorum', 'classic'] as const)(
   `RabbitMQ broker in fault, %s queues${isOwn ? '' : ' (skipped: no private server)'}`,
   queueType => {
@@ -34,7 +31,7 @@ describe.runIf(isOwn).each(['quorum', 'classic'] as const)(
         const url = new URL(server!.url)
         url.username = USER
         url.password = USER
-        return { broker: rabbitmq({ url: url.href, queueType }), timeoutMs: TIMEOUT_MS }
+        return { broker: rabbitmq({ url: url.href, queueType }) }
       },
     })
   },

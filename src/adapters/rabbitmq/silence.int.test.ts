@@ -8,7 +8,7 @@ import { rabbitmq } from './index.ts'
 
 const { found, url, why, make } = await rabbitmqWorld()
 /** The watch itself takes 3 to 4 s before it opens another channel. */
-const timing = new TestTiming({ timeoutMs: 30_000 })
+const timing = new TestTiming({})
 const TEST_MS = 60_000
 
 const kinds = (['quorum', 'classic'] as const).flatMap(queueType =>

@@ -80,7 +80,7 @@ async function checkRoute(
   await broker.close()
 }
 
-describe.runIf(found.found)('letters of RabbitMQ in another store', { timeout: 60_000 }, () => {
+describe.runIf(found.found)('letters of RabbitMQ in another store', () => {
   it.each(['brokers', 'collectors'] as const)(
     'B18: go back to RabbitMQ by %s and not to the broker of SQLite',
     section =>

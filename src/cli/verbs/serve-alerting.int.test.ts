@@ -10,7 +10,7 @@ import type { Store } from '../../ports/store.ts'
 import { TestTiming } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 
-const timing = new TestTiming({ timeoutMs: 15_000 })
+const timing = new TestTiming({})
 
 /** Runs `lazaret serve` in a folder until it is stopped. */
 async function serving(cwd: string, store: Store, webhook: string) {

@@ -15,7 +15,7 @@ const isOurs = found.found && found.isPrivate
 const server = isOurs ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = isOurs ? '' : ' (skipped: it needs a RabbitMQ of its own, to turn on the management plugin)'
-const timing = new TestTiming({ timeoutMs: 30_000 })
+const timing = new TestTiming({})
 
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
@@ -57,9 +57,7 @@ async function bury(outside: RabbitmqAdmin): Promise<void> {
 }
 
 describe.runIf(isOurs)(`lazaret serve with a collector${why}`, () => {
-  it('F8: finds queues by pattern, shows their letters, and a replay that fails comes back to its letter', {
-    timeout: 60_000,
-  }, async () => {
+  it('F8: finds queues by pattern, shows their letters, and a replay that fails comes back to its letter', async () => {
     const management = await withManagement()
     const outside = await RabbitmqAdmin.at(server!.url)
     await bury(outside)

@@ -43,9 +43,9 @@ describe.runIf(found.found)(`pg-boss${found.found ? '' : ` (skipped: ${found.why
       const stateOf = async (queue: string, id: string | null) =>
         (await boss.findJobs(queue, { id: id! }))[0]?.state
       await expect
-        .poll(() => Promise.all(ids.map(id => stateOf('send-email', id))), { timeout: 15_000 })
+        .poll(() => Promise.all(ids.map(id => stateOf('send-email', id))), { timeout: 60_000 })
         .toEqual(['completed', 'completed'])
-      await expect.poll(() => stateOf('audit-export', audit), { timeout: 15_000 }).toBe('failed')
+      await expect.poll(() => stateOf('audit-export', audit), { timeout: 60_000 }).toBe('failed')
       expect(world.effects.toSorted()).toEqual(['ada', 'auditor', 'bob'])
       const letters = (await world.letters()).map(({ job, reason }) => `${job} ${reason}`)
       expect(letters.toSorted()).toEqual([
@@ -84,7 +84,7 @@ describe.runIf(found.found)(`graphile-worker${found.found ? '' : ` (skipped: ${f
       const failed: unknown[] = []
       runner.events.on('job:error', ({ error }) => failed.push(error))
       const { id } = await runner.addJob('send_email', { to: 'ada' }, { maxAttempts: 5 })
-      await expect.poll(() => completed, { timeout: 15_000 }).toEqual([id])
+      await expect.poll(() => completed, { timeout: 60_000 }).toEqual([id])
       expect([failed, world.effects]).toEqual([[], ['ada']])
       expect(await world.letters()).toMatchObject([{ job: 'send_email', reason: 'tracking_failed_in_job' }])
       expect(world.counters()).toEqual({

@@ -242,7 +242,7 @@ describe('a rate limit that a fleet shares', () => {
     expect(letIn / 10).toBeGreaterThan(190)
     expect(letIn / 10).toBeLessThan(204)
     for (const limiter of limiters) await limiter.close()
-  }, 20_000)
+  })
 
   it('E14: while the shared limit is gone, no event waits long, and the share is admitted', async () => {
     const { clock, keeper, owner } = world(4)

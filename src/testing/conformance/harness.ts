@@ -20,13 +20,13 @@ export interface DrivenClock extends Clock {
 export interface Timing {
   /** The clock of the adapter. Without it the adapter and the suite run on real time. */
   readonly clock?: DrivenClock | undefined
-  /** The real time within which an expected event must happen [10 s]. */
+  /** The real time within which an expected event must happen [1 min]. */
   readonly timeoutMs?: number | undefined
   /** The real time that the suite waits for a forbidden event [0 with a driven clock, 100 ms without]. */
   readonly quietMs?: number | undefined
 }
 
-const DEFAULT_TIMEOUT_MS = 10_000
+const DEFAULT_TIMEOUT_MS = 60_000
 const DEFAULT_QUIET_MS = 100
 /** The turns of the event loop within which an adapter without real I/O finishes its work. */
 const TURNS = 5

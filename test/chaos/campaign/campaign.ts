@@ -18,7 +18,7 @@ import { RestartingProcess } from './restarting-process.ts'
 import { CHANNEL, FAST_DETECTION, STOPPED_MS } from './settings.ts'
 import { pause, until } from './wait.ts'
 
-const STALL_MS = 120_000
+const STALL_MS = 400_000
 const CONSUMER = fileURLToPath(new URL('consumer.ts', import.meta.url))
 
 export interface CampaignResult {

@@ -27,7 +27,7 @@ import {
 } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('relay.ts', import.meta.url))
-const STALL_MS = 180_000
+const STALL_MS = 400_000
 const PHANTOMS = 3
 
 export interface CampaignResult {

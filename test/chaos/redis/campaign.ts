@@ -24,7 +24,7 @@ import {
 } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
-const STALL_MS = 120_000
+const STALL_MS = 400_000
 
 export interface CampaignResult {
   readonly options: CampaignOptions

@@ -16,7 +16,7 @@ import { HandlerRuns } from './handler-runs.ts'
 import { type CampaignOptions, CHANNEL, type Fault, LEASE_MS, SHARES } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
-const STALL_MS = 60_000
+const STALL_MS = 400_000
 /** Longer than any run, and than a delivery waits for a claim that was left to its lease. */
 const QUIET_MS = LEASE_MS + 500
 /** How often the consumers may begin again for what the last of them gave back. */

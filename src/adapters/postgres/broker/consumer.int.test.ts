@@ -176,7 +176,7 @@ describe.runIf(found.found)(`a consumer on the outbox${why}`, () => {
       expect(happened.filter(each => each.key === key).map(({ event }) => event)).toEqual(
         events.filter(each => each.key === key).map(({ id }) => id),
       )
-  }, 60_000)
+  })
 
   it.runIf(server?.node)('E21: a server that is killed and started again has lost nothing', async () => {
     const channel = uniqueName('orders')

@@ -8,8 +8,6 @@ import { createFactory } from '../../../testing/factories.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { openPostgres } from '../store.ts'
 
-/** Each statement is a process of its own. */
-const TIMEOUT_MS = 120_000
 const services = [await findPostgres(), await findPsql()] as const
 const missing = services.flatMap(each => (each.found ? [] : [each.why]))
 const isThere = missing.length === 0
@@ -42,9 +40,7 @@ async function roles() {
 describe.runIf(isThere)(
   `letters from psql alone${isThere ? '' : ` (skipped: ${missing.join('; ')})`}`,
   () => {
-    it('R16/S6: restricted roles list, discard and reopen letters of any broker, and can do no more', {
-      timeout: TIMEOUT_MS,
-    }, async () => {
+    it('R16/S6: restricted roles list, discard and reopen letters of any broker, and can do no more', async () => {
       const store = openPostgres({ pool: database!.pool })
       const make = createFactory({ clock: new FakeClock() })
       const { reader, decider, drop } = await roles()
@@ -91,7 +87,7 @@ describe.runIf(isThere)(
       await store.close()
     })
 
-    it('R16/S6: triage by SQL is the triage of the console', { timeout: TIMEOUT_MS }, async () => {
+    it('R16/S6: triage by SQL is the triage of the console', async () => {
       const store = openPostgres({ pool: database!.pool })
       const make = createFactory({ clock: new FakeClock() })
       const { reader, decider, drop } = await roles()

@@ -22,7 +22,7 @@ afterAll(async () => {
   await server?.close()
 })
 const why = found.found ? '' : ` (skipped: ${found.why})`
-const timing = new TestTiming({ timeoutMs: 20_000 })
+const timing = new TestTiming({})
 const QUORUM = { 'x-queue-type': 'quorum' }
 
 /** A service of another kind: a topic exchange, a queue, and a plain dead-letter exchange that nobody configured for us. */

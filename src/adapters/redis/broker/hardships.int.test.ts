@@ -23,7 +23,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     const channel = uniqueName('killed')
     const handled = new Set<string>()
     const consumer = createConsumer({
-      broker: open({ reconnectMaxMs: 200, timeoutMs: 1_000 }),
+      broker: open({ reconnectMaxMs: 200 }),
       channel,
       deadLetters: memoryDeadLetters(),
       breaker: 'off',
@@ -35,7 +35,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
       },
     })
     await consumer.start()
-    const publisher = open({ reconnectMaxMs: 200, timeoutMs: 1_000 })
+    const publisher = open({ reconnectMaxMs: 200 })
     const taken: string[] = []
     const publishing = (async () => {
       for (let batch = 0; batch < 40; batch++) {
@@ -85,7 +85,7 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     const channel = uniqueName('unheard')
     const proxy = await ChaosProxy.to(url)
     const deaf = await subscribe(
-      open({ url: proxy.through(url), leaseMs: LEASE_MS, reconnectMaxMs: 100, timeoutMs: 500 }),
+      open({ url: proxy.through(url), leaseMs: LEASE_MS, reconnectMaxMs: 100 }),
       channel,
       { prefetch: 2 },
     )
