@@ -5,6 +5,7 @@ import { custom, type Rule } from '../core/options/rules.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Ledger } from '../ports/ledger.ts'
 import { sleep } from '../runtime/sleep.ts'
+import { claimLease, RENEW_MS } from './held-lease.ts'
 
 /** Work that runs on a schedule. */
 export interface Schedule {
@@ -15,15 +16,16 @@ export interface Schedule {
 interface ScheduleOptions {
   readonly clock: Clock
   readonly onError?: ((error: unknown) => void) | undefined
-  /** Of several processes with one ledger, the one that claims the due time in it does the work. */
+  /**
+   * Of several processes with one ledger, the one that claims the due time in it does the work. When it dies meanwhile,
+   * another one does it again from the start.
+   */
   readonly turn: { readonly ledger: Ledger | undefined; readonly what: string }
 }
 
 const MAX_TIMER_MS = 24 * 60 * 60 * 1_000
 /** The name under which due times are claimed. */
 const SCHEDULE = 'lazaret schedule'
-/** Long enough for the clocks of all other processes to reach the due time. */
-const MAX_TURN_MS = 60 * 60 * 1_000
 
 /** The rule for options that take a schedule. */
 export const cronRule: Rule<string> = custom(
@@ -50,14 +52,14 @@ function cronOf(pattern: string): Cron {
   return new croner.Cron(pattern, { timezone: 'UTC', paused: true })
 }
 
-/** Starts a task at the times of a cron pattern. */
+/** Starts a task at the times of a cron pattern. Its signal aborts when the schedule is closed, or another process has its turn. */
 export function startSchedule(
   cron: string,
   options: ScheduleOptions,
   task: (signal: AbortSignal) => Promise<void>,
 ): Schedule {
   const stop = new AbortController()
-  const ended = onSchedule(cron, options, stop.signal, () => task(stop.signal))
+  const ended = onSchedule(cron, options, stop.signal, task)
   return {
     async close() {
       stop.abort()
@@ -69,34 +71,47 @@ export function startSchedule(
 /** Runs a task at the times of a cron pattern, one run after the other, until the signal aborts. */
 async function onSchedule(
   cron: string,
-  { clock, onError, turn }: ScheduleOptions,
+  options: ScheduleOptions,
   signal: AbortSignal,
-  task: () => Promise<void>,
+  task: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
+  const { clock, onError } = options
   const pattern = cronOf(cron)
   while (!signal.aborted) {
     const next = pattern.nextRun(new Date(clock.now()))?.getTime()
     if (next === undefined) return
     await waitUntil(next, clock, signal)
     if (signal.aborted) return
-    await inTurn(turn, next, task).catch((error: unknown) => onError?.(error))
+    await inTurn(options, next, signal, task).catch((error: unknown) => onError?.(error))
   }
 }
 
-/** Clocks differ, but the due time does not. A later process finds the work done, or under way. */
+/**
+ * Clocks differ, but the due time does not: a later process finds the work done. While another process works on it, this one
+ * stands by until the work is done or that process is gone.
+ */
 async function inTurn(
-  { ledger, what }: ScheduleOptions['turn'],
+  { clock, turn: { ledger, what } }: ScheduleOptions,
   dueAt: number,
-  task: () => Promise<void>,
+  signal: AbortSignal,
+  task: (signal: AbortSignal) => Promise<void>,
 ): Promise<void> {
-  if (ledger === undefined) return task()
-  const key = `${what} ${new Date(dueAt).toISOString()}`
-  const claim = await ledger.claim(SCHEDULE, key, MAX_TURN_MS)
-  if (claim.kind !== 'claimed') return
-  try {
-    await task()
-  } finally {
-    await ledger.complete(SCHEDULE, key, claim.token)
+  if (ledger === undefined) return task(signal)
+  const name = { handler: SCHEDULE, key: `${what} ${new Date(dueAt).toISOString()}` }
+  while (!signal.aborted) {
+    const answer = await claimLease(ledger, name, clock)
+    if (answer.kind === 'done') return
+    if (answer.kind === 'claimed') {
+      const { lease } = answer
+      try {
+        await task(AbortSignal.any([signal, lease.lost]))
+      } finally {
+        // What a closing process leaves is for another one.
+        await (signal.aborted ? lease.release() : lease.complete())
+      }
+      return
+    }
+    await sleep(clock, RENEW_MS, signal).catch(() => {})
   }
 }
 

@@ -138,3 +138,28 @@ it('R3: takes only letters whose policy allows it, and the gate says so before e
   const byPerson = await it.plan()
   expect([byPerson.isAutomatic, byPerson.findings]).toEqual([undefined, { replay: 4 }])
 })
+
+it('E19: a replay that a dead process left running is continued, and its letters are not planned once more', async () => {
+  const it = await createWorldAfterOutage(5)
+  it.world.broken = () => false
+  const left = await it.plan({ by: 'automatic replay', isAutomatic: true, perSecond: 1 })
+  await it.start(left)
+  await it.runFor(2_500, 'dead', left)
+  expect(it.handled.length).toBeLessThan(5)
+  const schedule = replayAutomatically({ ...EVERY_MINUTE, ...it })
+  await it.clock.advance(70_000)
+  expect(await it.store.replays.list()).toMatchObject([{ id: left.id, state: 'finished' }])
+  expect([...it.handled].sort()).toEqual([...new Set(it.events.map(({ id }) => id))].sort())
+  await schedule.close()
+})
+
+it('E19: a plan that a dead process did not start is started, and no second one is made', async () => {
+  const it = await createWorldAfterOutage(5)
+  it.world.broken = () => false
+  const left = await it.plan({ by: 'automatic replay', isAutomatic: true })
+  const schedule = replayAutomatically({ ...EVERY_MINUTE, ...it })
+  await it.clock.advance(70_000)
+  expect(await it.store.replays.list()).toMatchObject([{ id: left.id, state: 'finished' }])
+  expect(it.handled).toHaveLength(5)
+  await schedule.close()
+})

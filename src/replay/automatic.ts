@@ -45,10 +45,12 @@ export function replayAutomatically(options: AutomaticReplaySettings): Schedule 
 
 async function replayOnce(options: AutomaticReplaySettings, signal: AbortSignal): Promise<void> {
   const { store, environment, onRun } = options
-  const id = await idToStart(options, signal)
+  // A process that died during its turn left its replay running. Its letters must not be planned once more.
+  const [left] = await ownPlans(store, 'running')
+  const id = left?.id ?? (await idToStart(options, signal))
   if (id === undefined || signal.aborted) return
   try {
-    await startReplay(store, id, { by: ACTOR, clock: environment.clock })
+    if (left === undefined) await startReplay(store, id, { by: ACTOR, clock: environment.clock })
     const ended = await runReplay(store, id, { ...options, signal })
     onRun?.(ended)
   } catch (error) {
@@ -60,11 +62,10 @@ async function replayOnce(options: AutomaticReplaySettings, signal: AbortSignal)
 /** A plan that may be started; undefined when there is nothing to send, or a person has to approve it first. */
 async function idToStart(options: AutomaticReplaySettings, signal: AbortSignal): Promise<string | undefined> {
   const { store, maxAgeMs, needsApproval = false, target } = options
-  if (needsApproval) {
-    const [waiting] = [...(await ownPlans(store, 'approved')), ...(await ownPlans(store, 'planned'))]
-    // One at a time: the next turn would plan the same letters once more.
-    if (waiting !== undefined) return waiting.state === 'approved' ? waiting.id : undefined
-  }
+  // One at a time: the next turn would plan the same letters once more. Also after a process died before it started its plan.
+  const [approved] = await ownPlans(store, 'approved')
+  if (approved !== undefined) return approved.id
+  if (needsApproval && (await ownPlans(store, 'planned')).length > 0) return undefined
   const environment = withRoutes(options.environment, target)
   const request = { reason: `every ${options.cron}`, by: ACTOR, maxAgeMs, needsApproval, isAutomatic: true }
   const ids = await lettersToSend({ ...options, environment }, request, signal)

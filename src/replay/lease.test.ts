@@ -28,7 +28,8 @@ it('K8: a run that was away for too long ends without a word, and leaves the res
   await it.start(replay)
   const { replays } = it.store
   const lease = replays.lease.bind(replays)
-  // The broker takes a minute for the first letter: the second comes to its turn without a lease.
+  // The broker takes a minute for the first letter. The run keeps its lease for half of that, and the second letter comes to
+  // its turn without a lease.
   const broker = it.store.broker!
   const publish = broker.publish.bind(broker)
   let isFirst = true
@@ -40,7 +41,9 @@ it('K8: a run that was away for too long ends without a word, and leaves the res
     await publish(events)
   }
   const away = it.runAs('away', replay)
-  await it.clock.advance(31_000)
+  await it.clock.advance(30_000)
+  expect(await lease(replay.id, 'another', 120_000)).toBe(false)
+  await it.clock.advance(10_000)
   expect(await lease(replay.id, 'another', 120_000)).toBe(true)
   await it.clock.advance(60_000)
   expect(await away).toMatchObject({ state: 'running' })

@@ -1,9 +1,9 @@
+import { LEASE_MS, RENEW_MS } from '../operations/held-lease.ts'
 import type { Store } from '../ports/store.ts'
 import type { ReplayEnvironment } from './target.ts'
 
-const LEASE_MS = 30_000
-/** The lease is renewed after a third of its time. No wait of a runner is longer than this. */
-export const RENEW_MS = LEASE_MS / 3
+/** A runner keeps its lease during one send for this long. After that it hangs, and another one may take over. */
+const MAX_SEND_MS = 30_000
 
 /** The lease of one run on a replay. Each run has its own holder id, because two runs may have the same owner name. */
 export class Lease {
@@ -40,6 +40,26 @@ export class Lease {
     if (this.#isLost) return false
     const heldMs = this.#clock.now() - this.#heldAt
     return (heldMs >= 0 && heldMs < RENEW_MS) || (await this.take())
+  }
+
+  /** Keeps the lease while an event is sent, because a slow receiver takes longer than a lease lasts. */
+  async during(send: () => Promise<void>): Promise<void> {
+    const startedAt = this.#clock.now()
+    let renewal: Promise<unknown> = Promise.resolve()
+    const renewLater = () =>
+      this.#clock.schedule(RENEW_MS, () => {
+        if (this.#isLost || this.#clock.now() - startedAt >= MAX_SEND_MS) return
+        // When the store is unreachable, the next step finds out whether the lease is lost.
+        renewal = this.take().catch(() => {})
+        cancel = renewLater()
+      })
+    let cancel = renewLater()
+    try {
+      await send()
+    } finally {
+      cancel()
+      await renewal
+    }
   }
 
   release(): Promise<void> {

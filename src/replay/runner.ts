@@ -2,6 +2,7 @@ import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
+import { RENEW_MS } from '../operations/held-lease.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
@@ -11,7 +12,7 @@ import { sleep } from '../runtime/sleep.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
-import { Lease, RENEW_MS } from './lease.ts'
+import { Lease } from './lease.ts'
 import { observeEnded, recordOutcomes } from './outcomes.ts'
 import { OutcomesBeforeResume } from './outcomes-before-resume.ts'
 import { judge } from './plan.ts'
@@ -200,8 +201,11 @@ class Runner {
     const events = [replayEvent(letter, replay, letter.replays)]
     const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin)
     try {
-      if (tracing === undefined) await send(events)
-      else await publishInSpan(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send)
+      await this.#lease.during(() =>
+        tracing === undefined
+          ? send(events)
+          : publishInSpan(tracing, letter.origin.broker ?? UNKNOWN_BROKER, events, send),
+      )
     } catch (error) {
       // After any other failure the event may have arrived.
       if (!isUnroutable(error)) throw error

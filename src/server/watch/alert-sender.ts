@@ -1,11 +1,15 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { type Alert, alertKey, valueNow } from '../../core/watch/alerts.ts'
 import { type Clock, settlesWithin } from '../../ports/clock.ts'
+import type { Ledger } from '../../ports/ledger.ts'
 import type { ChannelNotice, Notifier } from '../../ports/notifier.ts'
+import { SentNotices } from './sent-notices.ts'
 import type { ChannelWatch } from './snapshot-reader.ts'
 
 /** A notifier that takes longer is tried again with the next snapshot. */
 const TIMEOUT_MS = 30_000
+/** The claim of a notice outlasts the attempt to send it. */
+const CLAIM_MS = TIMEOUT_MS + 10_000
 
 interface ReportedAlert {
   readonly channel: string
@@ -18,6 +22,10 @@ interface SenderOptions {
   /** The name of the store, where there are others. */
   readonly store: string | undefined
   readonly notifier: Notifier | undefined
+  /** Of the servers that share this ledger, one sends each notice. */
+  readonly ledger: Ledger | undefined
+  /** An alert that began longer ago was reported then. */
+  readonly reportedAfterMs: number
   readonly masks: Masks
   readonly clock: Clock
   readonly onError: (error: unknown) => void
@@ -25,22 +33,30 @@ interface SenderOptions {
 
 /**
  * Notifies people when alerts begin and end. If a delivery fails, the sender repeats it with the next snapshot and the
- * values of that time.
+ * values of that time. After a server that died, the next one sends what that server had not sent.
  */
 export class AlertSender {
   readonly #options: SenderOptions
   readonly #failures: FailureReporter
+  readonly #sentNotices: SentNotices
   #reported: Map<string, ReportedAlert> = new Map()
   readonly #deliveries = new Map<string, Promise<void>>()
 
   constructor(options: SenderOptions) {
     this.#options = options
     this.#failures = new FailureReporter(options.onError)
+    this.#sentNotices = new SentNotices(options.ledger, CLAIM_MS)
   }
 
   /** Restores the alerts that this server or another one has reported before. */
-  restore(watches: readonly ChannelWatch[]): void {
-    this.#reported = firingAlerts(watches, true)
+  async restore(watches: readonly ChannelWatch[]): Promise<void> {
+    const { clock, reportedAfterMs } = this.#options
+    const firing = firingAlerts(watches, true)
+    for (const [key, reported] of firing) {
+      const isOld = clock.now() - reported.alert.since >= reportedAfterMs
+      if (!isOld && !(await this.#sentNotices.wasSent(noticeKey(key, reported, true)))) firing.delete(key)
+    }
+    this.#reported = firing
   }
 
   /** Starts the deliveries and does not wait for them. */
@@ -48,7 +64,7 @@ export class AlertSender {
     const now = firingAlerts(watches, false)
     for (const [key, alert] of now)
       if (!this.#reported.has(key))
-        this.#deliver(key, noticeOf(alert, { at, firing: true, value: alert.alert.value }), () =>
+        this.#deliver(key, alert, { at, firing: true, value: alert.alert.value }, () =>
           this.#reported.set(key, alert),
         )
     const newest = new Map(watches.map(watch => [watch.channel, watch.newestFirst[0]]))
@@ -56,7 +72,7 @@ export class AlertSender {
       if (now.has(key)) continue
       const last = newest.get(reported.channel)
       const value = last === undefined ? 0 : valueNow(last, reported.alert)
-      this.#deliver(key, noticeOf(reported, { at, firing: false, value }), () => this.#reported.delete(key))
+      this.#deliver(key, reported, { at, firing: false, value }, () => this.#reported.delete(key))
     }
   }
 
@@ -65,12 +81,14 @@ export class AlertSender {
     await Promise.all(this.#deliveries.values())
   }
 
-  #deliver(key: string, notice: ChannelNotice, done: () => void): void {
+  /** While another server sends the notice, this one asks again with the next snapshot. */
+  #deliver(key: string, alert: ReportedAlert, now: NoticeValues, done: () => void): void {
     if (this.#deliveries.has(key)) return
+    const notice = noticeOf(alert, now)
     const delivery = this.#failures
       .of(async () => {
-        await this.#notify(notice)
-        done()
+        const send = () => this.#notify(notice)
+        if (await this.#sentNotices.sendOnce(noticeKey(key, alert, now.firing), send)) done()
       })
       .then(() => void this.#deliveries.delete(key))
     this.#deliveries.set(key, delivery)
@@ -96,9 +114,16 @@ export class AlertSender {
   }
 }
 
+type NoticeValues = Pick<ChannelNotice, 'at' | 'firing' | 'value'>
+
+/** Names one notice. All servers name it alike, because the time comes from the snapshots in the store. */
+function noticeKey(key: string, { alert: { since } }: ReportedAlert, firing: boolean): string {
+  return `${firing ? 'begin' : 'end'}\n${since}\n${key}`
+}
+
 function noticeOf(
   { channel, alert: { rule, limit, error, since }, isFromEarlierServer }: ReportedAlert,
-  { at, firing, value }: Pick<ChannelNotice, 'at' | 'firing' | 'value'>,
+  { at, firing, value }: NoticeValues,
 ): ChannelNotice {
   const notice = { kind: 'channel_alert', at, channel, rule, firing, value, limit } as const
   return {

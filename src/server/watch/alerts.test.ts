@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { changed } from '../../../test/support/conformance.ts'
 import { discard, MINUTE_MS, saveManyLetters, watchingWorld } from '../../../test/support/watching-world.ts'
-import { memoryBroker, memoryStore } from '../../adapters/memory/index.ts'
+import { memoryBroker, memoryLedger, memoryStore } from '../../adapters/memory/index.ts'
 import type { ChannelLimits } from '../../core/watch/options.ts'
+import type { Ledger } from '../../ports/ledger.ts'
 import type { Notice } from '../../ports/notifier.ts'
+import type { Store } from '../../ports/store.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 
@@ -131,6 +134,69 @@ describe('alerts', () => {
     expect(next.told()).toEqual([['orders', 'depth', false, 0]])
     // The receiver may be as new as this server, and not know that the alert began.
     expect(next.notices[0]!.toldSince).toBe(Date.parse(since))
+    await next.server.close()
+  })
+
+  it('K7: of two servers one sends an alert, also when a server hangs and works on without its lease', async () => {
+    const clock = new FakeClock()
+    const store = memoryStore({ clock })
+    const ledger: Ledger = store.ledger!
+    const line = { isDown: false }
+    // It believes that it still has the lease, as a process does that was stopped for a while.
+    const believing = changed(ledger, () => ({
+      renew: (...args) => (line.isDown ? Promise.resolve(true) : ledger.renew(...args)),
+    }))
+    const hanging: Store = { ...store, ledger: believing }
+    const first = watchingWorld({ stores: hanging, clock, watch: { dominance: 1 } })
+    const second = watchingWorld({ stores: store, clock, watch: { dominance: 1 } })
+    await first.ask('/healthz')
+    await second.ask('/healthz')
+    line.isDown = true
+    await clock.advance(20_000)
+    const letters = await saveManyLetters({ ...first, store }, 150)
+    await clock.advance(4 * MINUTE_MS)
+    expect([...first.told(), ...second.told()]).toEqual([['orders', 'depth', true, 150]])
+    await discard(store, letters)
+    await clock.advance(6 * MINUTE_MS)
+    expect([...first.told(), ...second.told()].slice(1)).toEqual([['orders', 'depth', false, 0]])
+    await Promise.all([first.server.close(), second.server.close()])
+  })
+
+  it('K7: an alert that a server did not send before it died is sent by the next one, and so is its end', async () => {
+    const notifier = { notify: () => Promise.reject(new Error('killed')) }
+    const world = watchingWorld({ watch: { dominance: 1 }, notifier })
+    const { clock, store } = world
+    const letters = await saveManyLetters(world, 150)
+    await world.ask('/healthz')
+    await world.minute(1)
+    expect((await world.ask('/api/v1/overview')).body.alerts).toHaveLength(1)
+    await world.server.close()
+
+    const next = watchingWorld({ stores: store, clock, watch: { dominance: 1 } })
+    await next.ask('/healthz')
+    await world.minute(3)
+    expect(next.told()).toEqual([['orders', 'depth', true, 150]])
+    await discard(store, letters)
+    await world.minute(4)
+    expect(next.told().slice(1)).toEqual([['orders', 'depth', false, 0]])
+    await next.server.close()
+  })
+
+  it('K7: an alert that is older than the records of the ledger is not sent again', async () => {
+    const watch = { dominance: 1, ageMs: 600 * MINUTE_MS }
+    const world = watchingWorld({ watch })
+    const { clock, store } = world
+    await saveManyLetters(world, 150)
+    await world.ask('/healthz')
+    await world.minute(110)
+    await world.server.close()
+    expect(world.told()).toHaveLength(1)
+    // As if the ledger had forgotten what was sent.
+    const stores: Store = { ...store, ledger: memoryLedger({ clock }) }
+    const next = watchingWorld({ stores, clock, watch })
+    await next.ask('/healthz')
+    await world.minute(3)
+    expect(next.told()).toEqual([])
     await next.server.close()
   })
 

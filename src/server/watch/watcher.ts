@@ -14,6 +14,8 @@ const TIMEOUT_MS = 60_000
 /** One missing snapshot is not reported. */
 const TOLERATED = 1
 const PURGE_EVERY_MS = 3_600_000
+/** An alert that has fired for so many snapshots was reported long ago, and its record in the ledger may be gone. */
+const REPORTED_AFTER_SNAPSHOTS = 100
 
 interface WatcherOptions {
   readonly named: NamedStore
@@ -88,8 +90,9 @@ export class ChannelWatcher implements LeaderTask {
     snapshotReader.clear()
     const before = await snapshotReader.read(named)
     if (this.#sender === undefined) {
-      this.#sender = new AlertSender(this.#options)
-      this.#sender.restore(before)
+      const sender = this.#createSender()
+      await sender.restore(before)
+      this.#sender = sender
       const dueInMs = newestSnapshotAt(before) + this.#everyMs - clock.now()
       if (dueInMs > 0 && dueInMs <= this.#everyMs) return dueInMs
     }
@@ -121,6 +124,17 @@ export class ChannelWatcher implements LeaderTask {
     if (Math.abs(at - this.#purgedAt) < PURGE_EVERY_MS) return
     await kept.purge(Math.max(0, Math.floor(at - snapshotReader.policy.keepMs)))
     this.#purgedAt = at
+  }
+
+  #createSender(): AlertSender {
+    const { named, snapshotReader, store, notifier, masks, clock, onError } = this.#options
+    const { ledger } = named.store
+    // Half of the time that snapshots are kept: the beginning of an older alert may be deleted.
+    const reportedAfterMs = Math.min(
+      REPORTED_AFTER_SNAPSHOTS * this.#everyMs,
+      snapshotReader.policy.keepMs / 2,
+    )
+    return new AlertSender({ store, notifier, masks, clock, onError, ledger, reportedAfterMs })
   }
 
   get #everyMs(): number {

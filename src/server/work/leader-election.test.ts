@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { changed } from '../../../test/support/conformance.ts'
 import { memoryLedger } from '../../adapters/memory/index.ts'
+import { LEASE_MS, RENEW_MS } from '../../operations/held-lease.ts'
 import type { Ledger } from '../../ports/ledger.ts'
+import { sleep } from '../../runtime/sleep.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { LeaderElection } from './leader-election.ts'
 
@@ -40,13 +42,13 @@ describe('of several servers', () => {
     expect([onDuty(), mostAtOnce(), clock.pending]).toEqual([[], 1, 0])
   })
 
-  it('F8: one whose process is gone is followed when its lease is over', async () => {
+  it('F8: one whose process is gone is followed when its lease is over, within 15 s', async () => {
     const { clock, server, onDuty, ledger } = servers()
-    await ledger.claim('lazaret server', 'collector rabbitmq', 30_000)
+    await ledger.claim('lazaret server', 'collector rabbitmq', LEASE_MS)
     const next = server('b')
-    await clock.advance(20_000)
+    await clock.advance(LEASE_MS - 1)
     expect(onDuty()).toEqual([])
-    await clock.advance(20_000)
+    await clock.advance(15_000 - LEASE_MS)
     expect(onDuty()).toEqual(['b'])
     await next.stop()
   })
@@ -65,18 +67,45 @@ describe('of several servers', () => {
       const [first, second] = [server('a', away), server('b')]
       await clock.advance(15_000)
       line.isDown = true
-      await clock.advance(20_000)
+      await clock.advance(LEASE_MS - RENEW_MS)
       expect(onDuty()).toEqual([])
-      await clock.advance(25_000)
+      await clock.advance(2 * RENEW_MS)
       expect(onDuty()).toEqual(['b'])
       line.isDown = false
       await second.stop()
       if (how === 'fails') {
-        await clock.advance(10_000)
+        await clock.advance(RENEW_MS)
         expect(onDuty()).toEqual(['a'])
         await first.stop()
       }
       expect(mostAtOnce()).toBe(1)
     },
   )
+
+  it('F8: one whose store answers late counts its lease from its question, not from the answer', async () => {
+    const { clock, server, onDuty, mostAtOnce, ledger } = servers()
+    const line = { isSlow: false, isDown: false }
+    const slow = changed(ledger as Ledger, () => ({
+      claim: (...args) => (line.isDown ? Promise.reject(new Error('away')) : ledger.claim(...args)),
+      async renew(...args) {
+        if (line.isDown) throw new Error('away')
+        const answer = ledger.renew(...args)
+        if (line.isSlow) await sleep(clock, 3_900)
+        return answer
+      },
+    }))
+    const first = server('a', slow)
+    // The other asks half a second after the lease of the last renewal has ended.
+    await clock.advance(1_500)
+    const second = server('b')
+    await clock.advance(1_500)
+    line.isSlow = true
+    await clock.advance(RENEW_MS)
+    line.isDown = true
+    await clock.advance(LEASE_MS - RENEW_MS)
+    expect(onDuty()).toEqual([])
+    await clock.advance(2 * RENEW_MS)
+    expect([onDuty(), mostAtOnce()]).toEqual([['b'], 1])
+    await Promise.all([first.stop(), second.stop()])
+  })
 })

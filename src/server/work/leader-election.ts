@@ -1,9 +1,7 @@
+import { claimLease, type HeldLease, RENEW_MS } from '../../operations/held-lease.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { Ledger } from '../../ports/ledger.ts'
 
-const LEASE_MS = 30_000
-/** Three renewals per lease, so that one late or failed renewal does not lose the lease. */
-const POLL_EVERY_MS = LEASE_MS / 3
 /** The handler name of all claims in the ledger; the key is the name of the task. */
 const LEDGER_HANDLER = 'lazaret server'
 
@@ -38,10 +36,10 @@ export class LeaderElection {
   readonly #task: LeaderTask
   readonly #ledger: Ledger
   readonly #clock: Clock
-  #token: string | undefined
-  #cancelRenewal: Cancel | undefined
-  #cancelStop: Cancel | undefined
-  #renewal: Promise<void> = Promise.resolve()
+  #lease: HeldLease | undefined
+  #cancelClaim: Cancel | undefined
+  /** The claim or the stop under way. */
+  #step: Promise<void> = Promise.resolve()
   #isStopped = false
 
   constructor(task: LeaderTask, ledger: Ledger, clock: Clock) {
@@ -51,51 +49,41 @@ export class LeaderElection {
   }
 
   start(): void {
-    this.#renewal = this.#renewOrClaim().finally(() => {
-      if (!this.#isStopped) this.#cancelRenewal = this.#clock.schedule(POLL_EVERY_MS, () => this.start())
-    })
+    // When the store is unreachable, the server stands by and asks again.
+    this.#step = this.#claim()
+      .catch(() => {})
+      .then(() => this.#standBy())
   }
 
   /** Stops the task and releases the lease, so that another server can take over at once. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    this.#cancelRenewal?.()
-    await this.#renewal
-    const token = this.#token
-    if (token === undefined) return
-    await this.#stop()
-    await this.#ledger.release(LEDGER_HANDLER, this.#task.name, token).catch(() => false)
+    this.#cancelClaim?.()
+    await this.#step
+    const lease = this.#lease
+    if (lease === undefined) return
+    this.#lease = undefined
+    await this.#task.stop()
+    await lease.release().catch(() => {})
   }
 
-  async #renewOrClaim(): Promise<void> {
-    const token = this.#token
-    try {
-      if (token === undefined) await this.#claim()
-      else if (!(await this.#ledger.renew(LEDGER_HANDLER, this.#task.name, token, LEASE_MS)))
-        await this.#stop()
-      else if (this.#token === token) this.#scheduleStop()
-    } catch {
-      // The store is unreachable. Unless a renewal succeeds in time, the scheduled stop ends the task.
-    }
+  #standBy(): void {
+    if (this.#isStopped || this.#lease !== undefined) return
+    this.#cancelClaim = this.#clock.schedule(RENEW_MS, () => this.start())
   }
 
   async #claim(): Promise<void> {
-    const claim = await this.#ledger.claim(LEDGER_HANDLER, this.#task.name, LEASE_MS)
-    if (claim.kind !== 'claimed') return
-    this.#token = claim.token
-    this.#scheduleStop()
+    const name = { handler: LEDGER_HANDLER, key: this.#task.name }
+    const answer = await claimLease(this.#ledger, name, this.#clock)
+    if (answer.kind !== 'claimed') return
+    this.#lease = answer.lease
+    answer.lease.lost.addEventListener('abort', () => this.#standDown())
     this.#task.start()
   }
 
-  /** Schedules the stop early enough that the task has ended before the lease does. */
-  #scheduleStop(): void {
-    this.#cancelStop?.()
-    this.#cancelStop = this.#clock.schedule(LEASE_MS - POLL_EVERY_MS, () => void this.#stop())
-  }
-
-  async #stop(): Promise<void> {
-    this.#cancelStop?.()
-    this.#token = undefined
-    await this.#task.stop()
+  #standDown(): void {
+    if (this.#lease === undefined) return
+    this.#lease = undefined
+    this.#step = this.#task.stop().finally(() => this.#standBy())
   }
 }

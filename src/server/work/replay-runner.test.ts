@@ -85,3 +85,34 @@ it('F8: closing waits for a broker that does not answer no longer than seconds',
     expect(isClosed).toBe(true)
   }
 })
+
+it('F8: a replay whose server died is continued by another within 15 s, and nothing is sent twice', async () => {
+  const shop = await createWorldAfterOutage(20)
+  shop.world.broken = () => false
+  const { clock, store, sends } = shop
+  const replay = await shop.plan({ stages: ['rest'], perSecond: 2 })
+  await shop.start(replay)
+  const { replays } = store
+  const release = replays.releaseLease.bind(replays)
+  // A killed server does not release its lease.
+  replays.releaseLease = async () => {}
+  await shop.runFor(3_000, 'killed', replay)
+  replays.releaseLease = release
+  const before = sends.length
+  const published: string[] = []
+  const broker = store.broker!
+  const publish = broker.publish.bind(broker)
+  broker.publish = async events => {
+    published.push(...events.map(({ id }) => id))
+    await publish(events)
+  }
+  const { ask, server, errors } = serverWorld({ stores: store, clock })
+  await ask('/healthz')
+  await clock.advance(14_000)
+  expect(published.length).toBeGreaterThan(0)
+  for (let second = 0; second < 60; second++) await clock.advance(1_000)
+  expect(before + published.length).toBe(20)
+  expect(shop.handled).toHaveLength(20)
+  expect(errors).toEqual([])
+  await server.close()
+})

@@ -1,4 +1,5 @@
 import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
+import { RENEW_MS } from '../../operations/held-lease.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Replay, ReplayCounts } from '../../ports/replays.ts'
@@ -10,10 +11,10 @@ import type { ReplayEnvironment, ReplayTarget } from '../../replay/target.ts'
 import type { Federation, NamedStore } from '../stores/federation.ts'
 import type { ServerLog } from './log.ts'
 
-/** How often the runner searches for replays that lost their runner, here or in another process. */
-const POLL_EVERY_MS = 15_000
+/** How often the runner searches for outcomes that arrived after a replay stopped. */
+const GATHER_EVERY_MS = 15_000
 const RATE_WINDOW_MS = 60_000
-/** Only the latest replays are checked for outcomes that arrived after the replay stopped. */
+/** Only the latest replays are checked for such outcomes. */
 const MAX_STOPPED_REPLAYS = 20
 
 export interface RunnerOptions {
@@ -41,6 +42,7 @@ export class ReplayRunner {
   readonly #runs = new Map<string, Run>()
   readonly #gatherings = new Map<string, Promise<void>>()
   #isStarted = false
+  #gatheredAt = Number.NEGATIVE_INFINITY
   #cancelPoll: Cancel | undefined
 
   constructor(options: RunnerOptions) {
@@ -95,6 +97,7 @@ export class ReplayRunner {
 
   async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
     const { environment, owner, observer, tracing, log, onChange, onError } = this.#options
+    let isOurs = true
     try {
       const replay = await runReplay(named.store, id, {
         target,
@@ -108,10 +111,11 @@ export class ReplayRunner {
       log.replayEnded(replay, named.name)
     } catch (error) {
       // Another process runs the replay, which is not an error.
-      if (!(error instanceof ReplayRefusedError)) onError(error)
+      isOurs = !(error instanceof ReplayRefusedError)
+      if (isOurs) onError(error)
     } finally {
       this.#runs.delete(id)
-      onChange()
+      if (isOurs) onChange()
     }
   }
 
@@ -128,17 +132,23 @@ export class ReplayRunner {
     this.#options.onChange()
   }
 
+  /** Searches for replays that lost their runner, here or in another process. */
   #poll(): void {
     const { stores, environment } = this.#options
+    const { clock } = environment
+    // The absolute difference also covers a clock that was set back.
+    const isGathering = Math.abs(clock.now() - this.#gatheredAt) >= GATHER_EVERY_MS
+    if (isGathering) this.#gatheredAt = clock.now()
     void stores
       .each(async named => {
         const { replays } = named.store
         for (const { id } of await replays.list({ state: 'running', limit: 100 })) this.run(named, id)
+        if (!isGathering) return
         for (const replay of await replays.list({ limit: MAX_STOPPED_REPLAYS }))
           await this.gatherLate(named, replay)
       })
       // Requests report stores that do not answer. The next poll may succeed.
       .catch(() => {})
-    this.#cancelPoll = environment.clock.schedule(POLL_EVERY_MS, () => this.#poll())
+    this.#cancelPoll = clock.schedule(RENEW_MS, () => this.#poll())
   }
 }
