@@ -3,8 +3,8 @@ import { COMPILE_CACHE_ENV } from './test/services/compile-cache.ts'
 import { LongestFirst } from './test/services/longest-first.ts'
 import { TEMPORARY_ENV } from './test/services/temporary.ts'
 
-/** Nothing in these outlives its test, so their files share a worker, and what they import is loaded once. */
-const SHARING = ['core', 'ports', 'runtime', 'replay', 'config'].map(room => `src/${room}/**/*.test.ts`)
+/** These start servers and processes. All others leave nothing behind, so they share a worker that loads each module once. */
+const WITH_SERVERS = ['**/*.int.test.ts', '**/*.e2e.test.ts']
 
 // biome-ignore lint/style/noDefaultExport: vitest reads its configuration from the default export
 export default defineConfig({
@@ -23,15 +23,15 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'apart',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: SHARING,
+          include: ['src/**/*.{int,e2e}.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
         },
       },
       {
         extends: true,
         test: {
           name: 'sharing',
-          include: [...SHARING, 'console/src/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'console/src/**/*.test.ts'],
+          exclude: WITH_SERVERS,
           isolate: false,
         },
       },

@@ -8,7 +8,13 @@ import type { Clock } from '../ports/clock.ts'
 import { FakeClock } from './fake-clock.ts'
 import { seededRandom } from './seeded-random.ts'
 
-const REFUSED = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
+const REFUSED = 'connect ECONNREFUSED 127.0.0.1:5432'
+
+/** Fails at the same place wherever and however this module was loaded, so that all letters are in one group. */
+function refusedConnection(): Error {
+  const stack = `Error: ${REFUSED}\n    at connect (/app/database.ts:7:11)`
+  return Object.assign(new Error(REFUSED), { code: 'ECONNREFUSED', stack })
+}
 
 /** Options of `createFactory()`. */
 export interface FactoryOptions {
@@ -49,7 +55,7 @@ export function createFactory(options: FactoryOptions = {}): Factory {
 
   function attempt(number: number, input: Partial<AttemptRecord> = {}): AttemptRecord {
     const at = clock.now()
-    const failure = summariseFailure(classify(REFUSED))
+    const failure = summariseFailure(classify(refusedConnection()))
     return { number, startedAt: at, endedAt: at, failure, delayMs: undefined, ...input }
   }
 
@@ -57,7 +63,7 @@ export function createFactory(options: FactoryOptions = {}): Factory {
     event,
     attempt,
     events: (count, input) => Array.from({ length: count }, () => event(input)),
-    letter: ({ error = REFUSED, ...input } = {}) =>
+    letter: ({ error = refusedConnection(), ...input } = {}) =>
       createLetter({
         event: event(input.channel === undefined ? {} : { channel: input.channel }),
         handler: 'bill',

@@ -60,7 +60,7 @@ export class Traffic {
     return [...this.handled.values()].filter(times => times > 1).length
   }
 
-  async until(isSo: () => boolean, what: string, limitMs = 45_000): Promise<void> {
+  async until(isSo: () => boolean, what: string, limitMs = 300_000): Promise<void> {
     const giveUpAt = systemClock.now() + limitMs
     while (!isSo()) {
       if (systemClock.now() > giveUpAt)
