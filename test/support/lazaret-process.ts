@@ -15,6 +15,8 @@ export interface Started {
   readonly ended: Promise<Ended>
   /** Resolves when this text was written, to either stream. */
   says(text: string): Promise<void>
+  /** Resolves with the match when such a text was written, to either stream. */
+  matches(pattern: RegExp): Promise<RegExpExecArray>
   signal(name: NodeJS.Signals): void
 }
 
@@ -41,16 +43,23 @@ export function startScript(script: string, cwd: string, env: NodeJS.ProcessEnv 
     child.on('error', reject)
     child.on('close', code => resolve({ code, ...texts }))
   })
+  const until = <T>(find: () => T | undefined, wanted: string): Promise<T> =>
+    new Promise((resolve, reject) => {
+      look = () => {
+        const found = find()
+        if (found !== undefined) resolve(found)
+      }
+      look()
+      ended.then(({ out, err }) => reject(new Error(`ended without saying ${wanted}: ${out}${err}`)), reject)
+    })
   return {
     ended,
     says: text =>
-      new Promise((resolve, reject) => {
-        look = () => {
-          if (texts.out.includes(text) || texts.err.includes(text)) resolve()
-        }
-        look()
-        ended.then(({ out, err }) => reject(new Error(`ended without saying ${text}: ${out}${err}`)), reject)
-      }),
+      until(() => (texts.out.includes(text) || texts.err.includes(text) ? true : undefined), text).then(
+        () => {},
+      ),
+    matches: pattern =>
+      until(() => pattern.exec(texts.out) ?? pattern.exec(texts.err) ?? undefined, String(pattern)),
     signal: name => void process.kill(-child.pid!, name),
   }
 }
