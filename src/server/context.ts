@@ -16,6 +16,7 @@ import type { Topic } from './schema/stream.ts'
 import { SearchAccess } from './search/access.ts'
 import { MaskedGroupTexts } from './search/masked-group-texts.ts'
 import { Federation, type NamedStore } from './stores/federation.ts'
+import { FleetReader } from './stores/fleet-reader.ts'
 import { HealthCheck } from './stores/health-check.ts'
 import { LetterGauges } from './stores/letter-gauges.ts'
 import { LocalConsumers } from './stores/local-consumers.ts'
@@ -48,6 +49,7 @@ export function createServerContext(options: ServerOptions) {
   const collectors = given.collectors.map(({ collector }) => collector)
   const stores = new Federation(isStore(given.stores) ? { [ONLY_STORE]: given.stores } : given.stores, clock)
   const consumers = new LocalConsumers(given.consumers)
+  const fleet = new FleetReader(stores, clock)
   const depths = new QueueDepths(consumers, collectors, clock)
   const statsCache = new StatsCache(clock)
   const snapshotReader = new SnapshotReader(
@@ -123,6 +125,7 @@ export function createServerContext(options: ServerOptions) {
     requestLimiter: new RequestLimiter(given.rateLimit),
     stores,
     consumers,
+    fleet,
     statsCache,
     healthCheck: new HealthCheck(stores, depths, clock),
     searches: new SearchAccess(masks, permissions, clock),

@@ -106,6 +106,15 @@ export function healthReport(
   dlqSize: number,
   degradedAt: number = DEFAULT_DEGRADED_AT,
 ): HealthReport {
+  return { ...summarizeHealth(channels, dlqSize, degradedAt), channels }
+}
+
+/** The health report without its channels, for consumers of which only this is known. */
+export function summarizeHealth(
+  channels: readonly Pick<ConsumerHealth, 'breakerState' | 'failureRate' | 'lastProcessedAt' | 'stalls'>[],
+  dlqSize: number,
+  degradedAt: number,
+): Omit<HealthReport, 'channels'> {
   const worst = Math.max(0, ...channels.map(({ breakerState }) => breakerGauge(breakerState)))
   const isStalled = channels.some(({ stalls = [] }) => stalls.length > 0)
   const last = channels.map(({ lastProcessedAt }) => lastProcessedAt ?? Number.NEGATIVE_INFINITY)
@@ -116,6 +125,5 @@ export function healthReport(
     dlqSize,
     lastProcessedAt: Number.isFinite(lastProcessedAt) ? new Date(lastProcessedAt).toISOString() : null,
     failureRate: Math.max(0, ...channels.map(({ failureRate }) => failureRate)),
-    channels,
   }
 }

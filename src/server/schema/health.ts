@@ -16,7 +16,7 @@ export const consumerHealth = z.object({
   status: z
     .enum(['UP', 'DEGRADED', 'DOWN'])
     .describe(
-      '`DOWN` with an open breaker. `DEGRADED` with too many dead letters, a stalled consumer, or an unreachable store or broker. Otherwise `UP`.',
+      '`DOWN` with an open breaker, or in the fleet with a service that is gone. `DEGRADED` with too many dead letters, a stalled consumer, or an unreachable store or broker. Otherwise `UP`.',
     ),
   breakerState: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']).describe('The worst state of all breakers.'),
   // Queues and stores are counted at the same moment, at most once a second, so a collected letter counts once.
@@ -33,18 +33,28 @@ export const consumerHealth = z.object({
         failureRate: share.describe('The share of attempts in the last minute that failed, from 0 to 1.'),
         active: count.describe('The number of attempts that run now.'),
         waiting: count.describe('The number of deliveries that the consumer holds and that wait.'),
-        retrying: count.describe('The number of waiting deliveries that wait for a retry.'),
-        late: count.describe(
-          'The number of handler runs that continue after their timeout or after the consumer closed.',
+        processes: optional(
+          count,
+          'The number of living processes with this consumer; the other values are those of all of them. Absent for a consumer of this process.',
+        ),
+        retrying: optional(
+          count,
+          'The number of waiting deliveries that wait for a retry. Absent for consumers of other processes.',
+        ),
+        late: optional(
+          count,
+          'The number of handler runs that continue after their timeout or after the consumer closed. Absent for consumers of other processes.',
         ),
         paused: z
           .array(pauseReason)
           .describe('The reasons why the consumer takes no events. Empty while the consumer takes events.'),
-        userFunctionFailures: count.describe(
-          'The number of times that a function of the options failed and the consumer used its fallback.',
+        userFunctionFailures: optional(
+          count,
+          'The number of times that a function of the options failed and the consumer used its fallback. Absent for consumers of other processes.',
         ),
-        settlementFailures: count.describe(
-          'The number of settlements that failed. The broker delivers these events again.',
+        settlementFailures: optional(
+          count,
+          'The number of settlements that failed. The broker delivers these events again. Absent for consumers of other processes.',
         ),
         stalled: optional(
           z.array(z.enum(['deliveries', 'settlements', 'letters'])),
@@ -52,7 +62,18 @@ export const consumerHealth = z.object({
         ),
       }),
     )
-    .describe('The consumers of this process.'),
+    .describe(
+      'The consumers of this process. If it has none: those of the fleet, one for each handler of a channel.',
+    ),
+  fleet: optional(
+    z.object({
+      alive: count.describe('The number of processes that report.'),
+      gone: z
+        .array(z.string())
+        .describe('The services without a living process whose last process did not leave in order.'),
+    }),
+    'The processes that report to the stores. Absent if this process has consumers.',
+  ),
   storesDown: optional(
     z.array(storeName),
     'The stores that do not answer; `dlqSize` does not count their letters. Absent when all answer.',
