@@ -189,7 +189,6 @@ export {
 } from './replay/control.ts'
 export { EmptyPlanError } from './replay/empty-plan.ts'
 export { ReplayRefusedError } from './replay/errors.ts'
-export { applyPatch, PatchError } from './replay/json-patch.ts'
 export { planReplay } from './replay/plan.ts'
 export type { PlanRequest } from './replay/plan-options.ts'
 export { type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'
@@ -232,6 +231,8 @@ export {
   type FleetStore,
   joinFleet,
 } from './runtime/fleet/join-fleet.ts'
+export type { FleetDispatcher, FleetLetters } from './runtime/fleet/report.ts'
+export { applyPatch, PatchError } from './runtime/json-patch.ts'
 export { LetterNotSavedError } from './runtime/letter-saver.ts'
 export {
   createRateLimiter,

@@ -7,6 +7,7 @@ import { findRedis } from './services/redis.ts'
 import { TestDatabase } from './support/postgres.ts'
 import {
   auditSecrets,
+  commandWithSecrets,
   fillWithSecrets,
   retryWithSecrets,
   SEALING,
@@ -29,6 +30,7 @@ describe.runIf(postgres.found)('a sealed Postgres store', () => {
     const store = openPostgres({ pool: database!.pool, codec: SEALING })
     await fillWithSecrets(store)
     await auditSecrets(store)
+    await commandWithSecrets(store)
     await retryWithSecrets(store.broker)
     const tables = ['outbox', 'dead_letters', 'groups', 'replays', 'replay_items', 'audit']
     for (const table of tables) {

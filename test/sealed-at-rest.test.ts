@@ -9,6 +9,7 @@ import type { Codec } from '../src/ports/codec.ts'
 import type { Store } from '../src/ports/store.ts'
 import {
   auditSecrets,
+  commandWithSecrets,
   fillWithSecrets,
   retryWithSecrets,
   SEALING,
@@ -35,6 +36,7 @@ describe('a sealed store', () => {
         const store = open(dir, SEALING)
         await fillWithSecrets(store)
         await auditSecrets(store)
+        await commandWithSecrets(store)
         if (store.broker !== undefined) await retryWithSecrets(store.broker)
         expect(bytesIn(dir)).not.toMatch(SECRETS)
         await store.close()

@@ -90,15 +90,28 @@ export const fleetListFlags = {
   service: word('NAME', 'only processes of this service'),
   ...storeFlags,
 }
-export const fleetFlags = {
-  channel: word('NAME', 'channel whose consumers do it'),
-  handler: word('NAME', 'only this handler of the channel'),
+const commandFlags = {
   instance: word('ID', 'only this process [every process that has the channel or sink]'),
   service: word('NAME', 'only the processes of this service'),
   reason: word('TEXT', 'reason for the audit log'),
   wait: duration('how long to wait for the outcomes [10s]'),
   by: BY,
   ...storeFlags,
+}
+export const fleetFlags = {
+  channel: word('NAME', 'channel whose consumers do it'),
+  handler: word('NAME', 'only this handler of the channel'),
+  any: switchFlag('one process is enough: the first that takes the command'),
+  ...commandFlags,
+}
+export const partFlags = {
+  sink: word('NAME', 'sink that does it, instead of --channel'),
+  ...fleetFlags,
+}
+export const resendFlags = {
+  ...commandFlags,
+  sink: word('NAME', 'sink whose letters are sent (required)'),
+  wait: duration('how long to wait for the outcomes [30s]'),
 }
 export const breakerFlags = {
   to: choice(

@@ -1,7 +1,7 @@
 import { createIdSource } from '../core/event/uuid.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import { resolveBy } from '../core/options/resolve.ts'
-import { optional, text } from '../core/options/rules.ts'
+import { oneOf, optional, text, withDefault } from '../core/options/rules.ts'
 import { type Clock, systemRandom } from '../ports/clock.ts'
 import type { Command, CommandTask } from '../ports/commands.ts'
 import type { Instance } from '../ports/fleet.ts'
@@ -15,6 +15,8 @@ interface CommandRequest {
   readonly instance?: string | undefined
   /** Only the processes of this service [all services]. */
   readonly service?: string | undefined
+  /** Every such process, or any one of them: the first that takes it [depends on the task]. */
+  readonly recipients?: 'all' | 'any' | undefined
   readonly by: string
   readonly reason?: string | undefined
 }
@@ -41,16 +43,17 @@ export class NoRecipientError extends LazaretError {
 }
 
 /**
- * Sends a command to every living process that it concerns: one command each, with the person's name. The audit log has the
- * request before the commands are sent.
+ * Sends a command to the living processes that it concerns: one command for each of them, or one that any of them may take.
+ * It has the person's name, and the audit log has the request before the commands are sent.
  */
 export async function sendCommands(
   store: Pick<Store, 'fleet' | 'commands' | 'audit' | 'url'>,
-  { task, instance, service, by, reason }: CommandRequest,
+  { task, instance, service, recipients: wanted, by, reason }: CommandRequest,
   clock: Clock,
 ): Promise<SentCommands> {
   // Before the audit log has the request: a store refuses such commands.
-  resolveTask(task)
+  const recipientsOf = resolveTask(task).recipients
+  const which = resolveBy('recipients', withDefault(oneOf('all', 'any'), recipientsOf), wanted)
   resolveBy('by', text(), by)
   resolveBy('reason', optional(text()), reason)
   const { fleet, commands } = store
@@ -72,12 +75,16 @@ export async function sendCommands(
     by,
     action: `fleet.${task.kind}`,
     target: targetOf(task),
-    detail: { request, instances: ids, ...task, ...(reason !== undefined && { reason }) },
+    detail: {
+      ...{ request, instances: ids, recipients: which, ...auditedTask(task) },
+      ...(reason !== undefined && { reason }),
+    },
   })
-  const sent = ids.map(
-    (id): Command => ({
+  const groups = which === 'any' ? [ids] : ids.map(id => [id])
+  const sent = groups.map(
+    (recipients): Command => ({
       ...{ v: 1, id: newId(clock.now()), request, task, by, reason },
-      recipients: [id],
+      recipients,
     }),
   )
   await commands.send(sent, COMMAND_TTL_MS)
@@ -89,6 +96,15 @@ function concerns({ report }: Instance, { channel, handler, sink }: CommandTask)
   return report.consumers.some(
     each => each.channel === channel && (handler === undefined || each.handler === handler),
   )
+}
+
+/** The audit log counts letters, and does not have the values of a patch: they are parts of payloads. */
+function auditedTask({ letters, patch, ...task }: CommandTask): Readonly<Record<string, unknown>> {
+  return {
+    ...task,
+    ...(Array.isArray(letters) && { letters: letters.length }),
+    ...(patch !== undefined && { isPatched: true }),
+  }
 }
 
 function targetOf({ channel, sink }: CommandTask): string {

@@ -20,6 +20,8 @@ export interface ReportedConsumer {
   readonly lastProcessedAt?: number | undefined
   /** Events that the handler has not finished, where the broker can count them. */
   readonly lag?: number | undefined
+  /** Whether it can validate letters. Absent for a consumer without a schema. */
+  readonly hasSchema?: boolean | undefined
 }
 
 /** A sink of a process, as the process reports it. */

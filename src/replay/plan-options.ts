@@ -1,6 +1,6 @@
 import { resolveLetterFilter } from '../adapter-kit/query/letter-query.ts'
 import { channelRule } from '../core/event/channel.ts'
-import { group, resolveOptions } from '../core/options/resolve.ts'
+import { resolveOptions } from '../core/options/resolve.ts'
 import {
   custom,
   flag,
@@ -8,7 +8,6 @@ import {
   list,
   milliseconds,
   number,
-  oneOf,
   optional,
   orWord,
   type Rule,
@@ -17,6 +16,7 @@ import {
 } from '../core/options/rules.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 import type { PatchOperation, Stage } from '../ports/replays.ts'
+import { patchRule } from '../runtime/json-patch.ts'
 import { DEFAULT_MAX_AGE_MS } from './gates.ts'
 import { DEFAULT_REFAIL_RATIO, DEFAULT_STAGES } from './stages.ts'
 
@@ -55,18 +55,6 @@ export interface PlanRequest {
 const DEFAULT_REPLAY_PER_SECOND = 50
 const MAX_STAGES = 50
 
-const operation = group({
-  op: oneOf('add', 'remove', 'replace', 'move', 'copy', 'test'),
-  path: custom(
-    (value): value is string => typeof value === 'string',
-    "give a path such as '/amount', or '' for all",
-  ),
-  from: optional(custom((value): value is string => typeof value === 'string', 'give a path')),
-  value: optional(
-    custom((value): value is PatchOperation['value'] => value !== undefined, 'give a JSON value'),
-  ),
-}) as Rule<PatchOperation>
-
 const stage: Rule<Stage> = orWord('rest', integer({ min: 1 }))
 
 const rules = {
@@ -81,7 +69,7 @@ const rules = {
   haltRefailRatio: withDefault(number({ min: 0, max: 1 }), DEFAULT_REFAIL_RATIO),
   haltOnSameFingerprint: withDefault(flag(), true),
   to: optional(channelRule),
-  patch: optional(list(operation, { minItems: 1, maxItems: 100 })),
+  patch: optional(patchRule),
   maxAgeMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_AGE_MS),
   allowQuarantined: withDefault(flag(), false),
   isAutomatic: withDefault(flag(), false),

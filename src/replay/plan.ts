@@ -9,12 +9,12 @@ import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 import type { Replay, ReplayDecision, ReplayItem, ReplayOverlap } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { Store } from '../ports/store.ts'
-import { AnswerLimit, NoAnswerError } from './answer-limit.ts'
+import { AnswerLimit, NoAnswerError } from '../runtime/answer-limit.ts'
+import { payloadOf, schemaFault } from '../runtime/schema-fault.ts'
 import { countDecisions, EmptyPlanError } from './empty-plan.ts'
 import { passGates } from './gates.ts'
 import { findOverlaps } from './overlaps.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
-import { payloadOf } from './resend.ts'
 import type { ReplayEnvironment } from './target.ts'
 
 const PAGE = 500
@@ -160,7 +160,7 @@ export async function judge(
     allowQuarantined: asked.allowQuarantined,
     routeFault: route?.kind === 'none' ? route.reason : undefined,
     unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
-    schemaFault: await schemaFault(letter, asked, environment.schemaOf?.(channel, handler), answers),
+    schemaFault: await payloadFault(letter, asked, environment.schemaOf?.(channel, handler), answers),
     downstreamFault: await downstreamFault(channel, environment, answers),
   })
 }
@@ -169,7 +169,7 @@ function replacesPayload({ patch }: Pick<Replay, 'patch'>): boolean {
   return patch?.some(({ op, path }) => (op === 'replace' || op === 'add') && path === '') ?? false
 }
 
-async function schemaFault(
+async function payloadFault(
   letter: DeadLetter,
   asked: Pick<Replay, 'patch'>,
   schema: StandardSchema | undefined,
@@ -177,9 +177,7 @@ async function schemaFault(
 ): Promise<string | undefined> {
   try {
     const payload = payloadOf(letter, asked)
-    if (schema === undefined) return undefined
-    const result = await answers.of(schema, 'the schema', () => schema['~standard'].validate(payload))
-    return result.issues?.map(({ message }) => message).join('; ')
+    return schema && (await schemaFault(schema, payload, answers))
   } catch (error) {
     return readThrown(error).message
   }

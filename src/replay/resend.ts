@@ -1,8 +1,8 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
-import type { JsonValue, LazaretEvent } from '../core/event/event.ts'
+import type { LazaretEvent } from '../core/event/event.ts'
 import { replayHeaders } from '../core/event/replay-headers.ts'
 import type { Replay } from '../ports/replays.ts'
-import { applyPatch } from './json-patch.ts'
+import { payloadOf } from '../runtime/schema-fault.ts'
 
 /**
  * Builds the event that a replay sends: the same id and idempotency key, and headers that mark it as a replay. They replace
@@ -22,9 +22,4 @@ export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): 
     }),
     payload: payloadOf(letter, replay),
   }
-}
-
-/** The payload to be sent: the original, with the patch applied. */
-export function payloadOf({ event }: DeadLetter, { patch }: Pick<Replay, 'patch'>): unknown {
-  return patch === undefined ? event.payload : applyPatch(event.payload as JsonValue, patch)
 }

@@ -18,6 +18,18 @@ async function fleetWorld(instances = 2, options: Parameters<typeof serverWorld>
       name: 'bill',
       deadLetters: memoryDeadLetters(),
       clock,
+      schema: {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: value => {
+            const { amount, password } = value as { amount: unknown; password: string }
+            return typeof amount === 'number'
+              ? { value }
+              : { issues: [{ message: `amount of ${password} is ${amount}` }] }
+          },
+        },
+      },
       handle: () => {},
     })
     await consumer.start()
@@ -129,6 +141,34 @@ describe('the fleet over HTTP', () => {
       [expect.objectContaining({ path: 'task.channel', remedy: 'give either a channel or a sink' })],
     ])
     expect(await audited()).toEqual([])
+  })
+
+  it('B17: a command to any process has the process that took it', async () => {
+    const { ask, tell, clock, members, paused } = await fleetWorld(3)
+    const sent = await tell('/api/v1/fleet/commands', { ...PAUSE, recipients: 'any' })
+    const [{ id, commands }] = sent.body.requests
+    expect(commands).toMatchObject([{ recipients: members.map(each => each.id) }])
+    await clock.advance(6_000)
+    expect(paused().toSorted()).toEqual([0, 0, 1])
+    const { body } = await ask(`/api/v1/fleet/commands/${id}`)
+    expect(body.commands).toMatchObject([{ state: 'done', instance: members[paused().indexOf(1)]!.id }])
+  })
+
+  it('B17, B13: what a schema says does not show what is masked in the letter', async () => {
+    const { ask, tell, bury, make, clock } = await fleetWorld(1)
+    const [letter] = await bury(
+      make.letter({ handler: 'bill', event: make.event({ payload: { amount: 'x', password: 'hunter2' } }) }),
+    )
+    const sent = await tell('/api/v1/fleet/commands', {
+      ...{ task: 'validate', channel: 'orders', reason: 'x', letters: [letter!.id] },
+    })
+    await clock.advance(6_000)
+    const read = () => ask(`/api/v1/fleet/commands/${sent.body.requests[0].id}`)
+    const { body, text } = await read()
+    expect(body.commands[0].result.letters).toMatchObject([
+      { id: letter!.id, validity: 'invalid', reason: expect.stringMatching(/^amount of .* is x$/) },
+    ])
+    expect(text).not.toContain('hunter2')
   })
 
   it('B17: a server with a service name reports the consumers of its own process', async () => {

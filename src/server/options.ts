@@ -31,7 +31,7 @@ import type { ReplayBroker } from '../replay/routes.ts'
 import type { ReplayTarget } from '../replay/target.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
 import { DEFAULT_DEGRADED_AT } from '../runtime/consumer/health.ts'
-import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import type { FleetDispatcher } from '../runtime/fleet/report.ts'
 import type { LiveMetrics } from '../runtime/metrics/create-metrics.ts'
 import type { TokenOptions } from './auth/authenticator.ts'
 import type { RequestLimitOptions } from './auth/request-limiter.ts'
@@ -57,7 +57,7 @@ export interface ServerOptions extends ClockAndRandomOptions {
    */
   readonly consumers?: readonly Consumer[] | undefined
   /** Dispatchers of this process, for the metrics and the fleet [none]. */
-  readonly dispatchers?: readonly Pick<Dispatcher, 'health' | 'breaker'>[] | undefined
+  readonly dispatchers?: readonly FleetDispatcher[] | undefined
   /**
    * The name of the service in this process [none]. With a name, the process joins the fleet of the first store that keeps
    * one, with these consumers and dispatchers. Leave it out if the service calls `joinFleet()` itself.
@@ -160,13 +160,7 @@ const rules = {
   stores: custom(isStores, 'give a store, or a map of names to stores'),
   consumers: withDefault(list(having<Consumer>('give a consumer from createConsumer()', 'health')), []),
   dispatchers: withDefault(
-    list(
-      having<Pick<Dispatcher, 'health' | 'breaker'>>(
-        'give a dispatcher from createDispatcher()',
-        'health',
-        'breaker',
-      ),
-    ),
+    list(having<FleetDispatcher>('give a dispatcher from createDispatcher()', 'health', 'breaker', 'resend')),
     [],
   ),
   service: optional(text({ maxLength: 200 })),

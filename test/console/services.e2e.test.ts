@@ -1,5 +1,6 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { createFactory } from '../../src/testing/factories.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { accessibilityViolations, expectFreshConsole, openPage } from '../support/console-page.ts'
 import { type ConsoleServer, serveLetters, tokenFor } from '../support/console-server.ts'
@@ -130,6 +131,30 @@ inBrowser('the services', () => {
 
     await page.goto(`${server.url}/audit?action=fleet.pause`)
     await page.getByText('the bank is down').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('B17: probes a consumer, validates its letters and resends those of a sink, and shows the answers', async () => {
+    const { old, next } = await startRelease()
+    const make = createFactory({ clock: world.clock })
+    await world.store.deadLetters.send(make.letter({ channel: 'orders', handler: 'bill' }))
+    await world.store.deadLetters.send(make.letter({ handler: 'crm' }))
+    const { page, complaints } = await look()
+    const ask = async (name: string, verb: string) => {
+      await rowsOf(page, 'All 2 living processes').getByRole('button', { name }).click()
+      await because(page, 'to see', verb)
+    }
+    await ask('Probe: orders, bill', 'Probe')
+    await commands(page).getByText('Probe orders, bill: done in 2 of 2 processes').waitFor()
+    await commands(page).getByText('breaker closed, 0 in progress').first().waitFor()
+    await ask('Validate letters: orders, bill', 'Validate letters')
+    await commands(page).getByText('Validate letters of orders, bill: done in 1 of 1 process').waitFor()
+    await commands(page).getByText('1 valid').waitFor()
+    await ask('Resend letters: crm', 'Resend letters')
+    await world.clock.advance(1_000)
+    await commands(page).getByText('1 delivered').waitFor()
+    expect([...old.crm.events, ...next.crm.events]).toHaveLength(1)
+    expect(await overflow(page)).toBe(0)
     expect(complaints).toEqual([])
   })
 

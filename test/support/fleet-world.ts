@@ -1,4 +1,5 @@
 import { memoryBroker, memoryDeadLetters, memorySink, memoryStore } from '../../src/adapters/memory/index.ts'
+import type { StandardSchema } from '../../src/ports/schema.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { type Consumer, createConsumer } from '../../src/runtime/consumer/consumer.ts'
 import { createDispatcher } from '../../src/runtime/dispatcher/dispatcher.ts'
@@ -17,10 +18,15 @@ interface ProcessOptions {
   readonly fails?: boolean
 }
 
+const anything: StandardSchema = {
+  '~standard': { version: 1, vendor: 'test', validate: value => ({ value }) },
+}
+
 /** A process of a fleet, as a test sees it. */
 export interface FleetProcess {
   readonly id: string
   readonly consumer: Consumer
+  readonly crm: ReturnType<typeof memorySink>
   /** Publishes events to its consumer. */
   publish(count: number): Promise<void>
   /** Ends its reports and commands without a word, as a crash does. */
@@ -45,15 +51,15 @@ export function fleetWorld() {
     const consumer = createConsumer({
       ...{ broker, channel: 'orders', clock, name: 'bill', deadLetters: memoryDeadLetters() },
       retry: { attempts: 1 },
+      schema: anything,
       async handle() {
         if (fails) throw new TypeError('no total')
       },
     })
     await consumer.start()
+    const crm = memorySink()
     const dispatcher = createDispatcher({
-      sinks: { crm: memorySink() },
-      deadLetters: memoryDeadLetters(),
-      clock,
+      ...{ sinks: { crm }, deadLetters: store.deadLetters, leaveOpen: true, clock },
     })
     let isUp = true
     const member = joinFleet({
@@ -63,8 +69,7 @@ export function fleetWorld() {
     })
     await clock.advance(0)
     const process: FleetProcess = {
-      id: member.id,
-      consumer,
+      ...{ id: member.id, consumer, crm },
       async publish(count) {
         await broker.publish(Array.from({ length: count }, () => event({ channel: 'orders' })))
       },
@@ -95,8 +100,9 @@ export function fleetWorld() {
 
 /** The store as one process sees it: its reports name its own host, and nothing passes after it crashed. */
 function seenFrom(store: Store, own: { host: string; pid: number }, isUp: () => boolean): FleetStore {
-  const { fleet, commands } = store
+  const { fleet, commands, deadLetters } = store
   return {
+    deadLetters,
     fleet: {
       report: async (report, leaseMs) => {
         if (isUp()) await fleet!.report({ ...report, ...own }, leaseMs)

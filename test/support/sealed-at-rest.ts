@@ -58,6 +58,25 @@ export async function fillWithSecrets(store: Store): Promise<void> {
   )
 }
 
+/** Sends a command with a patch, and finishes it with what a schema found. Both come back as they were. */
+export async function commandWithSecrets({ commands }: Store): Promise<void> {
+  if (commands === undefined) return
+  const patch = [{ op: 'add', path: '/password', value: 'new-secret' }]
+  const task = { kind: 'validate', channel: 'orders', patch }
+  const [to, other] = ['a', 'b'].map(
+    id => ({ v: 1, id, request: 'r', task, recipients: ['i'], by: 'ann' }) as const,
+  )
+  await commands.send([to!, other!], 60_000)
+  expect(await commands.claim('i', 2)).toEqual([to, other])
+  await commands.finish('a', 'i', { ok: true, result: { letters: [{ reason: 'told-it' }] } })
+  await commands.finish('b', 'i', { ok: false, error: 'told-it' })
+  for (const records of [await commands.get('r'), (await commands.list(2)).toReversed()])
+    expect(records).toMatchObject([
+      { command: to, outcome: { ok: true, result: { letters: [{ reason: 'told-it' }] } } },
+      { command: other, outcome: { ok: false, error: 'told-it' } },
+    ])
+}
+
 /** Writes audit entries as a search and a purge do, and sees that they come back as they were. */
 export async function auditSecrets(store: Store): Promise<void> {
   const entry = { at: 5, by: 'ann', action: 'letters.search', target: 'dead letters' }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { applyPatch } from '../../../src/replay/json-patch.ts'
+import { applyPatch } from '../../../src/runtime/json-patch.ts'
 import type { Json } from '../api/types.ts'
 import { patchBetween } from './patch-between.ts'
 

@@ -3,10 +3,13 @@ import type { BreakerState, Permission } from '../api/types.ts'
 import { Button } from './buttons.tsx'
 import { AskReason } from './dialog.tsx'
 
-/** What can be done to a consumer or a sink. The first three force or reset its breaker. */
+/** What changes a consumer or a sink. The first three force or reset its breaker. */
 export type PartAct = 'open' | 'closed' | 'auto' | 'pause' | 'resume'
 
-const ASKS: Readonly<Record<PartAct, { verb: string; keep: string; says: string }>> = {
+/** What a process can be asked for whatever the state of its consumer or sink is. */
+export type AskingAct = 'probe' | 'validate' | 'resend'
+
+const ASKS: Readonly<Record<PartAct | AskingAct, { verb: string; keep: string; says: string }>> = {
   open: {
     verb: 'Force breaker open',
     keep: 'Keep automatic',
@@ -32,17 +35,35 @@ const ASKS: Readonly<Record<PartAct, { verb: string; keep: string; says: string 
     keep: 'Keep paused',
     says: 'The consumer continues from where it stopped.',
   },
+  probe: {
+    verb: 'Probe',
+    keep: 'Do not probe',
+    says: 'The process answers with its health now. Nothing is changed.',
+  },
+  validate: {
+    verb: 'Validate letters',
+    keep: 'Do not validate',
+    says: 'One process checks the newest dead letters against its schema. Nothing is changed.',
+  },
+  resend: {
+    verb: 'Resend letters',
+    keep: 'Do not resend',
+    says: 'One process sends the newest dead letters of the sink once more, at most 500. A replay sends them in stages and halts if they fail again.',
+  },
 }
 
-const LABELS: Readonly<Record<PartAct, string>> = {
+const LABELS: Readonly<Record<PartAct | AskingAct, string>> = {
   auto: 'Reset breaker',
   closed: 'Force closed',
   open: 'Force open',
   pause: 'Pause',
   resume: 'Resume',
+  probe: 'Probe',
+  validate: 'Validate letters',
+  resend: 'Resend letters',
 }
 
-interface PartActionsProps {
+interface PartActionsProps<M extends AskingAct> {
   /** Names it in the title of the dialog. */
   readonly name: string
   /** Where it is done, if the name does not say. Screen readers hear it with each button. */
@@ -51,17 +72,20 @@ interface PartActionsProps {
   readonly breakers: readonly BreakerState[]
   /** Whether it is paused manually in each process. None for a sink, which cannot be paused. */
   readonly paused: readonly boolean[]
-  readonly may: (act: PartAct) => Permission
-  readonly onAct: (act: PartAct, reason: string) => Promise<unknown>
+  /** What can be done besides [nothing]. */
+  readonly more?: readonly M[]
+  readonly may: (act: PartAct | M) => Permission
+  readonly onAct: (act: PartAct | M, reason: string) => Promise<unknown>
 }
 
 /** The buttons of a consumer or a sink. Each asks for a reason first. */
-export function PartActions({ name, where, breakers, paused, may, onAct }: PartActionsProps) {
-  const [asking, setAsking] = useState<PartAct>()
+export function PartActions<M extends AskingAct = never>(props: PartActionsProps<M>) {
+  const { name, where, breakers, paused, more = [], may, onAct } = props
+  const [asking, setAsking] = useState<PartAct | M>()
   const ask = asking && ASKS[asking]
   return (
     <div className="row end">
-      {actsFor(breakers, paused).map(act => (
+      {[...actsFor(breakers, paused), ...more].map(act => (
         <Button
           key={act}
           look={act === 'resume' ? 'main' : 'plain'}

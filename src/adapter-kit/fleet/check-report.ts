@@ -3,6 +3,7 @@ import { MAX_TIME_MS } from '../../core/event/uuid.ts'
 import { group, resolveBy } from '../../core/options/resolve.ts'
 import {
   custom,
+  flag,
   integer,
   list,
   milliseconds,
@@ -42,6 +43,7 @@ const consumerRules: RulesFor<ReportedConsumer> = {
   waiting: count,
   lastProcessedAt: optional(time),
   lag: optional(count),
+  hasSchema: optional(flag()),
 }
 
 const sinkRules: RulesFor<ReportedSink> = {

@@ -1,4 +1,5 @@
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
+import { sealedCommands } from '../../adapter-kit/sealed/commands.ts'
 import { openGroups } from '../../adapter-kit/sealed/groups.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
@@ -112,7 +113,7 @@ function storeOf(settings: PostgresSettings, url: string, endPool: () => Promise
     audit: sealedAudit(new PostgresAudit(pool), texts),
     snapshots: new PostgresSnapshots(pool),
     fleet: new PostgresFleet(pool),
-    commands,
+    commands: sealedCommands(commands, texts),
     ready: () => broker.ready(),
     close() {
       closing ??= close()

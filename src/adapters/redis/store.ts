@@ -1,5 +1,6 @@
 import { OpenState } from '../../adapter-kit/open-state.ts'
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
+import { sealedCommands } from '../../adapter-kit/sealed/commands.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import type { Commands } from '../../ports/commands.ts'
@@ -52,7 +53,7 @@ export function openRedis(options: RedisOptions): RedisStore {
     audit: sealedAudit(new RedisAudit(connection, keys, door), texts),
     snapshots: new RedisSnapshots(connection, keys, door),
     fleet: new RedisFleet(connection, keys, door),
-    commands: new RedisCommands(connection, keys, settings, door),
+    commands: sealedCommands(new RedisCommands(connection, keys, settings, door), texts),
     ready: async () => requireFit(await inspectServer(connection)),
     inspect: () => inspectServer(connection),
     close() {

@@ -1,4 +1,5 @@
 import { sealedAudit } from '../../adapter-kit/sealed/audit.ts'
+import { sealedCommands } from '../../adapter-kit/sealed/commands.ts'
 import { openGroups } from '../../adapter-kit/sealed/groups.ts'
 import { sealedReplays } from '../../adapter-kit/sealed/replays.ts'
 import type { Commands } from '../../ports/commands.ts'
@@ -58,7 +59,7 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
     audit: sealedAudit(new SqliteAudit(session), texts),
     snapshots: new SqliteSnapshots(session),
     fleet: new SqliteFleet(session),
-    commands: new SqliteCommands(session),
+    commands: sealedCommands(new SqliteCommands(session), texts),
     async ready() {
       await connection.open()
     },

@@ -31,7 +31,7 @@ export function formatInstance({ report, state, silentMs }: Instance, now: numbe
   ].join('')
 }
 
-function consumerLine({
+export function consumerLine({
   channel,
   handler,
   broker,
@@ -51,6 +51,6 @@ function consumerLine({
   ].join(', ')
 }
 
-function sinkLine({ name, breaker, buffered, delivered, gaveUp }: ReportedSink): string {
+export function sinkLine({ name, breaker, buffered, delivered, gaveUp }: ReportedSink): string {
   return `${safeText(name)}: breaker ${breaker}, ${buffered} buffered, ${delivered} delivered, ${gaveUp} given up`
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
-import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { memoryBroker, memoryDeadLetters, memorySink } from '../../adapters/memory/index.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
+import { createDispatcher } from '../../runtime/dispatcher/dispatcher.ts'
 import { joinFleet } from '../../runtime/fleet/join-fleet.ts'
 
 /** The command line, and processes of a service that it does not run in. */
@@ -15,13 +16,30 @@ async function fleetWorld(instances = 2) {
       name: 'bill',
       deadLetters: memoryDeadLetters(),
       clock,
+      schema: {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: value => {
+            const { amount, password } = value as { amount: unknown; password?: string }
+            return typeof amount === 'number'
+              ? { value }
+              : { issues: [{ message: `no amount, ${password}` }] }
+          },
+        },
+      },
       handle: () => {},
     }),
   )
+  const crm = memorySink()
+  const dispatchers = [
+    createDispatcher({ sinks: { crm }, deadLetters: store.deadLetters, leaveOpen: true, clock }),
+  ]
   const members = []
   for (const [n, consumer] of consumers.entries()) {
     await consumer.start()
-    members.push(joinFleet({ store, service: 'shop', version: `1.${n}`, consumers: [consumer], clock }))
+    const shop = { store, service: 'shop', version: `1.${n}`, clock }
+    members.push(joinFleet({ ...shop, consumers: [consumer], dispatchers }))
     await clock.advance(10)
   }
   /** Runs a command while time passes, as the processes need it. */
@@ -38,6 +56,7 @@ async function fleetWorld(instances = 2) {
     ...world,
     members,
     consumers,
+    crm,
     whilePassing,
     paused: () => consumers.map(each => each.health().paused),
   }
@@ -106,6 +125,51 @@ describe('lazaret fleet', () => {
     expect(consumers.map(each => each.health().breakerState)).toEqual(['closed', 'forced-open'])
   })
 
+  it('B17: probes every process that has the channel or the sink', async () => {
+    const { whilePassing, consumers } = await fleetWorld()
+    consumers[0]!.pause()
+    const { code, out } = await whilePassing('fleet', 'probe', '--channel', 'orders')
+    expect([code, out.match(/orders\/bill on memory, breaker closed/g)]).toMatchObject([0, { length: 2 }])
+    expect(out.match(/paused \(manual\)/g)).toHaveLength(1)
+    expect((await whilePassing('fleet', 'probe', '--sink', 'crm')).out).toContain('crm: breaker closed')
+  })
+
+  it('B17, B13: validates letters in one process, and masks what the schema quotes', async () => {
+    const { whilePassing, bury, factory } = await fleetWorld()
+    const bad = factory.event({ payload: { password: 'hunter2' } })
+    const [good, refused] = await bury(
+      factory.letter({ handler: 'bill' }),
+      factory.letter({ handler: 'bill', event: bad }),
+    )
+    const { code, out } = await whilePassing('fleet', 'validate', '--channel', 'orders')
+    expect([code, out]).toEqual([0, expect.stringContaining('1 valid, 1 invalid')])
+    expect(out).toMatch(new RegExp(`${refused!.id} invalid: no amount`))
+    expect(out).not.toMatch(/hunter2/)
+    const { json } = await whilePassing('fleet', 'validate', good!.id, '--channel', 'orders', '--json')
+    expect(json).toMatchObject([
+      { state: 'done', outcome: { result: { valid: 1, letters: [{ id: good!.id }] } } },
+    ])
+  })
+
+  it('B17: resends the letters of a sink from one process', async () => {
+    const { whilePassing, bury, factory, crm, store } = await fleetWorld()
+    const [letter] = await bury(
+      factory.letter({ handler: 'crm', origin: {} }),
+      factory.letter({ handler: 'bill' }),
+    )
+    const { code, out } = await whilePassing('fleet', 'resend', '--sink', 'crm', '--reason', 'it is back')
+    expect([code, out]).toEqual([0, expect.stringMatching(/shop .*: done\n {2}1 delivered\n/)])
+    expect(crm.events.map(({ id }) => id)).toEqual([letter!.event.id])
+    expect((await store.deadLetters.get(letter!.id))?.state).toBe('resolved')
+    expect((await whilePassing('fleet', 'resend', '--sink', 'crm')).out).toContain('no dead letters')
+  })
+
+  it('B17: pauses any one process with --any', async () => {
+    const { whilePassing, paused } = await fleetWorld(3)
+    const { code, out } = await whilePassing('fleet', 'pause', '--channel', 'orders', '--any')
+    expect([code, out.split('\n').length, paused().flat()]).toEqual([0, 2, ['manual']])
+  })
+
   it('B17: says which process did not answer, with exit 3, and 1 when none did', async () => {
     const { whilePassing, store } = await fleetWorld(1)
     const silent = { v: 1, service: 'shop', host: 'h', pid: 1, startedAt: 0, sinks: [] } as const
@@ -121,6 +185,10 @@ describe('lazaret fleet', () => {
     [['pause'], 2, /--channel is missing/],
     [['breaker', '--channel', 'orders'], 2, /--to is missing/],
     [['breaker', '--to', 'open'], 2, /either --channel or --sink/],
+    [['probe'], 2, /fleet probe: give either --channel or --sink/],
+    [['validate'], 2, /fleet validate: --channel is missing/],
+    [['resend'], 2, /fleet resend: --sink is missing/],
+    [['resend', 'nobody', '--sink', 'crm'], 1, /no dead letter has the ID nobody/],
     [['pause', '--channel', 'mails'], 1, /no living process has a consumer of channel mails/],
   ])('B17: fleet %j is refused with the remedy', async (argv, code, message) => {
     const { whilePassing } = await fleetWorld(1)

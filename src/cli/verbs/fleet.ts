@@ -1,22 +1,14 @@
-import { givenFields } from '../../core/options/merge.ts'
-import { sendCommands } from '../../operations/fleet-commands.ts'
-import { delay } from '../../ports/clock.ts'
-import type { CommandRecord, Commands, CommandTask } from '../../ports/commands.ts'
 import type { Instance } from '../../ports/fleet.ts'
 import type { Store } from '../../ports/store.ts'
 import { findInstance } from '../find-by-id.ts'
-import type { breakerFlags, fleetFlags, fleetListFlags, storeFlags } from '../flags.ts'
-import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
+import type { fleetListFlags, storeFlags } from '../flags.ts'
+import { FailedError, type Io } from '../io.ts'
 import { formatInstance, instanceColour } from '../print/format-instance.ts'
 import { jsonLine, toJson } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor } from '../print/style.ts'
 import { ageColumn, type Column, tableOn } from '../print/table.ts'
-import { onStore, type Session } from '../session.ts'
-
-/** A process looks for commands every few seconds at most. */
-const DEFAULT_WAIT_MS = 10_000
-const POLL_MS = 250
+import { onStore } from '../session.ts'
 
 export const fleetList = onStore<typeof fleetListFlags>(async ({ store }, { io, flags }) => {
   const all = await fleetOf(store).list()
@@ -34,82 +26,6 @@ export const fleetShow = onStore<typeof storeFlags>(async ({ store }, { io, args
     : formatInstance(instance, io.clock.now(), paintFor(io.stdout, io.env))
   await io.stdout.write(text)
 })
-
-export const fleetPause = onStore<typeof fleetFlags>((session, { flags }) => {
-  const { channel, handler } = flags
-  return command(session, flags, {
-    kind: 'pause',
-    channel: required('pause', channel),
-    ...givenFields({ handler }),
-  })
-})
-
-export const fleetResume = onStore<typeof fleetFlags>((session, { flags }) => {
-  const { channel, handler } = flags
-  return command(session, flags, {
-    kind: 'resume',
-    channel: required('resume', channel),
-    ...givenFields({ handler }),
-  })
-})
-
-export const fleetBreaker = onStore<typeof breakerFlags>((session, { flags }) => {
-  const { channel, handler, sink, to } = flags
-  if (to === undefined) throw new UsageError('fleet breaker: --to is missing; give open, closed or auto')
-  if ((channel === undefined) === (sink === undefined))
-    throw new UsageError('fleet breaker: give either --channel or --sink')
-  return command(session, flags, { kind: 'breaker', to, ...givenFields({ channel, handler, sink }) })
-})
-
-interface CommandFlags {
-  readonly instance?: string | undefined
-  readonly service?: string | undefined
-  readonly reason?: string | undefined
-  readonly wait?: number | undefined
-  readonly json?: boolean | undefined
-}
-
-/** Sends the command, waits for the outcomes, and prints one line for each process. */
-async function command(session: Session, flags: CommandFlags, task: CommandTask): Promise<ExitCode> {
-  const { io, store, by } = session
-  const { service, reason } = flags
-  const instance = flags.instance && (await findInstance(store, flags.instance)).report.id
-  const sent = await sendCommands(store, { task, instance, service, reason, by }, io.clock)
-  const records = await outcomesOf(io, store.commands!, sent.request, flags.wait ?? DEFAULT_WAIT_MS)
-  const hosts = new Map(sent.recipients.map(({ report }) => [report.id, report]))
-  for (const record of records) {
-    const [id] = record.command.recipients as [string]
-    const report = hosts.get(id)!
-    if (flags.json) await io.stdout.write(jsonLine(toJson(record)))
-    else
-      await io.stdout.write(
-        `${safeText(report.service)} ${id} on ${safeText(report.host)}: ${describe(record)}\n`,
-      )
-  }
-  const done = records.filter(({ state }) => state === 'done').length
-  return done === records.length ? 0 : done > 0 ? 3 : 1
-}
-
-async function outcomesOf(
-  io: Io,
-  commands: Commands,
-  request: string,
-  waitMs: number,
-): Promise<readonly CommandRecord[]> {
-  const until = io.clock.now() + waitMs
-  for (;;) {
-    const records = await commands.get(request)
-    if (records.every(({ outcome }) => outcome !== undefined) || io.clock.now() >= until) return records
-    await delay(io.clock, POLL_MS)
-  }
-}
-
-function describe({ state, outcome }: CommandRecord): string {
-  if (outcome?.ok === false) return `failed: ${safeText(outcome.error)}`
-  if (state === 'waiting') return 'not taken yet; it expires within a minute'
-  if (state === 'claimed') return 'taken; the outcome is not known yet'
-  return state
-}
 
 function columnsOf(io: Io): Column<Instance>[] {
   return [
@@ -151,9 +67,4 @@ function fleetOf({ fleet, url }: Store) {
       `${url} keeps no fleet; use the sqlite:, postgres: or redis: store that the services share`,
     )
   return fleet
-}
-
-function required(verb: string, channel: string | undefined): string {
-  if (channel === undefined) throw new UsageError(`fleet ${verb}: --channel is missing; give --channel NAME`)
-  return channel
 }

@@ -296,6 +296,6 @@ describe('commands to a process', () => {
   })
 
   it('B17: every task of the table is known by its name', () => {
-    expect(Object.keys(TASKS)).toEqual(['pause', 'resume', 'breaker'])
+    expect(Object.keys(TASKS)).toEqual(['pause', 'resume', 'breaker', 'probe', 'validate', 'resend'])
   })
 })

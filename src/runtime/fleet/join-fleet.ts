@@ -12,12 +12,12 @@ import {
   withDefault,
 } from '../../core/options/rules.ts'
 import { type ClockAndRandomOptions, clockAndRandomRules, settlesWithin } from '../../ports/clock.ts'
-import type { Commands } from '../../ports/commands.ts'
+import type { CommandOutcome, Commands } from '../../ports/commands.ts'
 import type { Fleet } from '../../ports/fleet.ts'
+import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Consumer } from '../consumer/consumer.ts'
-import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { port } from '../option-rules.ts'
-import { type FleetParts, reportParts } from './report.ts'
+import { type FleetDispatcher, type FleetLetters, type FleetParts, reportParts } from './report.ts'
 import { executeCommand } from './tasks.ts'
 
 /** Options of `joinFleet()`. */
@@ -33,7 +33,7 @@ export interface FleetOptions extends ClockAndRandomOptions {
   /** The consumers to report and to command [none]. */
   readonly consumers?: readonly Consumer[] | undefined
   /** The dispatchers whose sinks to report and to command [none]. */
-  readonly dispatchers?: readonly Pick<Dispatcher, 'health' | 'breaker'>[] | undefined
+  readonly dispatchers?: readonly FleetDispatcher[] | undefined
   /** The time between two reports, in ms [5 000]. A process without a report for three times as long is shown as gone. */
   readonly reportEveryMs?: number | undefined
   /** The time between two looks for commands, in ms [1 000]. A store that can wake the process is asked with each report. */
@@ -48,6 +48,8 @@ export interface FleetStore {
   readonly fleet?: Fleet | undefined
   /** Commands to them [none]. */
   readonly commands?: Commands | undefined
+  /** The dead letters that commands name [none: such commands fail]. */
+  readonly deadLetters?: FleetLetters | undefined
 }
 
 /** A process in the fleet. */
@@ -83,9 +85,7 @@ const rules = {
     [],
   ),
   dispatchers: withDefault(
-    list(port<Pick<Dispatcher, 'health' | 'breaker'>>('dispatchers', 'health', 'breaker'), {
-      maxItems: 1_000,
-    }),
+    list(port<FleetDispatcher>('dispatchers', 'health', 'breaker', 'resend'), { maxItems: 1_000 }),
     [],
   ),
   reportEveryMs: withDefault(milliseconds({ min: 100, max: 600_000 }), 5_000),
@@ -129,12 +129,14 @@ class FleetMember implements FleetMembership {
   #isAnnounced = false
   readonly #waits = new Set<() => void>()
   #work: Promise<unknown> = Promise.resolve()
+  /** Commands that take time. They do not hold up the others. */
+  readonly #executing = new Set<Promise<void>>()
   #closing: Promise<void> | undefined
 
   constructor(settings: FleetSettings) {
-    const { clock, random, consumers, dispatchers } = settings
+    const { clock, random, consumers, dispatchers, store } = settings
     this.#settings = settings
-    this.#parts = { consumers, dispatchers }
+    this.#parts = { consumers, dispatchers, letters: store.deadLetters, clock }
     this.#startedAt = clock.now()
     this.id = createIdSource(random)(this.#startedAt)
   }
@@ -148,6 +150,7 @@ class FleetMember implements FleetMembership {
       this.#isStopped = true
       this.#endWaits()
       await this.#work
+      await this.#limited(Promise.all(this.#executing))
       this.#hasLeft = true
       await this.#limited(this.#settings.store.fleet?.leave(this.id))
     })()
@@ -230,9 +233,17 @@ class FleetMember implements FleetMembership {
     const claimed = await commands.claim(this.id, COMMANDS_AT_ONCE)
     for (const command of claimed) {
       const outcome = this.#hasLeft ? HAS_LEFT : executeCommand(this.#parts, command)
-      await commands.finish(command.id, this.id, outcome).catch(this.#settings.onError)
+      const finish = (end: CommandOutcome) =>
+        commands.finish(command.id, this.id, end).then(() => {}, this.#settings.onError)
+      if (isPromiseLike(outcome)) this.#track(outcome.then(finish))
+      else await finish(outcome)
     }
     if (claimed.length === COMMANDS_AT_ONCE) this.#announce()
+  }
+
+  #track(work: Promise<void>): void {
+    this.#executing.add(work)
+    void work.finally(() => this.#executing.delete(work))
   }
 
   #announce(): void {

@@ -1,3 +1,5 @@
+import type { Clock } from '../../ports/clock.ts'
+import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { InstanceReport, ReportedConsumer, ReportedSink } from '../../ports/fleet.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
@@ -5,12 +7,21 @@ import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 /** The consumers and dispatchers that a process reports, and that commands can reach. */
 export interface FleetParts {
   readonly consumers: readonly Consumer[]
-  readonly dispatchers: readonly Pick<Dispatcher, 'health' | 'breaker'>[]
+  readonly dispatchers: readonly FleetDispatcher[]
+  /** The letters of the shared store; undefined if it has none. */
+  readonly letters: FleetLetters | undefined
+  readonly clock: Clock
 }
+
+/** The part of a dispatcher that a fleet reports and commands. */
+export type FleetDispatcher = Pick<Dispatcher, 'health' | 'breaker' | 'resend'>
+
+/** The part of a store of letters that commands need. */
+export type FleetLetters = Pick<DeadLetterStore, 'get' | 'list' | 'change'>
 
 /** What a process says of its consumers and sinks now. `lags` has the lag of the consumers whose broker can count it. */
 export function reportParts(
-  { consumers, dispatchers }: FleetParts,
+  { consumers, dispatchers }: Pick<FleetParts, 'consumers' | 'dispatchers'>,
   lags: ReadonlyMap<Consumer, number>,
 ): Pick<InstanceReport, 'consumers' | 'sinks'> {
   return {
@@ -32,6 +43,23 @@ export function reportParts(
   }
 }
 
+/** The consumers of a channel, or of one handler of it. Throws when this process has none. */
+export function consumersOf(
+  { consumers }: Pick<FleetParts, 'consumers'>,
+  channel: string,
+  handler: string | undefined,
+): readonly Consumer[] {
+  const found = consumers.filter(consumer => {
+    const health = consumer.health()
+    return health.channel === channel && (handler ?? health.handler) === health.handler
+  })
+  if (found.length === 0)
+    throw new Error(
+      `channel ${channel}${handler === undefined ? '' : ` with handler ${handler}`} has no consumer in this process`,
+    )
+  return found
+}
+
 function reportConsumer(consumer: Consumer, lag: number | undefined): ReportedConsumer {
   const { channel, handler, breakerState, paused, perMinute, failureRate, active, waiting, lastProcessedAt } =
     consumer.health()
@@ -47,5 +75,6 @@ function reportConsumer(consumer: Consumer, lag: number | undefined): ReportedCo
     waiting,
     lastProcessedAt,
     lag,
+    ...(consumer.schema !== undefined && { hasSchema: true }),
   }
 }

@@ -1,12 +1,25 @@
 import { group, resolveBy } from '../../core/options/resolve.ts'
-import { oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
+import { list, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
+import { settlesWithin } from '../../ports/clock.ts'
 import type { Command, CommandOutcome, CommandTask } from '../../ports/commands.ts'
-import type { FleetParts } from './report.ts'
+import { isPromiseLike } from '../attempt/attempt.ts'
+import type { Consumer } from '../consumer/consumer.ts'
+import { patchRule } from '../json-patch.ts'
+import {
+  MAX_TASK_LETTERS,
+  type ResendTask,
+  resendLetters,
+  type ValidateTask,
+  validateLetters,
+} from './letter-tasks.ts'
+import { consumersOf, type FleetParts, reportParts } from './report.ts'
 
-/** A task of a command: the options it takes, and what a process does. */
+/** A task of a command: the options it takes, who executes it, and what a process does. */
 interface TaskType<T> {
   readonly options: Rule<T>
-  /** Returns the result. Throws when this process cannot do it. */
+  /** Every process that has the channel or sink, or any one of them, unless the person says otherwise. */
+  readonly recipients: 'all' | 'any'
+  /** Returns the result. Throws or rejects when this process cannot do it. */
   run(parts: FleetParts, options: T, by: string): unknown
 }
 
@@ -15,89 +28,123 @@ interface ConsumerTask {
   readonly handler: string | undefined
 }
 
-interface BreakerTask {
-  readonly to: 'open' | 'closed' | 'auto'
+interface PartTask {
   readonly channel: string | undefined
   readonly handler: string | undefined
   readonly sink: string | undefined
 }
 
-const consumerOptions = group({ kind: text(), channel: text(), handler: optional(text()) })
+interface BreakerTask extends PartTask {
+  readonly to: 'open' | 'closed' | 'auto'
+}
 
-function task<T>(options: Rule<T>, run: TaskType<T>['run']): TaskType<T> {
-  return { options, run }
+/** The time that brokers have to count for a probe. */
+const LAG_WAIT_MS = 2_000
+
+const consumerRules = { kind: text(), channel: text(), handler: optional(text()) }
+const partRules = { ...consumerRules, channel: optional(text()), sink: optional(text()) }
+const letterRules = {
+  letters: optional(list(text(), { minItems: 1, maxItems: MAX_TASK_LETTERS })),
+}
+
+function eitherPart({ channel, sink }: PartTask, fault: (field: 'channel', remedy: string) => void): void {
+  if ((channel === undefined) === (sink === undefined)) fault('channel', 'give either a channel or a sink')
+}
+
+function task<T>(
+  recipients: TaskType<T>['recipients'],
+  options: Rule<T>,
+  run: TaskType<T>['run'],
+): TaskType<T> {
+  return { recipients, options, run }
 }
 
 /** The tasks that a process executes. `lazaret fleet`, the API and the console offer the same ones. */
 export const TASKS = {
-  pause: task<ConsumerTask>(consumerOptions, (parts, which) =>
+  pause: task<ConsumerTask>('all', group(consumerRules), (parts, which) =>
     eachConsumer(parts, which, consumer => consumer.pause()),
   ),
-  resume: task<ConsumerTask>(consumerOptions, (parts, which) =>
+  resume: task<ConsumerTask>('all', group(consumerRules), (parts, which) =>
     eachConsumer(parts, which, consumer => consumer.resume()),
   ),
   breaker: task<BreakerTask>(
-    group(
-      {
-        kind: text(),
-        to: oneOf('open', 'closed', 'auto'),
-        channel: optional(text()),
-        handler: optional(text()),
-        sink: optional(text()),
-      },
-      ({ channel, sink }, fault) => {
-        if ((channel === undefined) === (sink === undefined))
-          fault('channel', 'give either a channel or a sink')
-      },
-    ),
+    'all',
+    group({ ...partRules, to: oneOf('open', 'closed', 'auto') }, eitherPart),
     forceBreakers,
   ),
+  probe: task<PartTask>('all', group(partRules, eitherPart), probe),
+  validate: task<ValidateTask>(
+    'any',
+    group({ ...consumerRules, ...letterRules, patch: optional(patchRule) }),
+    validateLetters,
+  ),
+  resend: task<ResendTask>('any', group({ kind: text(), sink: text(), ...letterRules }), resendLetters),
 } as const
 
 /** The name of a task. */
 type TaskKind = keyof typeof TASKS
 
+/** The names of all tasks. */
+export const TASK_KINDS = Object.keys(TASKS) as [TaskKind, ...TaskKind[]]
+
 /** Checks a task before it is sent. Throws an OptionsError. */
-export function resolveTask(given: CommandTask): CommandTask {
-  const kind = resolveBy('task.kind', oneOf('pause', 'resume', 'breaker'), given.kind)
-  resolveBy<unknown>('task', TASKS[kind].options, given)
-  return given
+export function resolveTask(given: CommandTask): TaskType<unknown> {
+  const kind = resolveBy('task.kind', oneOf(...TASK_KINDS), given.kind)
+  const type = TASKS[kind] as TaskType<unknown>
+  resolveBy('task', type.options, given)
+  return type
 }
 
-/** Executes a command in this process. A command that cannot be executed has failed; it never throws. */
-export function executeCommand(parts: FleetParts, { task: given, by }: Command): CommandOutcome {
+/**
+ * Executes a command in this process. A command that cannot be executed has failed; it never throws or rejects. A task that
+ * takes no time is over when this returns.
+ */
+export function executeCommand(
+  parts: FleetParts,
+  { task: given, by }: Command,
+): CommandOutcome | Promise<CommandOutcome> {
   try {
     const type: TaskType<unknown> | undefined = Object.hasOwn(TASKS, given.kind)
       ? (TASKS[given.kind as TaskKind] as TaskType<unknown>)
       : undefined
     if (type === undefined)
       throw new Error(`this process does not know the task '${given.kind}'; update the service`)
-    return { ok: true, result: type.run(parts, resolveBy('task', type.options, given), by) }
+    const result = type.run(parts, resolveBy('task', type.options, given), by)
+    return isPromiseLike(result) ? Promise.resolve(result).then(done, failed) : done(result)
   } catch (error) {
-    return { ok: false, error: error instanceof Error ? error.message : String(error) }
+    return failed(error)
   }
 }
 
+function done(result: unknown): CommandOutcome {
+  return { ok: true, result }
+}
+
+function failed(error: unknown): CommandOutcome {
+  return { ok: false, error: error instanceof Error ? error.message : String(error) }
+}
+
 function eachConsumer(
-  { consumers }: FleetParts,
+  parts: FleetParts,
   { channel, handler }: ConsumerTask,
-  run: (consumer: FleetParts['consumers'][number]) => void,
+  run: (consumer: Consumer) => void,
 ): { readonly handlers: readonly string[] } {
-  const found = consumersOf({ consumers }, channel, handler)
+  const found = consumersOf(parts, channel, handler)
   for (const consumer of found) run(consumer)
   return { handlers: found.map(consumer => consumer.health().handler) }
 }
 
 function forceBreakers(
-  { consumers, dispatchers }: FleetParts,
-  options: BreakerTask,
+  parts: FleetParts,
+  { channel, handler, sink, to }: BreakerTask,
   by: string,
 ): { readonly forced: number } {
-  const { channel, handler, sink, to } = options
   const breakers =
     sink === undefined
-      ? consumersOf({ consumers }, channel!, handler).map(consumer => consumer.breaker)
-      : dispatchers.filter(each => Object.hasOwn(each.health().sinks, sink)).map(each => each.breaker(sink))
+      ? consumersOf(parts, channel!, handler).map(consumer => consumer.breaker)
+      : parts.dispatchers
+          .filter(each => Object.hasOwn(each.health().sinks, sink))
+          .map(each => each.breaker(sink))
   const forced = breakers.filter(breaker => breaker !== undefined)
   if (forced.length === 0)
     throw new Error(
@@ -107,18 +154,20 @@ function forceBreakers(
   return { forced: forced.length }
 }
 
-function consumersOf(
-  { consumers }: Pick<FleetParts, 'consumers'>,
-  channel: string,
-  handler: string | undefined,
-) {
-  const found = consumers.filter(consumer => {
-    const health = consumer.health()
-    return health.channel === channel && (handler ?? health.handler) === health.handler
+/** The consumers or the sink as they are now, which can be newer than the last report. */
+async function probe({ consumers, dispatchers, clock }: FleetParts, { channel, handler, sink }: PartTask) {
+  if (sink !== undefined) {
+    const { sinks } = reportParts({ consumers: [], dispatchers }, new Map())
+    const found = sinks.filter(({ name }) => name === sink)
+    if (found.length === 0) throw new Error(`sink ${sink}: this process has no such sink`)
+    return { sinks: found }
+  }
+  const found = consumersOf({ consumers }, channel!, handler)
+  const lags = new Map<Consumer, number>()
+  const counting = found.map(async consumer => {
+    const lag = await consumer.lag().catch(() => undefined)
+    if (lag !== undefined) lags.set(consumer, lag)
   })
-  if (found.length === 0)
-    throw new Error(
-      `channel ${channel}${handler === undefined ? '' : ` with handler ${handler}`} has no consumer in this process`,
-    )
-  return found
+  await settlesWithin(clock, LAG_WAIT_MS, Promise.all(counting))
+  return { consumers: reportParts({ consumers: found, dispatchers: [] }, lags).consumers }
 }

@@ -19,10 +19,11 @@ import {
   oneRequest,
 } from '../schema/fleet.ts'
 import { type NamedStore, withFaults } from '../stores/federation.ts'
+import { maskedResult } from '../views/command-result.ts'
 
 const FLEET = `${API}/fleet`
 
-const route = routeFor<Pick<ServerContext, 'stores' | 'clock' | 'announce'>>()
+const route = routeFor<Pick<ServerContext, 'stores' | 'clock' | 'announce' | 'masks'>>()
 
 export const fleetRoutes = [
   route({
@@ -43,25 +44,25 @@ export const fleetRoutes = [
     method: 'POST',
     path: `${FLEET}/commands`,
     about:
-      'Pauses or resumes consumers, or forces breakers, in every living process that has the channel or sink. Read the outcome with the id of the request.',
+      'Sends a command to the living processes that have the channel or sink: pause or resume consumers, force a breaker, probe, validate letters, resend letters. Read the outcome with the id of the request.',
     action: 'fleet.command',
     body: commandBody,
     answer: commandAnswer,
     async handle({ context, caller, body }) {
       const { stores, clock } = context
-      const { instance, service, reason } = body
+      const { instance, service, recipients, reason } = body
       const task = taskOf(body)
       const { found, faults } = await stores.each(async ({ store }) => {
         const sent = await sendCommands(
           store,
-          { task, instance, service, reason, by: caller.name },
+          { task, instance, service, recipients, reason, by: caller.name },
           clock,
         ).catch(noRecipient)
         return sent && (await store.commands!.get(sent.request))
       }, body.store)
-      const requests = found.flatMap(({ value, ...named }) =>
-        value === undefined ? [] : [requestView(named, value)],
-      )
+      const requests: CommandRequestView[] = []
+      for (const { value, ...named } of found)
+        if (value !== undefined) requests.push(await requestView(context, named, value))
       if (requests.length === 0 && faults.length === 0)
         throw new ProblemError(
           'not-found',
@@ -77,12 +78,12 @@ export const fleetRoutes = [
     about: 'Returns the commands of a request and their outcomes.',
     params: oneRequest,
     answer: commandRequest,
-    async handle({ context: { stores }, params: { request } }) {
-      const { value, ...named } = await stores.find('request', request, async ({ store }) => {
+    async handle({ context, params: { request } }) {
+      const { value, ...named } = await context.stores.find('request', request, async ({ store }) => {
         const records = (await store.commands?.get(request)) ?? []
         return records.length === 0 ? undefined : records
       })
-      return requestView(named, value)
+      return requestView(context, named, value)
     },
   }),
   route({
@@ -106,8 +107,8 @@ function noRecipient(error: unknown): undefined {
   throw error
 }
 
-function taskOf({ task: kind, channel, handler, sink, to }: CommandBody): CommandTask {
-  return { kind, ...givenFields({ channel, handler, sink, to }) }
+function taskOf({ task: kind, channel, handler, sink, to, letters }: CommandBody): CommandTask {
+  return { kind, ...givenFields({ channel, handler, sink, to, letters }) }
 }
 
 function instanceView(store: string, { report, state, seenAt, silentMs }: Instance): FleetInstance {
@@ -131,23 +132,40 @@ function instanceView(store: string, { report, state, seenAt, silentMs }: Instan
   }
 }
 
-function requestView({ name }: NamedStore, records: readonly CommandRecord[]): CommandRequestView {
+async function requestView(
+  { masks }: Pick<ServerContext, 'masks'>,
+  { name, store }: NamedStore,
+  records: readonly CommandRecord[],
+): Promise<CommandRequestView> {
   const [{ command }] = records as readonly [CommandRecord]
-  return {
-    id: command.request,
-    store: name,
-    task: command.task as CommandRequestView['task'],
-    by: command.by,
-    reason: command.reason,
-    commands: records.map(({ command, state, sentAt, expiresAt, endedAt, outcome }) => ({
-      id: command.id,
-      instance: command.recipients[0]!,
+  const { letters, patch, ...task } = command.task
+  const view = async ({ command, state, sentAt, expiresAt, endedAt, outcome, claimedBy }: CommandRecord) => {
+    const { id, recipients } = command
+    const result =
+      outcome?.ok === true ? await maskedResult(outcome.result, command.task, store, masks) : undefined
+    return {
+      id,
+      instance: claimedBy ?? (recipients.length === 1 ? recipients[0] : undefined),
+      recipients: [...recipients],
       state,
       sentAt: iso(sentAt),
       expiresAt: iso(expiresAt),
       endedAt: isoOr(endedAt),
-      result: outcome?.ok === true ? (outcome.result as Json | undefined) : undefined,
-      error: outcome?.ok === false ? outcome.error : undefined,
-    })),
+      result: result as Json | undefined,
+      error: outcome?.ok === false ? masks.maskText(outcome.error) : undefined,
+    }
+  }
+  return {
+    id: command.request,
+    store: name,
+    task: {
+      ...(task as CommandRequestView['task']),
+      ...(Array.isArray(letters) && { letters: letters as string[] }),
+      // Its values are parts of payloads.
+      ...(patch !== undefined && { isPatched: true }),
+    },
+    by: command.by,
+    reason: command.reason,
+    commands: await Promise.all(records.map(view)),
   }
 }

@@ -12,7 +12,7 @@ import {
 import { EmptyPlanError } from '../../replay/empty-plan.ts'
 import { judge, planReplay } from '../../replay/plan.ts'
 import { type PlanRequest, resolvePlan } from '../../replay/plan-options.ts'
-import { payloadOf } from '../../replay/resend.ts'
+import { payloadOf } from '../../runtime/schema-fault.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'

@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { MAX_TASK_LETTERS } from '../../runtime/fleet/letter-tasks.ts'
+import { TASK_KINDS } from '../../runtime/fleet/tasks.ts'
 import { breakerState, pauseReason } from './channels.ts'
 import {
   count,
@@ -31,6 +33,10 @@ const instanceConsumer = z.object({
   lag: optional(
     count,
     'The number of events that the handler has not finished. Absent if the broker cannot count.',
+  ),
+  hasSchema: optional(
+    z.boolean(),
+    'Whether it can validate letters. Absent for a consumer without a schema.',
   ),
 })
 
@@ -77,13 +83,25 @@ export const oneRequest = z.object({ request: id.describe('The id of the request
 
 /** The tasks that a process executes. */
 export const commandBody = z.strictObject({
-  task: z.enum(['pause', 'resume', 'breaker']).describe('What the processes do.'),
+  task: z
+    .enum(TASK_KINDS)
+    .describe(
+      'What the processes do: `pause` or `resume` consumers, force a `breaker`, `probe` the health of now, `validate` letters against the schema of a consumer, `resend` the letters of a sink.',
+    ),
   channel: optional(z.string().min(1).max(1_000), 'The channel whose consumers do it. Give this or `sink`.'),
   handler: optional(z.string().min(1).max(1_000), 'Only this handler of the channel.'),
-  sink: optional(z.string().min(1).max(1_000), 'The sink whose breaker is forced.'),
+  sink: optional(z.string().min(1).max(1_000), 'The sink, for `breaker`, `probe` and `resend`.'),
   to: optional(
     z.enum(['open', 'closed', 'auto']),
     'Needed for `breaker`: `open` and `closed` force it, `auto` ends that.',
+  ),
+  letters: optional(
+    z.array(id).min(1).max(MAX_TASK_LETTERS),
+    `For \`validate\` and \`resend\`: the ids of the letters. The default is the newest ${MAX_TASK_LETTERS} dead letters of the channel or sink.`,
+  ),
+  recipients: optional(
+    z.enum(['all', 'any']),
+    'Every process that has the channel or sink, or any one of them: the first that takes the command. The default is `any` for `validate` and `resend`, and `all` for the others.',
   ),
   instance: optional(id, 'Only this process. The default is every process that has the channel or sink.'),
   service: optional(z.string().min(1).max(200), 'Only the processes of this service.'),
@@ -94,7 +112,11 @@ export type CommandBody = z.infer<typeof commandBody>
 
 const commandView = z.object({
   id: id.describe('The id of the command.'),
-  instance: id.describe('The process that it is for.'),
+  instance: optional(
+    id,
+    'The process that it is for, or that took it. Absent while none of several has taken it.',
+  ),
+  recipients: z.array(id).describe('The processes that may take it. The first one that does executes it.'),
   state: z
     .enum(['waiting', 'claimed', 'done', 'failed', 'expired', 'unanswered'])
     .describe(
@@ -103,7 +125,7 @@ const commandView = z.object({
   sentAt: time.describe('The time at which it was sent.'),
   expiresAt: time.describe('The time at which it expires.'),
   endedAt: optional(time, 'The time of the outcome. Absent before it.'),
-  result: optional(json, 'The result of a command that is done.'),
+  result: optional(json, 'The result of a command that is done, masked.'),
   error: optionalText('Why the command failed.'),
 })
 
@@ -113,7 +135,9 @@ export const commandRequest = z.object({
   task: z.record(z.string(), json).describe('What the processes do, and with what.'),
   by: who.describe('The name of the person or token that asked.'),
   reason: optionalText('The reason for the request.'),
-  commands: z.array(commandView).describe('One command for each process.'),
+  commands: z
+    .array(commandView)
+    .describe('One command for each process, or one for all that any of them may take.'),
 })
 export type CommandRequestView = z.infer<typeof commandRequest>
 

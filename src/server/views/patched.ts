@@ -4,7 +4,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { JsonValue } from '../../core/event/event.ts'
 import { isBytes } from '../../core/event/plain.ts'
 import type { PatchOperation } from '../../ports/replays.ts'
-import { applyPatch } from '../../replay/json-patch.ts'
+import { applyPatch } from '../../runtime/json-patch.ts'
 import type { Json } from '../schema/common.ts'
 import { masksInto, masksOfPayload, stepsOf } from './payload-masks.ts'
 

@@ -3,7 +3,7 @@ import { ApiProblem } from '../../api/client.ts'
 import type { CommandBody } from '../../api/types.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useCan } from '../../lib/use-can.ts'
-import { type PartAct, PartActions } from '../../ui/part-actions.tsx'
+import { type AskingAct, type PartAct, PartActions } from '../../ui/part-actions.tsx'
 import type { Part } from './service-view.ts'
 import { useRequests } from './use-requests.ts'
 
@@ -13,7 +13,7 @@ export type Recipients = Pick<CommandBody, 'instance' | 'service' | 'store'>
 export function FleetActions({ part, to, where }: { part: Part; to: Recipients; where: string }) {
   const may = useCan('fleet.command')
   const { add } = useRequests()
-  const change = useChange(async ({ act, reason }: { act: PartAct; reason: string }) => {
+  const change = useChange(async ({ act, reason }: { act: PartAct | AskingAct; reason: string }) => {
     const { requests, faults = [] } = await commandFleet({ ...bodyOf(part, act), ...to, reason })
     add(requests.map(({ id }) => id))
     if (faults.length > 0)
@@ -29,6 +29,7 @@ export function FleetActions({ part, to, where }: { part: Part; to: Recipients; 
       where={where}
       breakers={part.breakers}
       paused={part.paused.map(reasons => reasons.includes('manual'))}
+      more={moreOf(part)}
       may={() => may}
       onAct={(act, reason) => change.mutateAsync({ act, reason })}
     />
@@ -39,9 +40,14 @@ function partName({ name, handler }: Part): string {
   return plainText(handler === undefined ? name : `${name}, ${handler}`)
 }
 
-function bodyOf({ kind, name, handler }: Part, act: PartAct): Omit<CommandBody, 'reason'> {
+function moreOf({ kind, hasSchema }: Part): readonly AskingAct[] {
+  if (kind === 'sink') return ['probe', 'resend']
+  return hasSchema ? ['probe', 'validate'] : ['probe']
+}
+
+function bodyOf({ kind, name, handler }: Part, act: PartAct | AskingAct): Omit<CommandBody, 'reason'> {
   const which = kind === 'sink' ? { sink: name } : { channel: name, handler }
-  return act === 'pause' || act === 'resume'
-    ? { task: act, ...which }
-    : { task: 'breaker', to: act, ...which }
+  return act === 'open' || act === 'closed' || act === 'auto'
+    ? { task: 'breaker', to: act, ...which }
+    : { task: act, ...which }
 }

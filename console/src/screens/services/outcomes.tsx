@@ -55,9 +55,11 @@ function Outcome({ id, names, onDismiss }: OutcomeProps) {
       <ul>
         {commands.slice(0, MOST_SHOWN).map(command => (
           <li key={command.id} className="external-text">
-            <CommandTag state={command.state} />{' '}
-            <span className="small">{names.get(command.instance) ?? plainText(command.instance)}</span>
-            <span className="small quiet">{whyOf(command)}</span>
+            <CommandTag state={command.state} /> <span className="small">{whoOf(command, names)}</span>
+            <span className="small quiet">
+              {whyOf(command)}
+              {answerOf(command)}
+            </span>
           </li>
         ))}
         {left > 0 && <li className="small quiet">and {counted(left, 'more process', 'more processes')}</li>}
@@ -86,6 +88,36 @@ function CommandTag({ state }: Pick<Command, 'state'>) {
   )
 }
 
+/** The process that a command is for or that took it, or the number of those that may take it. */
+function whoOf({ instance, recipients }: Command, names: ReadonlyMap<string, string>): string {
+  if (instance === undefined) return `any of ${counted(recipients.length, 'process', 'processes')}`
+  return names.get(instance) ?? plainText(instance)
+}
+
+/** What a process answered to a probe, or what became of letters. */
+function answerOf({ result }: Command): string {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return ''
+  const { consumers, sinks, letters } = result as Readonly<Record<string, unknown>>
+  const parts = [consumers, sinks].flatMap(each => (Array.isArray(each) ? each.map(healthOf) : []))
+  if (parts.length > 0) return `: ${parts.join('; ')}`
+  if (!Array.isArray(letters)) return ''
+  if (letters.length === 0) return ': no dead letters'
+  const counts = Object.entries(result).filter(([, value]) => typeof value === 'number' && value > 0)
+  return `: ${counts.map(([name, value]) => `${whole(Number(value))} ${plainText(name)}`).join(', ')}`
+}
+
+function healthOf(part: unknown): string {
+  const { breaker, paused, active, inFlight, lag, buffered } = part as Readonly<Record<string, unknown>>
+  const facts = [
+    `breaker ${breaker}`,
+    ...(Array.isArray(paused) && paused.length > 0 ? [`paused (${paused.join(', ')})`] : []),
+    `${active ?? inFlight} in progress`,
+    ...(lag === undefined ? [] : [`lag ${lag}`]),
+    ...(buffered === undefined ? [] : [`${buffered} buffered`]),
+  ]
+  return plainText(facts.join(', '))
+}
+
 function whyOf({ state, error }: Command): string {
   if (error !== undefined) return `: ${plainText(error)}`
   if (state === 'expired') return ': the process did not take it in time; it is not executed'
@@ -98,8 +130,18 @@ function progressOf(commands: readonly Command[]): string {
   return `done in ${whole(done)} of ${counted(commands.length, 'process', 'processes')}`
 }
 
+const WORDS: Readonly<Record<string, string>> = {
+  validate: 'validate letters of',
+  resend: 'resend letters of',
+}
+
 function titleOf({ kind, to, channel, handler, sink }: CommandRequestView['task']): string {
-  const what = kind === 'breaker' ? (to === 'auto' ? 'reset breaker' : `force breaker ${to}`) : String(kind)
+  const what =
+    kind === 'breaker'
+      ? to === 'auto'
+        ? 'reset breaker'
+        : `force breaker ${to}`
+      : (WORDS[String(kind)] ?? String(kind))
   const which = [channel ?? sink, handler].filter(part => part !== undefined).join(', ')
   return plainText(`${what[0]?.toUpperCase()}${what.slice(1)} ${which}`)
 }

@@ -10,6 +10,8 @@ export interface Part {
   readonly name: string
   readonly handler: string | undefined
   readonly broker: string | undefined
+  /** Whether it can validate letters in one of the processes. */
+  readonly hasSchema: boolean
   /** The state in each process. */
   readonly breakers: readonly BreakerState[]
   /** The pauses in each process. None for a sink. */
@@ -102,6 +104,7 @@ function consumerPart(same: readonly Consumer[]): Part {
     name: channel,
     handler,
     broker: [...new Set(same.map(({ broker }) => broker))].join(', '),
+    hasSchema: same.some(({ hasSchema }) => hasSchema === true),
     breakers: same.map(({ breaker }) => breaker),
     paused: same.map(({ paused }) => paused),
     perMinute: sum(same, ({ perMinute }) => perMinute),
@@ -122,6 +125,7 @@ function sinkPart(same: readonly Sink[]): Part {
     name: same[0]!.name,
     handler: undefined,
     broker: undefined,
+    hasSchema: false,
     breakers: same.map(({ breaker }) => breaker),
     paused: [],
     perMinute: undefined,

@@ -1,8 +1,25 @@
 import type { JsonValue } from '../core/event/event.ts'
 import { LazaretError } from '../core/failure/errors.ts'
+import { group } from '../core/options/resolve.ts'
+import { custom, list, oneOf, optional, type Rule } from '../core/options/rules.ts'
 import type { PatchOperation } from '../ports/replays.ts'
 
 type Container = JsonValue[] | Record<string, JsonValue>
+
+const operation = group({
+  op: oneOf('add', 'remove', 'replace', 'move', 'copy', 'test'),
+  path: custom(
+    (value): value is string => typeof value === 'string',
+    "give a path such as '/amount', or '' for all",
+  ),
+  from: optional(custom((value): value is string => typeof value === 'string', 'give a path')),
+  value: optional(
+    custom((value): value is PatchOperation['value'] => value !== undefined, 'give a JSON value'),
+  ),
+}) as Rule<PatchOperation>
+
+/** The rule for a patch in options. */
+export const patchRule = list(operation, { minItems: 1, maxItems: 100 })
 
 /** A patch that does not fit the document, or is not a valid patch. The document is untouched. */
 export class PatchError extends LazaretError {
