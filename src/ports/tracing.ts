@@ -136,6 +136,10 @@ export function endSpan(step: TraceSpan, failure?: Failure): void {
   }
 }
 
+export function discardSpan(step: TraceSpan): void {
+  ignoreErrors(() => step.discard())
+}
+
 /** Publishes events in a span of their traces. */
 export async function publishInSpan(
   tracing: Tracing,

@@ -79,15 +79,22 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
     this.lane = lane
   }
 
-  /** Calls the work outside of the promise executor, so that stack traces have two frames less. */
   run(work: (context: C) => unknown, now: number): Promise<AttemptEnd> {
+    return this.call(runWork<C>, work, now)
+  }
+
+  /**
+   * Calls a function with its input. Callers on a hot path need no closure for that. The call is outside of the promise
+   * executor, so that stack traces have two frames less.
+   */
+  call<I>(fn: (input: I, context: C) => unknown, input: I, now: number): Promise<AttemptEnd> {
     const ended = new Promise<AttemptEnd>(resolve => {
       this.finish = resolve
     })
     this.lane?.start(this, now)
     this.isRunning = true
     try {
-      const result = work(this.context)
+      const result = fn(input, this.context)
       if (isPromiseLike(result)) {
         result.then(
           () => this.returned(SUCCEEDED),
@@ -153,6 +160,10 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
     this.lane?.end(this)
     finish(end)
   }
+}
+
+function runWork<C>(work: (context: C) => unknown, context: C): unknown {
+  return work(context)
 }
 
 export function isPromiseLike<R>(value: R | PromiseLike<R>): value is PromiseLike<R> {

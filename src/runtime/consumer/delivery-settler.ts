@@ -75,31 +75,46 @@ export class DeliverySettler {
     startedAt: number,
     afterwards?: () => void,
   ): Next | Promise<Next> {
-    const { channel, name, clock, observer } = this.#policy
-    const settled = (): Next => {
-      // A broker that keeps the letter itself bypasses the letter saver, which otherwise observes it.
-      if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
-        observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
-      afterwards?.()
-      const now = work.endedAt ?? clock.now()
-      this.#host.processed(outcome, now)
-      const attempts = work.started
-      if (observer.eventProcessed) {
-        const durationMs = Math.max(0, now - startedAt)
-        observe(observer, 'eventProcessed', { channel, name, outcome, attempts, durationMs })
-      }
-      if (outcome === 'done' && attempts > 1 && observer.retrySucceeded)
-        observe(observer, 'retrySucceeded', { name, attempts })
-      return FORGET
-    }
     try {
       const settling = this.#host.subscription.settle(work.delivery, settlement)
-      if (settling === undefined) return settled()
+      if (settling === undefined) return this.#settled(work, settlement, outcome, startedAt, afterwards)
       work.endedAt = undefined
-      return settling.then(settled, (error: unknown) => this.lost(error))
+      return this.#settledLater(settling, work, settlement, outcome, startedAt, afterwards)
     } catch (error) {
       return this.lost(error)
     }
+  }
+
+  /** A method of its own, because its closure would cost every settlement, also one that the broker accepts at once. */
+  #settledLater(settling: Promise<void>, ...settled: Parameters<DeliverySettler['settle']>): Promise<Next> {
+    return settling.then(
+      () => this.#settled(...settled),
+      (error: unknown) => this.lost(error),
+    )
+  }
+
+  #settled(
+    work: Work,
+    settlement: Settlement,
+    outcome: ProcessedOutcome,
+    startedAt: number,
+    afterwards: (() => void) | undefined,
+  ): Next {
+    const { channel, name, clock, observer } = this.#policy
+    // A broker that keeps the letter itself bypasses the letter saver, which otherwise observes it.
+    if (settlement.outcome === 'dead' && !settlement.saved && observer.letterSaved)
+      observe(observer, 'letterSaved', { channel, name, letter: settlement.letter })
+    afterwards?.()
+    const now = work.endedAt ?? clock.now()
+    this.#host.processed(outcome, now)
+    const attempts = work.started
+    if (observer.eventProcessed) {
+      const durationMs = Math.max(0, now - startedAt)
+      observe(observer, 'eventProcessed', { channel, name, outcome, attempts, durationMs })
+    }
+    if (outcome === 'done' && attempts > 1 && observer.retrySucceeded)
+      observe(observer, 'retrySucceeded', { name, attempts })
+    return FORGET
   }
 
   /** The broker did not accept the settlement, so it still has the event and delivers it again. */

@@ -1,5 +1,5 @@
 import { isInstance } from '../../core/failure/thrown.ts'
-import { endSpan, ignoreErrors, runInSpan } from '../../ports/tracing.ts'
+import { discardSpan, endSpan, runInSpan, type TraceSpan } from '../../ports/tracing.ts'
 import { classifyThrown, observeRetryAllowed, observeRetryLimited } from '../attempt/after-failure.ts'
 import { Attempt } from '../attempt/attempt.ts'
 import { observe } from '../observe.ts'
@@ -185,10 +185,11 @@ export class Handling {
     const { timeoutMs, deadlines } = this.#policy
     const attempt = new Attempt(context, name, timeoutMs, deadlines)
     work.attempt = attempt
-    const call = () => handle(work.input, context)
-    const run = work.validation === undefined ? call : () => validateThen(work, context, call)
     const unfollow = work.signal && attempt.abortWith(work.signal)
-    const end = await attempt.run(step === undefined ? run : () => runInSpan(step, run), startedAt)
+    const end =
+      step === undefined && work.validation === undefined
+        ? await attempt.call(handle, work.input, startedAt)
+        : await attempt.call(this.#tracedOrValidated, { work, step }, startedAt)
     unfollow?.()
     work.attempt = undefined
     const endedAt = observer.handlerEnded && this.#observeHandlerEnd(work, startedAt, end.ok)
@@ -197,11 +198,11 @@ export class Handling {
       return this.#succeeded(work, startedAt, endedAt)
     }
     if (isInstance(end.thrown, ShuttingDown)) {
-      if (step !== undefined) ignoreErrors(() => step.discard())
-      return this.#interrupted(work, () => this.failed.aborted(work, attempt, startedAt, end.thrown))
+      if (step !== undefined) discardSpan(step)
+      return this.#aborted(work, attempt, startedAt, end.thrown)
     }
     if (work.isWithdrawn && end.thrown === work.signal?.reason) {
-      if (step !== undefined) ignoreErrors(() => step.discard())
+      if (step !== undefined) discardSpan(step)
       withdraw(breaker, work, clock.now())
       return this.failed.withdrawn(work, attempt, startedAt, end.thrown)
     }
@@ -215,6 +216,16 @@ export class Handling {
       return this.failed.outlived(work, attempt, failed)
     await this.#endRun(work)
     return refusal === undefined ? this.failed.next(work, failed) : this.failed.refused(work, failed, refusal)
+  }
+
+  /** Calls the handler in the span of its attempt, and after an async schema. Most handlers are called directly. */
+  readonly #tracedOrValidated = (
+    { work, step }: { readonly work: Work; readonly step: TraceSpan | undefined },
+    context: HandlerContext,
+  ): unknown => {
+    const call = () => this.#policy.handle(work.input, context)
+    const run = work.validation === undefined ? call : () => validateThen(work, context, call)
+    return step === undefined ? run() : runInSpan(step, run)
   }
 
   #observeHandlerEnd(work: Work, startedAt: number, succeeded: boolean): number {
@@ -242,10 +253,18 @@ export class Handling {
   }
 
   /** The grace time ended before the handler. The recorded start is removed, so that closing does not cost an attempt. */
-  async #interrupted(work: Work, endRun: () => Promise<void> = () => this.#endRun(work)): Promise<Next> {
+  async #aborted(work: Work, attempt: Attempt, startedAt: number, thrown: unknown): Promise<Next> {
     const now = this.#policy.clock.now()
     withdraw(this.#policy.breaker, work, now)
-    await endRun()
+    await this.failed.aborted(work, attempt, startedAt, thrown)
+    return this.#settler.giveBack(work, now)
+  }
+
+  /** The same, before the handler was called. */
+  async #interrupted(work: Work): Promise<Next> {
+    const now = this.#policy.clock.now()
+    withdraw(this.#policy.breaker, work, now)
+    await this.#endRun(work)
     return this.#settler.giveBack(work, now)
   }
 

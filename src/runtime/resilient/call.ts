@@ -1,7 +1,15 @@
 import type { Failure } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
-import { type AttemptTrace, endSpan, ignoreErrors, runInSpan, type TraceSpan } from '../../ports/tracing.ts'
+import {
+  type AttemptTrace,
+  discardSpan,
+  endSpan,
+  ignoreErrors,
+  runInSpan,
+  type TraceSpan,
+  type Tracing,
+} from '../../ports/tracing.ts'
 import {
   attemptFailed,
   decideNext,
@@ -95,8 +103,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.startedAt = now
     policy.budget?.recordCall(now)
     policy.retryLimit?.join()
-    const { tracing } = policy
-    if (tracing !== undefined) this.trail = ignoreErrors(() => tracing.call(policy))
+    if (policy.tracing !== undefined) this.trail = traceOf(policy.tracing, policy)
     this.try(now)
   }
 
@@ -107,10 +114,18 @@ export class Call<A extends unknown[], R> implements Deadline {
       this.tryUnlimited(now)
       return
     }
-    const answered = (retryAt: number) => (retryAt > now ? this.rateLimited(retryAt) : this.tryUnlimited(now))
     const retryAt = rateLimit.take(now)
-    if (typeof retryAt === 'number') answered(retryAt)
-    else void retryAt.then(retryAt => this.signal?.aborted || answered(retryAt))
+    if (typeof retryAt === 'number') this.tryFrom(retryAt, now)
+    else this.tryLater(retryAt, now)
+  }
+
+  private tryFrom(retryAt: number, now: number): void {
+    if (retryAt > now) this.rateLimited(retryAt)
+    else this.tryUnlimited(now)
+  }
+
+  private tryLater(retryAt: Promise<number>, now: number): void {
+    void retryAt.then(retryAt => this.signal?.aborted || this.tryFrom(retryAt, now))
   }
 
   private tryUnlimited(now: number): void {
@@ -235,7 +250,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     if (this.awaited !== 0) {
       this.stopWaiting()
       this.policy.breaker?.settle(this.epoch, 'ignored', this.policy.clock.now())
-      ignoreErrors(() => this.step?.discard())
+      if (this.step !== undefined) discardSpan(this.step)
     }
     this.end(reason)
     context?.abort(reason)
@@ -322,4 +337,9 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.signal?.removeEventListener('abort', this)
     this.reject(reason)
   }
+}
+
+/** A function of its own, because a closure inside of `start` would cost every call, also without tracing. */
+function traceOf(tracing: Tracing, policy: ResilientPolicy): AttemptTrace | undefined {
+  return ignoreErrors(() => tracing.call(policy))
 }

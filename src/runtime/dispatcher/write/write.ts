@@ -1,6 +1,6 @@
 import type { Failure } from '../../../core/failure/failure.ts'
 import type { RejectedItem } from '../../../ports/sink.ts'
-import { endSpan, ignoreErrors, runInSpan, type TraceSpan } from '../../../ports/tracing.ts'
+import { discardSpan, endSpan, ignoreErrors, runInSpan, type TraceSpan } from '../../../ports/tracing.ts'
 import { Attempt, AttemptContext } from '../../attempt/attempt.ts'
 import type { Starts } from '../after/retry-window.ts'
 import type { Item } from '../lane/item.ts'
@@ -82,8 +82,7 @@ export class Write {
   }
 
   abort(reason: unknown): void {
-    const step = this.#step
-    if (step !== undefined) ignoreErrors(() => step.discard())
+    if (this.#step !== undefined) discardSpan(this.#step)
     this.#attempt.abort(reason)
     this.#closing?.abort()
   }
