@@ -1,8 +1,8 @@
 import type { Random } from '../random.ts'
 
 /**
- * Character codes of the hex digits. One text from all codes is better than a prefix and the rest: V8 would keep these as two
- * parts, and the first use as the key of a Map would join them at ten times the cost.
+ * Character codes of the hex digits. The whole text is made from codes: V8 keeps a prefix and a rest as two parts, and has
+ * to join them when the id is first used as the key of a Map.
  */
 const DIGIT = Uint8Array.from('0123456789abcdef', digit => digit.charCodeAt(0))
 const HYPHEN = '-'.charCodeAt(0)
