@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
 import type { Replay } from '../src/ports/replays.ts'
-import { replayEvent } from '../src/replay/resend.ts'
+import { replayEvent } from '../src/runtime/replay-event.ts'
 import { Chance } from './chance.ts'
 import { recordStateChange } from './history.ts'
 import type { Machine } from './machine.ts'

@@ -93,7 +93,7 @@ export function alertCollector(notifier: AlertNotifier, deadLetters: DeadLetterS
     start() {},
     async stop() {},
     send: (events, origin) => target.send(events, origin),
-    routeOf: (letter, to) => target.routeOf(letter, to),
+    routeOf: letter => target.routeOf(letter),
     async depths() {
       return []
     },

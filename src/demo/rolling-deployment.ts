@@ -54,6 +54,10 @@ export class RollingDeployment<R extends string> implements Consumer {
     await old.close()
   }
 
+  publish(...of: Parameters<Consumer['publish']>): Promise<void> {
+    return this.#current.publish(...of)
+  }
+
   deadLetterDepths(): ReturnType<Consumer['deadLetterDepths']> {
     return this.#current.deadLetterDepths()
   }

@@ -39,8 +39,9 @@ export interface Collector {
  * - `durable`: the receiver stores the event, so a later runner does not need to send it again.
  * - `in-process`: only this process holds the event until its outcome is known. When the process ends, the next runner
  *   sends the event again.
+ * - `fleet`: a living process of the fleet sends the event.
  * - `none`: this process cannot send the letter; `why` names the reason and the remedy.
  */
 export type ReplayRoute =
-  | { readonly kind: 'durable' | 'in-process'; readonly via: string }
+  | { readonly kind: 'durable' | 'in-process' | 'fleet'; readonly via: string }
   | { readonly kind: 'none'; readonly reason: string }

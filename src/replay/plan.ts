@@ -151,7 +151,7 @@ export async function judge(
 ): Promise<{ readonly decision: ReplayDecision; readonly reason: string | undefined }> {
   const channel = asked.to ?? letter.channel
   const handler = channel === letter.channel ? letter.handler : undefined
-  const route = environment.routeOf?.(letter, asked.to)
+  const route = await environment.routeOf?.(letter, asked.to)
   return passGates(letter, {
     now,
     maxAgeMs: asked.maxAgeMs,

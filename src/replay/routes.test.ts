@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Origin } from '../core/dead-letter/letter.ts'
 import type { Collector } from '../ports/collector.ts'
+import { replayEvent } from '../runtime/replay-event.ts'
 import { createFactory } from '../testing/factories.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
-import { replayEvent } from './resend.ts'
 import { replayToBroker, routeReplays } from './routes.ts'
 import { sinkReplays } from './sink-replays.ts'
 import type { ReplayTarget } from './target.ts'
@@ -36,21 +36,23 @@ describe('the route of letters from a store that is a broker', () => {
     expect(sent).toEqual([])
   })
 
-  it('B18: does not exist for the letter of a broker whose handler has the name of a sink', () => {
+  it('B18: does not exist for the letter of a broker whose handler has the name of a sink', async () => {
     const dispatcher = { health: () => ({ sinks: { loki: {} } }) } as never
     const sinkTarget = sinkReplays(dispatcher, { get: async () => undefined })
     const target = replayToBroker(broker, sinkTarget)
-    const routeTo = (handler: string, origin: Origin) => target.routeOf!({ handler, origin }, undefined).kind
-    expect(routeTo('loki', {})).toBe('in-process')
-    expect(routeTo('loki', { broker: 'rabbitmq' })).toBe('none')
-    expect(routeTo('sentry', {})).toBe('none')
-    expect(routeTo('loki', { broker: 'sqlite' })).toBe('durable')
+    const routeTo = async (handler: string, origin: Origin) =>
+      (await target.routeOf!({ channel: 'orders', handler, origin }, undefined)).kind
+    expect(await routeTo('loki', {})).toBe('in-process')
+    expect(await routeTo('loki', { broker: 'rabbitmq' })).toBe('none')
+    expect(await routeTo('sentry', {})).toBe('none')
+    expect(await routeTo('loki', { broker: 'sqlite' })).toBe('durable')
   })
 
   it('B18: is the one of their collector for letters of its broker, and for no others', () => {
     const collector = { name: 'rabbitmq' } as Collector
     const target = routeReplays([collector], replayToBroker(broker, undefined))!
-    const routeTo = (origin: Origin, to?: string) => target.routeOf!({ handler: 'h', origin }, to)
+    const routeTo = (origin: Origin, to?: string) =>
+      target.routeOf!({ channel: 'orders', handler: 'h', origin }, to)
     expect(routeTo({ broker: 'rabbitmq', collectedFrom: 'q' })).toEqual({
       kind: 'durable',
       via: 'rabbitmq',
@@ -103,7 +105,7 @@ describe('the route of letters from a store that is a broker', () => {
     await target.send([again], {})
     expect(sent).toEqual(['rabbitmq', 'rabbitmq', 'collector', 'broker', 'sinks'])
     const alone = routeReplays([], undefined, [rabbitmq])!
-    const routeTo = (origin: Origin) => alone.routeOf!({ handler: 'h', origin }, undefined)
+    const routeTo = (origin: Origin) => alone.routeOf!({ channel: 'orders', handler: 'h', origin }, undefined)
     expect(routeTo({ broker: 'rabbitmq' })).toEqual({ kind: 'durable', via: 'rabbitmq' })
     expect(routeTo({ broker: 'rabbitmq', collectedFrom: 'q.dlq' })).toMatchObject({ kind: 'none' })
     expect(routeTo({ broker: 'other' })).toMatchObject({ kind: 'none' })

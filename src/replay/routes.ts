@@ -72,7 +72,7 @@ function areRedirected(events: readonly LazaretEvent[]): boolean {
 }
 
 /** Explains to the person who plans the replay why there is no route. `own` is the broker of the store, if it has one. */
-function noRoute(
+export function noRoute(
   { broker, collectedFrom }: Origin,
   own?: string,
 ): Extract<ReplayRoute, { readonly kind: 'none' }> {

@@ -8,15 +8,16 @@ import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { publishInSpan, type Tracing } from '../ports/tracing.ts'
 import { observe } from '../runtime/observe.ts'
+import { replayEvent } from '../runtime/replay-event.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
+import { FleetItems } from './fleet-items.ts'
 import { Lease } from './lease.ts'
 import { observeEnded, recordOutcomes } from './outcomes.ts'
 import { OutcomesBeforeResume } from './outcomes-before-resume.ts'
 import { judge } from './plan.ts'
-import { replayEvent } from './resend.ts'
 import { isUnroutable } from './routes.ts'
 import { SentItems } from './sent-items.ts'
 import { haltReason, stageEnds } from './stages.ts'
@@ -66,6 +67,7 @@ class Runner {
   readonly #forgiven: OutcomesBeforeResume
   readonly #sentItems: SentItems
   readonly #environment: ReplayEnvironment
+  readonly #fleetItems: FleetItems
   /** Items that an earlier runner recorded as sent and may not have sent. */
   #mayBeLost: ReplayItem[] = []
   #tat = IDLE
@@ -77,6 +79,7 @@ class Runner {
     this.#lease = new Lease(store, id, options.owner, options.environment)
     this.#forgiven = new OutcomesBeforeResume(store.replays)
     this.#sentItems = new SentItems(store.replays, id)
+    this.#fleetItems = new FleetItems(store.replays, id, options.environment.clock)
     this.#environment = withRoutes(options.environment, options.target)
   }
 
@@ -91,7 +94,8 @@ class Runner {
       let replay = await this.#replay()
       if (replay.state === 'running')
         this.#mayBeLost = (await replays.items(this.#id, { status: 'sent' })).filter(
-          ({ handedOn }) => handedOn !== 'durable',
+          ({ handedOn, heldBy }) =>
+            handedOn !== 'durable' && (heldBy === undefined || this.#options.target.fleet === undefined),
         )
       while (replay.state === 'running' && !this.#options.signal?.aborted && (await this.#lease.keep())) {
         await this.#round(replay)
@@ -122,22 +126,26 @@ class Runner {
       await this.#become(replay, { state: 'finished', stateReason: undefined })
       return
     }
+    const { fleet } = this.#options.target
+    if (fleet !== undefined) this.#mayBeLost.push(...(await this.#fleetItems.abandoned(fleet)))
     const toSend = replay.count - counts.skipped - counts.lost
     const ends = stageEnds(replay.stages, toSend)
     const sentSoFar = toSend - counts.waiting
     const stageEnd = ends[replay.stage] ?? toSend
-    if (this.#mayBeLost.length > 0) await this.#inBatch(() => this.#sendAgain(replay))
+    if (this.#mayBeLost.length > 0) await this.#inBatch(replay, () => this.#sendAgain(replay))
     else if (sentSoFar < stageEnd)
-      await this.#inBatch(() => this.#send(replay, Math.min(BATCH, stageEnd - sentSoFar)))
+      await this.#inBatch(replay, () => this.#send(replay, Math.min(BATCH, stageEnd - sentSoFar)))
     else if (counts.sent === 0) await this.#become(replay, { stage: replay.stage + 1 })
     else await this.#pause(LOOK_EVERY_MS)
   }
 
   /** Records what was sent, however the batch ends. Only after a crash does the next runner send a letter twice. */
-  async #inBatch(send: () => Promise<void>): Promise<void> {
+  async #inBatch(replay: Replay, send: () => Promise<void>): Promise<void> {
     try {
       await send()
+      await this.#deliverByFleet(replay)
     } finally {
+      this.#fleetItems.take()
       if (!this.#lease.isLost) await this.#sentItems.record()
     }
   }
@@ -147,7 +155,7 @@ class Runner {
     const environment = this.#environment
     const items = await replays.items(this.#id, { status: 'waiting', limit: room })
     for (const item of items) {
-      if (!(await this.#turn(replay))) return
+      if (this.#fleetItems.isFull(replay) || !(await this.#turn(replay))) return
       // Read after the wait: the runner sends the current content of the letter.
       const now = environment.clock.now()
       const letter = await deadLetters.get(item.letterId)
@@ -195,9 +203,13 @@ class Runner {
   }
 
   async #handOn(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
-    this.#tat = advance(rateOf(replay), this.#tat, this.#options.environment.clock.now())
     const { target, tracing } = this.#options
-    const observer = safeObserver(this.#options.observer ?? {})
+    const route = await routeThrough(target, letter, replay.to)
+    if (route.kind === 'fleet') {
+      this.#fleetItems.add(letter, item)
+      return
+    }
+    this.#countAsSent(replay)
     const events = [replayEvent(letter, replay, letter.replays)]
     const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin)
     try {
@@ -212,17 +224,39 @@ class Runner {
       await this.#giveUp(letter, replay, item, error.message)
       return
     }
-    this.#sentItems.add(item, routeThrough(target, letter, replay.to))
-    if (observer.replaySent) {
-      const { id: letterId, channel, handler: name } = letter
-      observe(observer, 'replaySent', { channel, name, letterId, replayId: replay.id })
-    }
+    this.#sentItems.add(item, route)
+    this.#observeSent(letter, replay)
+  }
+
+  /** Lets processes of the fleet send the gathered items, at the rate of the replay. What nobody sent is sent again. */
+  async #deliverByFleet(replay: Replay): Promise<void> {
+    const given = this.#fleetItems.take()
+    const { target, owner } = this.#options
+    // Without a turn the items stay unconfirmed, and the next runner sends them.
+    if (given.length === 0 || target.fleet === undefined || !(await this.#turn(replay))) return
+    const keepLease = () => this.#lease.keep()
+    const ended = await this.#fleetItems.deliver(replay, given, target.fleet, owner, keepLease)
+    this.#countAsSent(replay)
+    if (this.#lease.isLost) return
+    for (const { letter } of ended.handedOn) this.#observeSent(letter, replay)
+    for (const { letter, item, reason } of ended.refused) await this.#giveUp(letter, replay, item, reason)
+    this.#mayBeLost.push(...ended.unconfirmed)
+    if (ended.handedOn.length === 0) await this.#pause(DOWNSTREAM_RETRY_MS)
+  }
+
+  #countAsSent(replay: Replay): void {
+    this.#tat = advance(rateOf(replay), this.#tat, this.#options.environment.clock.now())
+  }
+
+  #observeSent({ id: letterId, channel, handler: name }: DeadLetter, { id: replayId }: Replay): void {
+    const observer = safeObserver(this.#options.observer ?? {})
+    if (observer.replaySent) observe(observer, 'replaySent', { channel, name, letterId, replayId })
   }
 
   /** Takes one round of items, so that outcomes are recorded between rounds. */
   async #sendAgain(replay: Replay): Promise<void> {
     for (let sent = 0; sent < BATCH && this.#mayBeLost.length > 0; sent++) {
-      if (!(await this.#turn(replay))) return
+      if (this.#fleetItems.isFull(replay) || !(await this.#turn(replay))) return
       const item = this.#mayBeLost.shift()!
       const letter = await this.#store.deadLetters.get(item.letterId)
       if (letter === undefined || !isTakenBy(letter, replay)) continue
@@ -232,7 +266,7 @@ class Runner {
 
   /** A letter that another runner took, and that this one cannot send, would stay `replaying`. */
   async #giveUpUnreachable(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<boolean> {
-    const route = routeThrough(this.#options.target, letter, replay.to)
+    const route = await routeThrough(this.#options.target, letter, replay.to)
     if (route.kind !== 'none') return false
     await this.#giveUp(letter, replay, item, route.reason)
     return true

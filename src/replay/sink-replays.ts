@@ -1,8 +1,10 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { replayOf } from '../core/event/replay-headers.ts'
 import { LazaretError } from '../core/failure/errors.ts'
+import type { ReplayRoute } from '../ports/collector.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import { lettersInFlight } from '../runtime/dispatcher/letters-in-flight.ts'
 import { EVERY_SINK } from '../runtime/dispatcher/track/entry-limit.ts'
 import type { ReplayTarget } from './target.ts'
 
@@ -11,18 +13,6 @@ interface Resender {
   resend(letter: DeadLetter): Promise<unknown>
   /** Whether this process has the sink or function. */
   has(handler: string): boolean
-}
-
-/**
- * The letters in flight by dispatcher. All runners of the process share the set, because a runner that starts after another
- * one has stopped must not send these letters again.
- */
-const LETTERS_IN_FLIGHT = new WeakMap<object, Set<string>>()
-
-function lettersInFlight(receiver: object): Set<string> {
-  const known = LETTERS_IN_FLIGHT.get(receiver) ?? new Set()
-  LETTERS_IN_FLIGHT.set(receiver, known)
-  return known
 }
 
 /**
@@ -43,10 +33,10 @@ export function sinkReplays(
   )
   return {
     ...target,
-    routeOf(letter, to) {
+    routeOf(letter) {
       const { broker } = letter.origin
       // A handler of a channel may have the same name as a sink.
-      if (broker === undefined) return target.routeOf(letter, to)
+      if (broker === undefined) return target.routeOf(letter)
       return { kind: 'none', reason: `it came from broker '${broker}'; this target sends to sinks only` }
     },
   }
@@ -60,7 +50,7 @@ export function resendTarget(
   resender: Resender,
   letters: Pick<DeadLetterStore, 'get'>,
   underWay = new Set<string>(),
-): ReplayTarget & Required<Pick<ReplayTarget, 'routeOf'>> {
+): ReplayTarget & { routeOf(letter: Pick<DeadLetter, 'handler'>): ReplayRoute } {
   return {
     routeOf: ({ handler }) =>
       resender.has(handler)

@@ -2,6 +2,7 @@ import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
+import type { Replay, ReplayItem } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 
 /**
@@ -10,11 +11,32 @@ import type { StandardSchema } from '../ports/schema.ts'
  * - `send` resolves when the receiver has durably accepted the events. All of them belong to letters of this origin. Sending
  *   an event that is still in flight must change nothing, because a runner sends again after a crash.
  * - `routeOf` (optional) returns the route of a letter, to the channel `to` if it is given, without sending anything. A
- *   target without it has a durable route for every letter.
+ *   target without it has a durable route for every letter. Letters with the route `fleet` go to `fleet`, not to `send`.
  */
 export interface ReplayTarget {
   send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
-  routeOf?(letter: Pick<DeadLetter, 'handler' | 'origin'>, to: string | undefined): ReplayRoute
+  routeOf?(
+    letter: Pick<DeadLetter, 'channel' | 'handler' | 'origin'>,
+    to: string | undefined,
+  ): ReplayRoute | Promise<ReplayRoute>
+  /** Has the items of letters with the route `fleet` sent by other processes [none]. */
+  readonly fleet?: FleetDeliveries | undefined
+}
+
+/** Hands items of a replay to living processes of the fleet, which send them. */
+export interface FleetDeliveries {
+  /**
+   * Has the items sent, and resolves when no process sends them any more. The stored items say which of them were handed on.
+   * Returns those that their receiver refused. `keepLease` is called often; false ends the wait.
+   */
+  deliver(
+    replay: Replay,
+    items: readonly { readonly item: ReplayItem; readonly letter: DeadLetter }[],
+    by: string,
+    keepLease: () => Promise<boolean>,
+  ): Promise<readonly { readonly position: number; readonly reason: string }[]>
+  /** Whether the process is alive that holds an event. */
+  isAlive(instance: string): Promise<boolean>
 }
 
 /** The clock, the ids and the optional checks of replays. A check that is not given is skipped. */
@@ -44,9 +66,9 @@ const TAKEN: ReplayRoute = Object.freeze({ kind: 'durable', via: 'another broker
 
 export function routeThrough(
   target: ReplayTarget,
-  letter: Pick<DeadLetter, 'handler' | 'origin'>,
+  letter: Pick<DeadLetter, 'channel' | 'handler' | 'origin'>,
   to: string | undefined,
-): ReplayRoute {
+): ReplayRoute | Promise<ReplayRoute> {
   return target.routeOf?.(letter, to) ?? TAKEN
 }
 

@@ -3,8 +3,9 @@ import { createIdSource } from '../core/event/uuid.ts'
 import { DEFAULT_WATCH } from '../core/watch/options.ts'
 import { consumerGates } from '../replay/consumer-gates.ts'
 import { fleetGate } from '../replay/fleet-gate.ts'
+import { replayThroughFleet } from '../replay/fleet-target.ts'
 import { replayToBroker, routeReplays } from '../replay/routes.ts'
-import { type ReplayEnvironment, withRoutes } from '../replay/target.ts'
+import { type ReplayEnvironment, type ReplayTarget, withRoutes } from '../replay/target.ts'
 import { joinFleet } from '../runtime/fleet/join-fleet.ts'
 import { TokenAuthenticator } from './auth/authenticator.ts'
 import { Permissions } from './auth/permissions.ts'
@@ -84,12 +85,17 @@ export function createServerContext(options: ServerOptions) {
       Object.hasOwn(schemas, channel) ? schemas[channel] : gates.schemaOf?.(channel, handler),
     downstreamFault: async channel => (await gates.downstreamFault?.(channel)) ?? (await askFleet(channel)),
   }
-  const targetOf = ({ store: { broker } }: NamedStore) =>
-    routeReplays(
-      collectors,
-      broker === undefined ? replayTarget : replayToBroker(broker, replayTarget),
-      given.brokers,
-    )
+  const targets = new Map<NamedStore['store'], ReplayTarget | undefined>()
+  /** One target for each store, because it remembers the processes of the fleet. */
+  const targetOf = ({ store }: NamedStore) => {
+    if (!targets.has(store)) {
+      const { broker } = store
+      const others = broker === undefined ? replayTarget : replayToBroker(broker, replayTarget)
+      const own = routeReplays(collectors, others, given.brokers)
+      targets.set(store, replayThroughFleet(store, own, environment))
+    }
+    return targets.get(store)
+  }
   const log = new ServerLog(given.logger)
   const replaying = {
     ...{ stores, environment, targetOf, observer: metricsEndpoint.observer, tracing, onError },

@@ -8,6 +8,7 @@ import type { PatchOperation, Replay } from '../../ports/replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { EmptyPlanError } from '../../replay/empty-plan.ts'
 import { fleetGate } from '../../replay/fleet-gate.ts'
+import { replayThroughFleet } from '../../replay/fleet-target.ts'
 import { recordLateOutcomes } from '../../replay/outcomes.ts'
 import { planReplay } from '../../replay/plan.ts'
 import { replayToBroker, routeReplays } from '../../replay/routes.ts'
@@ -171,7 +172,8 @@ export async function openRoutes({ io, store, config }: Session): Promise<Replay
   const brokers = await openBrokers(config, [store], io, () => {})
   const collectors = (await openCollectors(config, io, () => {})).map(({ collector }) => collector)
   const own = broker && replayToBroker(broker, undefined)
-  const target = routeReplays(collectors, own, brokers)
+  const environment = replayEnvironment(io, store)
+  const target = replayThroughFleet(store, routeReplays(collectors, own, brokers), environment)
   const nowhere = `${url} stores letters but cannot deliver events; replay them in the process of their consumer, or through another store: lazaret dlq export --store ${url} | lazaret dlq import --store sqlite:FILE, then plan there with --to CHANNEL`
   return {
     routeOf: (letter, to) =>

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import type { Delivery, QueueDepth, Subscription } from '../../ports/broker.ts'
 import { type Cancel, settlesWithin } from '../../ports/clock.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
@@ -41,6 +42,8 @@ export interface Consumer {
   deadLetterDepths(): Promise<readonly QueueDepth[]>
   /** The events that its handler has not finished; undefined if the broker cannot count them. Rejects if it is unreachable. */
   lag(): Promise<number | undefined>
+  /** Publishes events to the broker that it consumes from. The fleet sends replays this way. */
+  publish(events: readonly LazaretEvent[]): Promise<void>
   readonly brokerName: string
   readonly breaker: Breaker | undefined
   readonly schema: StandardSchema | undefined
@@ -174,6 +177,10 @@ class ChannelConsumer implements Consumer {
 
   async deadLetterDepths(): Promise<readonly QueueDepth[]> {
     return (await this.#policy.broker.deadLetterDepths?.(this.#policy.channel, this.#policy.name)) ?? []
+  }
+
+  publish(events: readonly LazaretEvent[]): Promise<void> {
+    return this.#policy.broker.publish(events)
   }
 
   async lag(): Promise<number | undefined> {

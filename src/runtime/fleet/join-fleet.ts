@@ -14,6 +14,7 @@ import {
 import { type ClockAndRandomOptions, clockAndRandomRules, settlesWithin } from '../../ports/clock.ts'
 import type { CommandOutcome, Commands } from '../../ports/commands.ts'
 import type { Fleet } from '../../ports/fleet.ts'
+import type { Replays } from '../../ports/replays.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import { port } from '../option-rules.ts'
@@ -50,6 +51,8 @@ export interface FleetStore {
   readonly commands?: Commands | undefined
   /** The dead letters that commands name [none: such commands fail]. */
   readonly deadLetters?: FleetLetters | undefined
+  /** Its replays [none: this process does not deliver them]. */
+  readonly replays?: Pick<Replays, 'get' | 'items' | 'record'> | undefined
 }
 
 /** A process in the fleet. */
@@ -136,9 +139,10 @@ class FleetMember implements FleetMembership {
   constructor(settings: FleetSettings) {
     const { clock, random, consumers, dispatchers, store } = settings
     this.#settings = settings
-    this.#parts = { consumers, dispatchers, letters: store.deadLetters, clock }
     this.#startedAt = clock.now()
     this.id = createIdSource(random)(this.#startedAt)
+    const { deadLetters: letters, replays } = store
+    this.#parts = { id: this.id, consumers, dispatchers, letters, replays, clock }
   }
 
   start(): void {

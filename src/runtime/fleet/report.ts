@@ -3,9 +3,10 @@ import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { InstanceReport, ReportedConsumer, ReportedSink } from '../../ports/fleet.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
+import type { DeliveryParts } from './deliver.ts'
 
 /** The consumers and dispatchers that a process reports, and that commands can reach. */
-export interface FleetParts {
+export interface FleetParts extends DeliveryParts {
   readonly consumers: readonly Consumer[]
   readonly dispatchers: readonly FleetDispatcher[]
   /** The letters of the shared store; undefined if it has none. */

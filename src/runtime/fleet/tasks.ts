@@ -5,6 +5,7 @@ import type { Command, CommandOutcome, CommandTask } from '../../ports/commands.
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import { patchRule } from '../json-patch.ts'
+import { type DeliverTask, deliverItems, deliverRule } from './deliver.ts'
 import {
   MAX_TASK_LETTERS,
   type ResendTask,
@@ -95,6 +96,12 @@ export function resolveTask(given: CommandTask): TaskType<unknown> {
   return type
 }
 
+/** `deliver` is not for people: the runner of a replay sends it. */
+const ALL_TASKS: { readonly [kind: string]: TaskType<unknown> } = {
+  ...TASKS,
+  deliver: task<DeliverTask>('any', deliverRule, deliverItems),
+}
+
 /**
  * Executes a command in this process. A command that cannot be executed has failed; it never throws or rejects. A task that
  * takes no time is over when this returns.
@@ -104,9 +111,7 @@ export function executeCommand(
   { task: given, by }: Command,
 ): CommandOutcome | Promise<CommandOutcome> {
   try {
-    const type: TaskType<unknown> | undefined = Object.hasOwn(TASKS, given.kind)
-      ? (TASKS[given.kind as TaskKind] as TaskType<unknown>)
-      : undefined
+    const type = Object.hasOwn(ALL_TASKS, given.kind) ? ALL_TASKS[given.kind] : undefined
     if (type === undefined)
       throw new Error(`this process does not know the task '${given.kind}'; update the service`)
     const result = type.run(parts, resolveBy('task', type.options, given), by)

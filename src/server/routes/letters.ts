@@ -180,7 +180,7 @@ async function destinationOf(context: Context, named: NamedStore, letter: DeadLe
   const environment = context.environmentOf(named)
   const { reason } = await judge(letter, asked, environment, context.clock.now())
   const obstacle = reason && masksOfEvent(letter.event, context.masks).maskText(reason)
-  const replayRoute = environment.routeOf?.(letter, undefined)
+  const replayRoute = await environment.routeOf?.(letter, undefined)
   const isReachable = replayRoute !== undefined && replayRoute.kind !== 'none'
   return {
     channel: letter.channel,

@@ -2,7 +2,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { replayHeaders } from '../core/event/replay-headers.ts'
 import type { Replay } from '../ports/replays.ts'
-import { payloadOf } from '../runtime/schema-fault.ts'
+import { payloadOf } from './schema-fault.ts'
 
 /**
  * Builds the event that a replay sends: the same id and idempotency key, and headers that mark it as a replay. They replace

@@ -1,0 +1,319 @@
+import { describe, expect, it } from 'vitest'
+import { memoryBroker, memorySink, memoryStore } from '../adapters/memory/index.ts'
+import { createIdSource } from '../core/event/uuid.ts'
+import type { Sink } from '../ports/sink.ts'
+import { createConsumer } from '../runtime/consumer/consumer.ts'
+import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import { type FleetMembership, joinFleet } from '../runtime/fleet/join-fleet.ts'
+import { createFactory } from '../testing/factories.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
+import { seededRandom } from '../testing/seeded-random.ts'
+import { pauseReplay, resumeReplay, startReplay } from './control.ts'
+import { EmptyPlanError } from './empty-plan.ts'
+import { replayThroughFleet } from './fleet-target.ts'
+import { planReplay } from './plan.ts'
+import { runReplay } from './runner.ts'
+import { withRoutes } from './target.ts'
+
+const REQUEST = { filter: { channel: 'orders' }, reason: 'fixed', by: 'ann' }
+
+/** A broker that only services can reach, letters of it in a shared store, and a server that has only the store. */
+function world(letters: number) {
+  const clock = new FakeClock()
+  const random = seededRandom(3)
+  const store = { ...memoryStore({ clock }), broker: undefined }
+  const broker = memoryBroker({ clock, name: 'rabbitmq' })
+  const make = createFactory({ clock })
+  const environment = { clock, newId: createIdSource(random) }
+  const handled: string[] = []
+  const published: string[] = []
+  const shop = { isBroken: true, beforePublish: async (_by: string) => {} }
+  /** Publishes as the process `name`. */
+  const brokerOf = (name: string) => ({
+    ...{ name: 'rabbitmq', capabilities: broker.capabilities },
+    publish: async (events: Parameters<typeof broker.publish>[0]) => {
+      await shop.beforePublish(name)
+      published.push(...events.map(({ id }) => `${name} ${id}`))
+      await broker.publish(events)
+    },
+    subscribe: broker.subscribe.bind(broker),
+    unblockKey: broker.unblockKey.bind(broker),
+    close: async () => {},
+  })
+  const consumerOf = async (name: string) => {
+    const consumer = createConsumer({
+      broker: brokerOf(name),
+      channel: 'orders',
+      name: 'ship',
+      deadLetters: store.deadLetters,
+      retry: { attempts: 1 },
+      breaker: 'off',
+      leaveOpen: true,
+      clock,
+      handle: async ({ id }) => {
+        if (shop.isBroken) throw new Error('out of order')
+        handled.push(id)
+      },
+    })
+    await consumer.start()
+    return consumer
+  }
+  const join = async (name: string, more: Partial<Parameters<typeof joinFleet>[0]> = {}) =>
+    joinFleet({ store, service: name, consumers: [await consumerOf(name)], clock, random, ...more })
+  const target = () => replayThroughFleet(store, undefined, environment)!
+  const plan = () => planReplay(store, REQUEST, withRoutes(environment, target()))
+  const run = (id: string, owner = 'server') => runReplay(store, id, { target: target(), environment, owner })
+  return {
+    ...{ clock, store, broker, make, environment, handled, published, shop, join, target, plan, run },
+    /** Makes letters, and fixes the shop. */
+    async fail() {
+      const consumer = await consumerOf('first')
+      await broker.publish(make.events(letters, { channel: 'orders' }))
+      await clock.advance(1_000)
+      await consumer.close()
+      shop.isBroken = false
+    },
+    async start() {
+      const { id } = await plan()
+      await startReplay(store, id, { by: 'ann', clock })
+      return id
+    },
+    /** Drives the clock until the work has ended. */
+    async until<T>(work: Promise<T>, stepMs = 100): Promise<T> {
+      let isOver = false
+      void work.then(
+        () => {
+          isOver = true
+        },
+        () => {
+          isOver = true
+        },
+      )
+      while (!isOver) await clock.advance(stepMs)
+      return work
+    },
+  }
+}
+
+const ends: FleetMembership[] = []
+const leave = async (clock: FakeClock) => {
+  for (const member of ends.splice(0)) {
+    const left = member.close()
+    await clock.advance(10_000)
+    await left
+  }
+}
+
+describe('letters whose broker only their service can reach', () => {
+  it('B18: a living process that owns the consumer sends them, in the same stages and at the same rate', async () => {
+    const { clock, store, fail, join, start, run, until, handled, published } = world(30)
+    await fail()
+    ends.push(await join('orders'))
+    await clock.advance(1_000)
+    const id = await start()
+    const startedAt = clock.now()
+    const ended = await until(run(id))
+    expect(ended).toMatchObject({ state: 'finished', stage: 2 })
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 30 })
+    expect(new Set(handled).size).toBe(30)
+    expect(published).toHaveLength(30)
+    // 50 a second: 30 letters need 580 ms, and each delivery waits for the next look at the commands.
+    expect(clock.now() - startedAt).toBeGreaterThanOrEqual(580)
+    await leave(clock)
+  })
+
+  it('B18: the halt rules hold there too', async () => {
+    const { clock, store, fail, join, start, run, until, shop } = world(12)
+    await fail()
+    shop.isBroken = true
+    ends.push(await join('orders'))
+    await clock.advance(1_000)
+    const id = await start()
+    const ended = await until(run(id))
+    expect(ended).toMatchObject({ state: 'halted', stateReason: expect.stringContaining('same cause') })
+    expect(await store.replays.counts(id)).toMatchObject({ failed_same_cause: 1, waiting: 11 })
+    await leave(clock)
+  })
+
+  it('B18: without such a process the plan says skip_unreachable, and what is missing', async () => {
+    const { clock, fail, join, plan, make, store } = world(2)
+    await fail()
+    await store.deadLetters.send(make.letter({ channel: 'orders', handler: 'crm', origin: {} }))
+    ends.push(await join('other', { consumers: [] }))
+    await clock.advance(1_000)
+    const error = await plan().catch((caught: unknown) => caught)
+    expect(error).toBeInstanceOf(EmptyPlanError)
+    expect((error as EmptyPlanError).findings).toEqual({ skip_unreachable: 3 })
+    expect((error as EmptyPlanError).skipped.map(({ reason }) => reason).sort()).toEqual([
+      expect.stringMatching(
+        /^it came from broker 'rabbitmq', and no broker named 'rabbitmq' is configured; .*; no living process consumes orders\/ship from 'rabbitmq' either$/,
+      ),
+      expect.stringContaining("no living process consumes orders/ship from 'rabbitmq' either"),
+      expect.stringContaining("no living process has the sink 'crm' either"),
+    ])
+    await leave(clock)
+  })
+
+  it('B18: a process that hangs in a delivery loses it, and another one sends each other letter once', async () => {
+    const { clock, store, fail, join, start, run, until, handled, published, shop } = world(40)
+    await fail()
+    ends.push(await join('one'))
+    await clock.advance(1_000)
+    const id = await start()
+    let sends = 0
+    shop.beforePublish = by => (by === 'one' && ++sends === 6 ? new Promise(() => {}) : Promise.resolve())
+    const running = run(id)
+    while (sends < 6) await clock.advance(100)
+    ends.push(await join('two'))
+    const ended = await until(running)
+    expect(ended.state).toBe('finished')
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 40 })
+    expect([...handled].sort()).toEqual([...new Set(handled)].sort())
+    expect(published).toHaveLength(40)
+    expect(published.filter(each => each.startsWith('two'))).toHaveLength(35)
+    shop.beforePublish = async () => {}
+    ends.shift()
+    await leave(clock)
+  })
+
+  it('B18: a delivery that comes to its process too late sends nothing', async () => {
+    const { clock, store, fail, join, start, run, until, published, shop } = world(5)
+    await fail()
+    ends.push(await join('one'))
+    await clock.advance(1_000)
+    const id = await start()
+    const late = Promise.withResolvers<void>()
+    // The process stalls after it has taken the delivery, until another one has done the work.
+    const { items } = store.replays
+    let isStalled = false
+    store.replays.items = async (...of) => {
+      const [, query] = of
+      if (!isStalled && query?.limit === 1 && query.status === undefined) {
+        isStalled = true
+        await late.promise
+      }
+      return items.apply(store.replays, of)
+    }
+    const running = run(id)
+    while (!isStalled) await clock.advance(100)
+    ends.push(await join('two'))
+    expect((await until(running)).state).toBe('finished')
+    const before = published.length
+    late.resolve()
+    await clock.advance(10_000)
+    expect(published).toHaveLength(before)
+    expect(published.map(each => each.split(' ')[1]).sort()).toEqual([
+      ...new Set(published.map(each => each.split(' ')[1]).sort()),
+    ])
+    shop.beforePublish = async () => {}
+    await leave(clock)
+  })
+
+  it('B18: a runner that ends hands over to the next one, and nothing is sent twice', async () => {
+    const { clock, store, environment, fail, join, start, target, until, published } = world(40)
+    await fail()
+    ends.push(await join('one'))
+    await clock.advance(1_000)
+    const id = await start()
+    const stop = new AbortController()
+    const first = runReplay(store, id, { target: target(), environment, owner: 'a', signal: stop.signal })
+    while (published.length < 15) await clock.advance(50)
+    stop.abort()
+    expect((await until(first)).state).toBe('running')
+    const ended = await until(runReplay(store, id, { target: target(), environment, owner: 'b' }))
+    expect(ended.state).toBe('finished')
+    expect(published).toHaveLength(40)
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 40 })
+    await leave(clock)
+  })
+
+  it('B18: a pause takes effect between two letters', async () => {
+    const { clock, store, fail, join, run, until, plan, published } = world(40)
+    await fail()
+    ends.push(await join('one'))
+    await clock.advance(1_000)
+    const { id } = await plan()
+    await startReplay(store, id, { by: 'ann', clock })
+    const running = run(id)
+    while (published.length < 13) await clock.advance(20)
+    await pauseReplay(store, id, { by: 'ann', clock })
+    await clock.advance(50)
+    const sent = published.length
+    expect((await until(running)).state).toBe('paused')
+    expect(published.length).toBe(sent)
+    expect(sent).toBeLessThan(17)
+    await resumeReplay(store, id, { by: 'ann', clock })
+    expect((await until(run(id))).state).toBe('finished')
+    expect(published).toHaveLength(40)
+    await leave(clock)
+  })
+})
+
+describe('letters of sinks in other processes', () => {
+  async function sinkWorld() {
+    const base = world(0)
+    const { clock, store, make, join } = base
+    const written: string[] = []
+    const sinkOf = (name: string, write: Sink['write'] = async () => {}) => {
+      const sink: Sink = {
+        async write(batch, context) {
+          written.push(...batch.map(({ id }) => `${name} ${id}`))
+          return write(batch, context)
+        },
+      }
+      return createDispatcher({
+        sinks: { crm: sink, other: memorySink() },
+        deadLetters: store.deadLetters,
+        channel: 'orders',
+        leaveOpen: true,
+        breaker: 'off',
+        clock,
+      })
+    }
+    for (const letter of Array.from({ length: 12 }, () =>
+      make.letter({ channel: 'orders', handler: 'crm', origin: {} }),
+    ))
+      await store.deadLetters.send(letter)
+    return Object.assign(base, {
+      written,
+      joinWith: async (name: string, write?: Sink['write']) =>
+        join(name, { consumers: [], dispatchers: [sinkOf(name, write)] }),
+    })
+  }
+
+  it('B18: the process that has the sink sends them, each to this sink alone', async () => {
+    const { clock, store, joinWith, start, run, until, written } = await sinkWorld()
+    ends.push(await joinWith('one'))
+    await clock.advance(1_000)
+    const id = await start()
+    expect((await until(run(id))).state).toBe('finished')
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
+    expect(written).toHaveLength(12)
+    await leave(clock)
+  })
+
+  it('B18: the events of a process that is gone go to another one; those of a living one stay there', async () => {
+    const { clock, store, joinWith, start, environment, target, until, written } = await sinkWorld()
+    // The sink of the first process never answers.
+    const first = await joinWith('one', () => new Promise(() => {}))
+    await clock.advance(1_000)
+    const id = await start()
+    const stop = new AbortController()
+    const running = runReplay(store, id, { target: target(), environment, owner: 'a', signal: stop.signal })
+    while (written.length < 1) await clock.advance(100)
+    stop.abort()
+    await until(running)
+    // The next runner waits for the living process, also if another one could send its letter.
+    ends.push(await joinWith('two'))
+    await clock.advance(1_000)
+    const next = runReplay(store, id, { target: target(), environment, owner: 'b' })
+    await clock.advance(3_000)
+    expect(written).toHaveLength(1)
+    const left = first.close()
+    expect((await until(next)).state).toBe('finished')
+    await left
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
+    expect(written.filter(each => each.startsWith('two'))).toHaveLength(12)
+    await leave(clock)
+  })
+})

@@ -1,0 +1,158 @@
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { ReplayRoute } from '../ports/collector.ts'
+import type { CommandRecord } from '../ports/commands.ts'
+import type { Replay, ReplayItem } from '../ports/replays.ts'
+import type { Store } from '../ports/store.ts'
+import { DELIVERY_MS, type Delivered, type DeliverTask } from '../runtime/fleet/deliver.ts'
+import { sleep } from '../runtime/sleep.ts'
+import { describeOwner, type LetterOwner, LivingProcesses, ownerOf, owns } from './living-processes.ts'
+import { noRoute } from './routes.ts'
+import { type FleetDeliveries, type ReplayEnvironment, type ReplayTarget, routeThrough } from './target.ts'
+
+/** The time in which a process takes a delivery. After that nobody takes it, and nothing was sent. */
+const CLAIM_MS = 2_500
+const LOOK_EVERY_MS = 100
+/** A process that failed gets no deliveries for this time, if another one can send the letters. */
+const AVOID_MS = 30_000
+/** A run waits this long for the restart of the only process that could send its letters. */
+const RESTART_MS = 60_000
+
+type FleetStore = Pick<Store, 'fleet' | 'commands' | 'replays'>
+
+/**
+ * Adds the processes of the fleet to the routes of this process: a letter that this process cannot send itself is sent by a
+ * living process that owns its consumer or its sink. Without a fleet the routes stay as they are.
+ */
+export function replayThroughFleet(
+  store: FleetStore,
+  own: ReplayTarget | undefined,
+  environment: Pick<ReplayEnvironment, 'clock' | 'newId'>,
+): ReplayTarget | undefined {
+  const { fleet, commands } = store
+  if (fleet === undefined || commands === undefined) return own
+  const living = new LivingProcesses(fleet, environment.clock)
+  const deliveries = new Deliveries(store, living, environment)
+  return {
+    async routeOf(letter, to) {
+      const route = own === undefined ? noRoute(letter.origin) : await routeThrough(own, letter, to)
+      return route.kind === 'none' ? await deliveries.routeOf(letter, to, route) : route
+    },
+    async send(events, origin) {
+      // The runner asks for the route first. A letter of the fleet does not come here.
+      if (own === undefined) throw new Error('a letter for the fleet was sent without a delivery')
+      await own.send(events, origin)
+    },
+    fleet: deliveries,
+  }
+}
+
+/**
+ * Deliveries of one or more items to a living process, by the command `deliver`. The item names its delivery before the
+ * command is sent. A process sends an item only while the item names the delivery, and only for a short time after it has
+ * taken the command. So a delivery is over when its time is over, whatever became of the process, and the next one can take
+ * the items that are not recorded as handed on.
+ */
+class Deliveries implements FleetDeliveries {
+  readonly #store: FleetStore
+  readonly #living: LivingProcesses
+  readonly #environment: Pick<ReplayEnvironment, 'clock' | 'newId'>
+  /** When each process failed last. */
+  readonly #failedAt = new Map<string, number>()
+  /** When a living process was last seen for an owner that has deliveries. */
+  readonly #seenAt = new Map<string, number>()
+
+  constructor(
+    store: FleetStore,
+    living: LivingProcesses,
+    environment: Pick<ReplayEnvironment, 'clock' | 'newId'>,
+  ) {
+    this.#store = store
+    this.#living = living
+    this.#environment = environment
+  }
+
+  async routeOf(
+    letter: Pick<DeadLetter, 'channel' | 'handler' | 'origin'>,
+    to: string | undefined,
+    otherwise: Extract<ReplayRoute, { readonly kind: 'none' }>,
+  ): Promise<ReplayRoute> {
+    const owner = ownerOf(letter, to)
+    if (owner === undefined) return otherwise
+    const [first] = (await this.#living.read()).filter(report => owns(report, owner))
+    if (first !== undefined) return { kind: 'fleet', via: `a process of ${first.service}` }
+    const wanted = describeOwner(owner)
+    const seenAt = this.#seenAt.get(wanted)
+    if (seenAt !== undefined && this.#environment.clock.now() - seenAt < RESTART_MS)
+      return { kind: 'fleet', via: 'a process that restarts' }
+    return { kind: 'none', reason: `${otherwise.reason}; no living process ${wanted} either` }
+  }
+
+  async isAlive(instance: string): Promise<boolean> {
+    return (await this.#living.read()).some(({ id }) => id === instance)
+  }
+
+  async deliver(
+    replay: Replay,
+    given: readonly { readonly item: ReplayItem; readonly letter: DeadLetter }[],
+    by: string,
+    keepLease: () => Promise<boolean>,
+  ): Promise<readonly { readonly position: number; readonly reason: string }[]> {
+    const refused: { readonly position: number; readonly reason: string }[] = []
+    const owners = Map.groupBy(given, ({ letter }) => JSON.stringify(ownerOf(letter, replay.to)))
+    for (const [owner, part] of owners) {
+      const items = part.map(({ item }) => item)
+      refused.push(...(await this.#deliverTo(JSON.parse(owner) as LetterOwner, replay, items, by, keepLease)))
+    }
+    return refused
+  }
+
+  async #deliverTo(
+    owner: LetterOwner,
+    replay: Replay,
+    items: readonly ReplayItem[],
+    by: string,
+    keepLease: () => Promise<boolean>,
+  ): Promise<Delivered['refused']> {
+    const { clock, newId } = this.#environment
+    const recipients = await this.#recipientsFor(owner)
+    if (recipients.length === 0 || !(await keepLease())) return []
+    const id = newId(clock.now())
+    const { channel, handler, broker, sink } = owner
+    const task: DeliverTask = {
+      ...{ kind: 'deliver', channel, handler, broker, sink, replay: replay.id, delivery: id },
+      positions: items.map(({ position }) => position),
+      perSecond: replay.perSecond,
+    }
+    await this.#store.replays.record(
+      replay.id,
+      items.map(item => ({ ...item, delivery: id })),
+    )
+    await this.#store.commands!.send([{ v: 1, id, request: id, task: { ...task }, recipients, by }], CLAIM_MS)
+    const record = await this.#answerOf(id, keepLease)
+    if (record?.outcome?.ok === true) return (record.outcome.result as Delivered).refused
+    // It failed, or took the delivery and did not answer.
+    if (record?.claimedBy !== undefined) this.#failedAt.set(record.claimedBy, clock.now())
+    return []
+  }
+
+  /** Processes that failed lately come last: only if no other one can send the letters. */
+  async #recipientsFor(owner: LetterOwner): Promise<readonly string[]> {
+    const now = this.#environment.clock.now()
+    const ids = (await this.#living.read()).filter(report => owns(report, owner)).map(({ id }) => id)
+    if (ids.length > 0) this.#seenAt.set(describeOwner(owner), now)
+    const good = ids.filter(id => now - (this.#failedAt.get(id) ?? Number.NEGATIVE_INFINITY) >= AVOID_MS)
+    return good.length > 0 ? good : ids
+  }
+
+  /** Waits until the process has answered, or can no longer send anything. */
+  async #answerOf(id: string, keepLease: () => Promise<boolean>): Promise<CommandRecord | undefined> {
+    const { clock } = this.#environment
+    const until = clock.now() + CLAIM_MS + DELIVERY_MS
+    for (;;) {
+      const [record] = await this.#store.commands!.get(id)
+      const isOver = record?.outcome !== undefined || record?.state === 'expired' || clock.now() >= until
+      if (isOver || !(await keepLease())) return record
+      await sleep(clock, LOOK_EVERY_MS)
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Fleet, InstanceReport } from '../ports/fleet.ts'
+
+/** The part of a process that can send a letter: the consumer that failed, or the sink. */
+export interface LetterOwner {
+  readonly channel?: string | undefined
+  readonly handler?: string | undefined
+  readonly broker?: string | undefined
+  readonly sink?: string | undefined
+}
+
+/** A plan asks for every letter. Within this time it gets the same reports. */
+const REPORTS_FOR_MS = 1_000
+
+/** Returns the owner of a letter, or of its event in the channel `to`. Only a collector can send collected letters. */
+export function ownerOf(
+  { channel, handler, origin }: Pick<DeadLetter, 'channel' | 'handler' | 'origin'>,
+  to: string | undefined,
+): LetterOwner | undefined {
+  const { broker, collectedFrom } = origin
+  if (to !== undefined) return { channel: to }
+  if (broker === undefined) return { sink: handler }
+  return collectedFrom === undefined ? { channel, handler, broker } : undefined
+}
+
+/** The owner in words, after "no living process". */
+export function describeOwner({ channel, handler, broker, sink }: LetterOwner): string {
+  if (sink !== undefined) return `has the sink '${sink}'`
+  const consumer = handler === undefined ? `consumes ${channel}` : `consumes ${channel}/${handler}`
+  return broker === undefined ? consumer : `${consumer} from '${broker}'`
+}
+
+/** Whether a process has the consumer or the sink. */
+export function owns({ consumers, sinks }: InstanceReport, owner: LetterOwner): boolean {
+  if (owner.sink !== undefined) return sinks.some(({ name }) => name === owner.sink)
+  const { channel, handler, broker } = owner
+  return consumers.some(
+    each =>
+      each.channel === channel &&
+      (handler ?? each.handler) === each.handler &&
+      (broker ?? each.broker) === each.broker,
+  )
+}
+
+/** The living processes of a fleet, as they reported themselves a moment ago. */
+export class LivingProcesses {
+  readonly #fleet: Fleet
+  readonly #clock: Clock
+  #known: { readonly at: number; readonly reports: Promise<readonly InstanceReport[]> } | undefined
+
+  constructor(fleet: Fleet, clock: Clock) {
+    this.#fleet = fleet
+    this.#clock = clock
+  }
+
+  read(): Promise<readonly InstanceReport[]> {
+    const now = this.#clock.now()
+    // The absolute difference also covers a clock that was set back.
+    if (this.#known === undefined || Math.abs(now - this.#known.at) >= REPORTS_FOR_MS) {
+      const reports = this.#list()
+      this.#known = { at: now, reports }
+      reports.catch(() => {
+        this.#known = undefined
+      })
+    }
+    return this.#known.reports
+  }
+
+  async #list(): Promise<readonly InstanceReport[]> {
+    return (await this.#fleet.list()).filter(({ state }) => state === 'alive').map(({ report }) => report)
+  }
+}
