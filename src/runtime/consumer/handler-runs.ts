@@ -1,5 +1,6 @@
 import type { Broker } from '../../ports/broker.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
+import { BriefMap } from './brief-map.ts'
 import type { FailedAttempt, Work } from './work.ts'
 
 /** The limit on remembered late successes, which wait for the retries of their events. The oldest are forgotten first. */
@@ -37,7 +38,7 @@ export class LateRun {
  * before. A run that never ends stays as long as the broker object exists.
  */
 export class HandlerRuns {
-  readonly #runs = new Map<string, Work | LateRun>()
+  readonly #runs = new BriefMap<Work | LateRun>()
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #succeeded = new Map<string, LateRun>()
   /** Late runs whose consumers have closed. */
@@ -49,7 +50,7 @@ export class HandlerRuns {
   }
 
   isUnderWay(id: string): boolean {
-    return this.#runs.has(id)
+    return this.#runs.get(id) !== undefined
   }
 
   start(id: string, run: Work | LateRun): void {
