@@ -26,6 +26,10 @@ export class RollingDeployment<R extends string> implements Consumer {
     this.schema = this.#current.schema
   }
 
+  get isClosed(): boolean {
+    return this.#current.isClosed
+  }
+
   get release(): R {
     return this.#release
   }

@@ -64,7 +64,21 @@ function world(letters: number) {
   const plan = () => planReplay(store, REQUEST, withRoutes(environment, target()))
   const run = (id: string, owner = 'server') => runReplay(store, id, { target: target(), environment, owner })
   return {
-    ...{ clock, store, broker, make, environment, handled, published, shop, join, target, plan, run },
+    ...{
+      clock,
+      store,
+      broker,
+      make,
+      environment,
+      handled,
+      published,
+      shop,
+      consumerOf,
+      join,
+      target,
+      plan,
+      run,
+    },
     /** Makes letters, and fixes the shop. */
     async fail() {
       const consumer = await consumerOf('first')
@@ -173,6 +187,25 @@ describe('letters whose broker only their service can reach', () => {
     expect(published.filter(each => each.startsWith('two'))).toHaveLength(35)
     shop.beforePublish = async () => {}
     ends.shift()
+    await leave(clock)
+  })
+
+  it('B18: a process that has closed its consumer sends nothing, and another one does', async () => {
+    const { clock, store, fail, consumerOf, join, start, run, until, published } = world(5)
+    await fail()
+    const closed = await consumerOf('one')
+    ends.push(await join('one', { consumers: [closed] }))
+    await clock.advance(1_000)
+    const id = await start()
+    // The last report of the process still has the consumer.
+    await closed.close()
+    const running = run(id)
+    await clock.advance(1_000)
+    expect(published).toEqual([])
+    ends.push(await join('two'))
+    expect((await until(running)).state).toBe('finished')
+    expect(published.map(each => each.split(' ')[0])).toEqual(Array(5).fill('two'))
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 5 })
     await leave(clock)
   })
 

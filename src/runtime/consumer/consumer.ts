@@ -44,6 +44,8 @@ export interface Consumer {
   lag(): Promise<number | undefined>
   /** Publishes events to the broker that it consumes from. The fleet sends replays this way. */
   publish(events: readonly LazaretEvent[]): Promise<void>
+  /** Whether `close` was called. Such a consumer takes no more deliveries. */
+  readonly isClosed: boolean
   readonly brokerName: string
   readonly breaker: Breaker | undefined
   readonly schema: StandardSchema | undefined
@@ -116,6 +118,10 @@ class ChannelConsumer implements Consumer {
     this.#saver = deadLetters && new LetterSaver({ deadLetters, spill, observer, clock })
     this.#storeRetries = new StoreRetries(clock, this.#pauses, this.#closing.signal, () => this.#pump())
     this.#reload = new ConsumerReload(policy, options, internals, () => this.#pump())
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined
   }
 
   start(): Promise<void> {
@@ -241,10 +247,8 @@ class ChannelConsumer implements Consumer {
   }
 
   #sleep(work: Work, delayMs: number): void {
-    this.#asleep.set(
-      work,
-      this.#policy.clock.schedule(delayMs, () => this.#wake(work)),
-    )
+    const cancel = this.#policy.clock.schedule(delayMs, () => this.#wake(work))
+    this.#asleep.set(work, cancel)
   }
 
   #wake(work: Work): void {

@@ -130,6 +130,7 @@ function consumerSender({ consumers }: DeliveryParts, { channel, handler, broker
   const consumer = consumers.find(each => {
     const health = each.health()
     return (
+      !each.isClosed &&
       health.channel === channel &&
       (handler ?? health.handler) === health.handler &&
       (broker ?? each.brokerName) === each.brokerName

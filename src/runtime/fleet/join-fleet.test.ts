@@ -113,6 +113,25 @@ describe('a process in the fleet', () => {
     await end()
   })
 
+  it('B17: does not report a closed consumer, and cannot command it', async () => {
+    const { clock, consumer, join, report, send, recordOf, end } = await world()
+    const member = join()
+    await clock.advance(1)
+    expect((await report()).consumers).toHaveLength(1)
+    await consumer.close()
+    await clock.advance(6_000)
+    const { consumers, sinks } = await report()
+    expect([consumers, sinks.length]).toEqual([[], 1])
+    const id = await send(member.id, PAUSE)
+    await clock.advance(1_000)
+    expect(await recordOf(id)).toMatchObject({
+      state: 'failed',
+      outcome: { error: 'channel orders has no consumer in this process' },
+    })
+    await member.close()
+    await end()
+  })
+
   it('B17: works on while the store is away, and reports again when it is back', async () => {
     const { clock, store, join, listed, errors, end } = await world()
     const { report } = store.fleet!

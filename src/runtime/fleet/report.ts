@@ -20,13 +20,15 @@ export type FleetDispatcher = Pick<Dispatcher, 'health' | 'breaker' | 'resend'>
 /** The part of a store of letters that commands need. */
 export type FleetLetters = Pick<DeadLetterStore, 'get' | 'list' | 'change'>
 
-/** What a process says of its consumers and sinks now. `lags` has the lag of the consumers whose broker can count it. */
+/** What a process says of its open consumers and its sinks now. `lags` has the lag of the consumers whose broker can count it. */
 export function reportParts(
   { consumers, dispatchers }: Pick<FleetParts, 'consumers' | 'dispatchers'>,
   lags: ReadonlyMap<Consumer, number>,
 ): Pick<InstanceReport, 'consumers' | 'sinks'> {
   return {
-    consumers: consumers.map(consumer => reportConsumer(consumer, lags.get(consumer))),
+    consumers: consumers
+      .filter(({ isClosed }) => !isClosed)
+      .map(consumer => reportConsumer(consumer, lags.get(consumer))),
     sinks: dispatchers.flatMap(dispatcher =>
       Object.entries(dispatcher.health().sinks).map(
         ([name, sink]): ReportedSink => ({
@@ -44,7 +46,7 @@ export function reportParts(
   }
 }
 
-/** The consumers of a channel, or of one handler of it. Throws when this process has none. */
+/** The open consumers of a channel, or of one handler of it. Throws when this process has none. */
 export function consumersOf(
   { consumers }: Pick<FleetParts, 'consumers'>,
   channel: string,
@@ -52,7 +54,7 @@ export function consumersOf(
 ): readonly Consumer[] {
   const found = consumers.filter(consumer => {
     const health = consumer.health()
-    return health.channel === channel && (handler ?? health.handler) === health.handler
+    return !consumer.isClosed && health.channel === channel && (handler ?? health.handler) === health.handler
   })
   if (found.length === 0)
     throw new Error(
