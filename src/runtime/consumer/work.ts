@@ -126,11 +126,14 @@ export class Work {
 
   /** The history for the poison decision, with the latest failure if there is one. */
   cycleHistory(latest?: { readonly failure: Failure; readonly at: number }): CycleHistory {
-    const attempts = this.history.flatMap(({ failure, endedAt, startedAt }) =>
-      failure === undefined
-        ? []
-        : [{ at: endedAt ?? startedAt, fingerprint: failure.fingerprint, category: failure.category }],
-    )
+    const attempts: CycleHistory['attempts'][number][] = []
+    for (const { failure, endedAt, startedAt } of this.history)
+      if (failure !== undefined)
+        attempts.push({
+          at: endedAt ?? startedAt,
+          fingerprint: failure.fingerprint,
+          category: failure.category,
+        })
     if (latest !== undefined) {
       const { failure, at } = latest
       attempts.push({ at, fingerprint: failure.fingerprint.id, category: failure.category })
