@@ -60,6 +60,47 @@ const WHOLE_STORES: readonly Break<Store>[] = [
     }),
   ],
   [
+    'forgets the delivery of an item',
+    'B18: an item keeps its delivery and the process that holds its event, until it is recorded without them',
+    ({ replays }) => ({
+      replays: changed<Replays>(replays, whole => ({
+        record: (id, items) =>
+          whole.record(
+            id,
+            items.map(({ delivery: _, ...item }) => item),
+          ),
+      })),
+    }),
+  ],
+  [
+    'forgets who holds the event of an item',
+    'B18: an item keeps its delivery and the process that holds its event, until it is recorded without them',
+    ({ replays }) => ({
+      replays: changed<Replays>(replays, whole => ({
+        record: (id, items) =>
+          whole.record(
+            id,
+            items.map(({ heldBy: _, ...item }) => item),
+          ),
+      })),
+    }),
+  ],
+  [
+    'keeps the old fields of an item',
+    'B18: an item keeps its delivery and the process that holds its event, until it is recorded without them',
+    ({ replays }) => ({
+      replays: changed<Replays>(replays, whole => ({
+        record: async (id, items) => {
+          const old = new Map((await whole.items(id)).map(item => [item.position, item]))
+          await whole.record(
+            id,
+            items.map(item => ({ ...old.get(item.position), ...item })),
+          )
+        },
+      })),
+    }),
+  ],
+  [
     'tells what was done oldest first',
     'B13: audit entries are listed newest first',
     ({ audit }) => ({

@@ -67,6 +67,20 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual([waiting, under, recovered], [3, 2, 0])
   })
 
+  it('B18: an item keeps its delivery and the process that holds its event, until it is recorded without them', async ({
+    replays,
+  }) => {
+    await replays.create(replayOf('one'), itemsOf(2))
+    const [first, second] = itemsOf(2).map(item => ({ ...item, status: 'sent', sentAt: 7 }) as const)
+    const given = { ...first!, delivery: 'delivery-1' }
+    const held = { ...second!, delivery: 'delivery-1', handedOn: 'in-process', heldBy: 'process-1' } as const
+    await replays.record('one', [given, held])
+    assert.deepEqual(await replays.items('one'), [given, held])
+    assert.deepEqual(await replays.items('one', { status: 'sent', after: 0, limit: 1 }), [held])
+    await replays.record('one', [{ ...given, delivery: 'delivery-2' }, second!])
+    assert.deepEqual(await replays.items('one'), [{ ...given, delivery: 'delivery-2' }, second!])
+  })
+
   it('B11: of concurrent updates of one revision exactly one succeeds', async ({ replays }) => {
     await replays.create(replayOf('one'), [])
     const running = replayOf('one', { state: 'running' })
