@@ -107,7 +107,7 @@ export class FleetItems {
   }
 }
 
-/** The item as it was before a process took it. */
-function withoutDelivery({ handedOn: _, heldBy: __, delivery: ___, ...item }: ReplayItem): ReplayItem {
+/** The item as it was before a process took it. A process does not send an item that was handed on. */
+export function withoutDelivery({ handedOn: _, heldBy: __, delivery: ___, ...item }: ReplayItem): ReplayItem {
   return item
 }

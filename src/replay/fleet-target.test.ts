@@ -1,115 +1,20 @@
-import { describe, expect, it } from 'vitest'
-import { memoryBroker, memorySink, memoryStore } from '../adapters/memory/index.ts'
-import { createIdSource } from '../core/event/uuid.ts'
+import { afterEach, describe, expect, it } from 'vitest'
+import { deliveryWorld } from '../../test/support/delivery-world.ts'
+import { memorySink } from '../adapters/memory/index.ts'
 import type { Sink } from '../ports/sink.ts'
-import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
-import { type FleetMembership, joinFleet } from '../runtime/fleet/join-fleet.ts'
-import { createFactory } from '../testing/factories.ts'
-import { FakeClock } from '../testing/fake-clock.ts'
-import { seededRandom } from '../testing/seeded-random.ts'
+import type { FleetMembership } from '../runtime/fleet/join-fleet.ts'
+import type { FakeClock } from '../testing/fake-clock.ts'
 import { pauseReplay, resumeReplay, startReplay } from './control.ts'
 import { EmptyPlanError } from './empty-plan.ts'
 import { replayThroughFleet } from './fleet-target.ts'
-import { planReplay } from './plan.ts'
 import { runReplay } from './runner.ts'
-import { withRoutes } from './target.ts'
-
-const REQUEST = { filter: { channel: 'orders' }, reason: 'fixed', by: 'ann' }
-
-/** A broker that only services can reach, letters of it in a shared store, and a server that has only the store. */
-function world(letters: number) {
-  const clock = new FakeClock()
-  const random = seededRandom(3)
-  const store = { ...memoryStore({ clock }), broker: undefined }
-  const broker = memoryBroker({ clock, name: 'rabbitmq' })
-  const make = createFactory({ clock })
-  const environment = { clock, newId: createIdSource(random) }
-  const handled: string[] = []
-  const published: string[] = []
-  const shop = { isBroken: true, beforePublish: async (_by: string) => {} }
-  /** Publishes as the process `name`. */
-  const brokerOf = (name: string) => ({
-    ...{ name: 'rabbitmq', capabilities: broker.capabilities },
-    publish: async (events: Parameters<typeof broker.publish>[0]) => {
-      await shop.beforePublish(name)
-      published.push(...events.map(({ id }) => `${name} ${id}`))
-      await broker.publish(events)
-    },
-    subscribe: broker.subscribe.bind(broker),
-    unblockKey: broker.unblockKey.bind(broker),
-    close: async () => {},
-  })
-  const consumerOf = async (name: string) => {
-    const consumer = createConsumer({
-      broker: brokerOf(name),
-      channel: 'orders',
-      name: 'ship',
-      deadLetters: store.deadLetters,
-      retry: { attempts: 1 },
-      breaker: 'off',
-      leaveOpen: true,
-      clock,
-      handle: async ({ id }) => {
-        if (shop.isBroken) throw new Error('out of order')
-        handled.push(id)
-      },
-    })
-    await consumer.start()
-    return consumer
-  }
-  const join = async (name: string, more: Partial<Parameters<typeof joinFleet>[0]> = {}) =>
-    joinFleet({ store, service: name, consumers: [await consumerOf(name)], clock, random, ...more })
-  const target = () => replayThroughFleet(store, undefined, environment)!
-  const plan = () => planReplay(store, REQUEST, withRoutes(environment, target()))
-  const run = (id: string, owner = 'server') => runReplay(store, id, { target: target(), environment, owner })
-  return {
-    ...{
-      clock,
-      store,
-      broker,
-      make,
-      environment,
-      handled,
-      published,
-      shop,
-      consumerOf,
-      join,
-      target,
-      plan,
-      run,
-    },
-    /** Makes letters, and fixes the shop. */
-    async fail() {
-      const consumer = await consumerOf('first')
-      await broker.publish(make.events(letters, { channel: 'orders' }))
-      await clock.advance(1_000)
-      await consumer.close()
-      shop.isBroken = false
-    },
-    async start() {
-      const { id } = await plan()
-      await startReplay(store, id, { by: 'ann', clock })
-      return id
-    },
-    /** Drives the clock until the work has ended. */
-    async until<T>(work: Promise<T>, stepMs = 100): Promise<T> {
-      let isOver = false
-      void work.then(
-        () => {
-          isOver = true
-        },
-        () => {
-          isOver = true
-        },
-      )
-      while (!isOver) await clock.advance(stepMs)
-      return work
-    },
-  }
-}
+import { sinkReplays } from './sink-replays.ts'
+import type { ReplayTarget } from './target.ts'
 
 const ends: FleetMembership[] = []
+// The clock of a test that failed drives its members no more.
+afterEach(() => void ends.splice(0))
 const leave = async (clock: FakeClock) => {
   for (const member of ends.splice(0)) {
     const left = member.close()
@@ -120,7 +25,7 @@ const leave = async (clock: FakeClock) => {
 
 describe('letters whose broker only their service can reach', () => {
   it('B18: a living process that owns the consumer sends them, in the same stages and at the same rate', async () => {
-    const { clock, store, fail, join, start, run, until, handled, published } = world(30)
+    const { clock, store, fail, join, start, run, until, handled, published } = deliveryWorld(30)
     await fail()
     ends.push(await join('orders'))
     await clock.advance(1_000)
@@ -137,7 +42,7 @@ describe('letters whose broker only their service can reach', () => {
   })
 
   it('B18: the halt rules hold there too', async () => {
-    const { clock, store, fail, join, start, run, until, shop } = world(12)
+    const { clock, store, fail, join, start, run, until, shop } = deliveryWorld(12)
     await fail()
     shop.isBroken = true
     ends.push(await join('orders'))
@@ -150,7 +55,7 @@ describe('letters whose broker only their service can reach', () => {
   })
 
   it('B18: without such a process the plan says skip_unreachable, and what is missing', async () => {
-    const { clock, fail, join, plan, make, store } = world(2)
+    const { clock, fail, join, plan, make, store } = deliveryWorld(2)
     await fail()
     await store.deadLetters.send(make.letter({ channel: 'orders', handler: 'crm', origin: {} }))
     ends.push(await join('other', { consumers: [] }))
@@ -169,7 +74,7 @@ describe('letters whose broker only their service can reach', () => {
   })
 
   it('B18: a process that hangs in a delivery loses it, and another one sends each other letter once', async () => {
-    const { clock, store, fail, join, start, run, until, handled, published, shop } = world(40)
+    const { clock, store, fail, join, start, run, until, handled, published, shop } = deliveryWorld(40)
     await fail()
     ends.push(await join('one'))
     await clock.advance(1_000)
@@ -191,7 +96,7 @@ describe('letters whose broker only their service can reach', () => {
   })
 
   it('B18: a process that has closed its consumer sends nothing, and another one does', async () => {
-    const { clock, store, fail, consumerOf, join, start, run, until, published } = world(5)
+    const { clock, store, fail, consumerOf, join, start, run, until, published } = deliveryWorld(5)
     await fail()
     const closed = await consumerOf('one')
     ends.push(await join('one', { consumers: [closed] }))
@@ -210,7 +115,7 @@ describe('letters whose broker only their service can reach', () => {
   })
 
   it('B18: a delivery that comes to its process too late sends nothing', async () => {
-    const { clock, store, fail, join, start, run, until, published, shop } = world(5)
+    const { clock, store, fail, join, start, run, until, published, shop } = deliveryWorld(5)
     await fail()
     ends.push(await join('one'))
     await clock.advance(1_000)
@@ -242,8 +147,50 @@ describe('letters whose broker only their service can reach', () => {
     await leave(clock)
   })
 
+  it('B18: a process that learns of its delivery too late leaves the items to the process that has them now', async () => {
+    const { clock, store, fail, join, start, run, until, reach, published, shop } = deliveryWorld(5)
+    await fail()
+    const one = await join('one')
+    ends.push(one)
+    await clock.advance(1_000)
+    const id = await start()
+    // The store has given the delivery to the first process, but the answer comes much later.
+    const late = Promise.withResolvers<void>()
+    const commands = store.commands!
+    const { claim } = commands
+    let isClaimed = false
+    commands.claim = async (...of) => {
+      const claimed = await claim.apply(commands, of)
+      if (of[0] === one.id && claimed.length > 0) {
+        isClaimed = true
+        await late.promise
+      }
+      return claimed
+    }
+    // The second process has the same item, and is about to publish it.
+    const open = Promise.withResolvers<void>()
+    let isSending = false
+    shop.beforePublish = async by => {
+      if (by !== 'two') return
+      isSending = true
+      await open.promise
+    }
+    const running = run(id)
+    await reach(() => isClaimed)
+    ends.push(await join('two'))
+    await reach(() => isSending)
+    late.resolve()
+    await clock.advance(100)
+    expect(published).toEqual([])
+    open.resolve()
+    expect((await until(running)).state).toBe('finished')
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 5 })
+    expect(published).toHaveLength(5)
+    await leave(clock)
+  })
+
   it('B18: a runner that ends hands over to the next one, and nothing is sent twice', async () => {
-    const { clock, store, environment, fail, join, start, target, until, published } = world(40)
+    const { clock, store, environment, fail, join, start, target, until, published } = deliveryWorld(40)
     await fail()
     ends.push(await join('one'))
     await clock.advance(1_000)
@@ -261,7 +208,7 @@ describe('letters whose broker only their service can reach', () => {
   })
 
   it('B18: a pause takes effect between two letters', async () => {
-    const { clock, store, fail, join, run, until, plan, published } = world(40)
+    const { clock, store, fail, join, run, until, plan, published } = deliveryWorld(40)
     await fail()
     ends.push(await join('one'))
     await clock.advance(1_000)
@@ -284,8 +231,8 @@ describe('letters whose broker only their service can reach', () => {
 
 describe('letters of sinks in other processes', () => {
   async function sinkWorld() {
-    const base = world(0)
-    const { clock, store, make, join } = base
+    const base = deliveryWorld(0)
+    const { clock, store, environment, make, join, until } = base
     const written: string[] = []
     const sinkOf = (name: string, write: Sink['write'] = async () => {}) => {
       const sink: Sink = {
@@ -308,7 +255,16 @@ describe('letters of sinks in other processes', () => {
     ))
       await store.deadLetters.send(letter)
     return Object.assign(base, {
-      written,
+      ...{ written, sinkOf },
+      /** Runs the replay until its first letter is in a sink. */
+      async runUntilWritten(id: string, target: ReplayTarget) {
+        const stop = new AbortController()
+        const run = { target, environment, owner: 'a', signal: stop.signal }
+        const running = runReplay(store, id, run)
+        while (written.length < 1) await clock.advance(100)
+        stop.abort()
+        await until(running)
+      },
       joinWith: async (name: string, write?: Sink['write']) =>
         join(name, { consumers: [], dispatchers: [sinkOf(name, write)] }),
     })
@@ -326,16 +282,13 @@ describe('letters of sinks in other processes', () => {
   })
 
   it('B18: the events of a process that is gone go to another one; those of a living one stay there', async () => {
-    const { clock, store, joinWith, start, environment, target, until, written } = await sinkWorld()
+    const { clock, store, joinWith, runUntilWritten, start, environment, target, until, written } =
+      await sinkWorld()
     // The sink of the first process never answers.
     const first = await joinWith('one', () => new Promise(() => {}))
     await clock.advance(1_000)
     const id = await start()
-    const stop = new AbortController()
-    const running = runReplay(store, id, { target: target(), environment, owner: 'a', signal: stop.signal })
-    while (written.length < 1) await clock.advance(100)
-    stop.abort()
-    await until(running)
+    await runUntilWritten(id, target())
     // The next runner waits for the living process, also if another one could send its letter.
     ends.push(await joinWith('two'))
     await clock.advance(1_000)
@@ -347,6 +300,43 @@ describe('letters of sinks in other processes', () => {
     await left
     expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
     expect(written.filter(each => each.startsWith('two'))).toHaveLength(12)
+    await leave(clock)
+  })
+
+  it('B18: a runner that has the sink itself does not send what a living process holds', async () => {
+    const { clock, store, joinWith, sinkOf, runUntilWritten, start, environment, target, until, written } =
+      await sinkWorld()
+    const first = await joinWith('one', () => new Promise(() => {}))
+    await clock.advance(1_000)
+    const id = await start()
+    await runUntilWritten(id, target())
+    const own = sinkReplays(sinkOf('server'), store.deadLetters)
+    const both = replayThroughFleet(store, own, environment)!
+    const next = runReplay(store, id, { target: both, environment, owner: 'b' })
+    await clock.advance(3_000)
+    expect(written).toHaveLength(1)
+    const left = first.close()
+    expect((await until(next)).state).toBe('finished')
+    await left
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
+    expect(written.filter(each => each.startsWith('server'))).toHaveLength(12)
+  })
+
+  it('B18: a living process sends what the sink of a runner that has ended still held', async () => {
+    const { clock, store, joinWith, sinkOf, runUntilWritten, start, environment, run, until, written } =
+      await sinkWorld()
+    ends.push(await joinWith('one'))
+    await clock.advance(1_000)
+    const id = await start()
+    const own = sinkReplays(
+      sinkOf('server', () => new Promise(() => {})),
+      store.deadLetters,
+    )
+    const both = replayThroughFleet(store, own, environment)!
+    await runUntilWritten(id, both)
+    expect((await until(run(id))).state).toBe('finished')
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
+    expect(written.filter(each => each.startsWith('one'))).toHaveLength(12)
     await leave(clock)
   })
 })

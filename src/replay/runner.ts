@@ -13,7 +13,7 @@ import { sleep } from '../runtime/sleep.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
-import { FleetItems } from './fleet-items.ts'
+import { FleetItems, withoutDelivery } from './fleet-items.ts'
 import { Lease } from './lease.ts'
 import { observeEnded, recordOutcomes } from './outcomes.ts'
 import { OutcomesBeforeResume } from './outcomes-before-resume.ts'
@@ -93,10 +93,12 @@ class Runner {
     try {
       let replay = await this.#replay()
       if (replay.state === 'running')
-        this.#mayBeLost = (await replays.items(this.#id, { status: 'sent' })).filter(
-          ({ handedOn, heldBy }) =>
-            handedOn !== 'durable' && (heldBy === undefined || this.#options.target.fleet === undefined),
-        )
+        this.#mayBeLost = (await replays.items(this.#id, { status: 'sent' }))
+          .filter(
+            ({ handedOn, heldBy }) =>
+              handedOn !== 'durable' && (heldBy === undefined || this.#options.target.fleet === undefined),
+          )
+          .map(withoutDelivery)
       while (replay.state === 'running' && !this.#options.signal?.aborted && (await this.#lease.keep())) {
         await this.#round(replay)
         replay = await this.#replay()
