@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openPostgres } from '../src/adapters/postgres/index.ts'
 import { openRedis, redisStreams } from '../src/adapters/redis/index.ts'
+import { uniqueName } from '../src/testing/conformance/harness.ts'
+import { commandTests } from '../src/testing/conformance/store/commands.ts'
 import { findPostgres } from './services/postgres.ts'
 import { findRedis } from './services/redis.ts'
 import { TestDatabase } from './support/postgres.ts'
@@ -32,13 +34,23 @@ describe.runIf(postgres.found)('a sealed Postgres store', () => {
     await auditSecrets(store)
     await commandWithSecrets(store)
     await retryWithSecrets(store.broker)
-    const tables = ['outbox', 'dead_letters', 'groups', 'replays', 'replay_items', 'audit']
+    const tables = ['outbox', 'dead_letters', 'groups', 'replays', 'replay_items', 'audit', 'commands']
     for (const table of tables) {
       const { rows } = await database!.pool.query(`select t::text as row from lazaret.${table} t`)
       expect(rows.length, table).toBeGreaterThan(0)
       expect(JSON.stringify(rows), table).not.toMatch(SECRETS)
     }
     await store.close()
+  })
+
+  commandTests({
+    test: it,
+    declares: { durable: true, fleet: true },
+    async setup() {
+      await database!.clear()
+      const open = () => openPostgres({ pool: database!.pool, codec: SEALING })
+      return { store: open(), reopen: async () => open(), openSecond: async () => open() }
+    },
   })
 })
 
@@ -47,6 +59,7 @@ describe.runIf(redis.found)('a sealed Redis store', () => {
     const store = openRedis({ url: redisServer!.url, codec: SEALING, prefix: 'sealed' })
     await fillWithSecrets(store)
     await auditSecrets(store)
+    await commandWithSecrets(store)
     const broker = redisStreams({ url: redisServer!.url, codec: SEALING, prefix: 'sealed' })
     await retryWithSecrets(broker)
     const port = new URL(redisServer!.url).port
@@ -58,5 +71,15 @@ describe.runIf(redis.found)('a sealed Redis store', () => {
     for (const key of keys) expect(cli('dump', key) + key, key).not.toMatch(SECRETS)
     await broker.close()
     await store.close()
+  })
+
+  commandTests({
+    test: it,
+    declares: { durable: true, fleet: true },
+    async setup() {
+      const prefix = uniqueName('store')
+      const open = () => openRedis({ url: redisServer!.url, codec: SEALING, prefix })
+      return { store: open(), reopen: async () => open(), openSecond: async () => open() }
+    },
   })
 })
