@@ -11,6 +11,8 @@ const FAST_DETECTION = {
   heartbeatSeconds: 1,
   confirmTimeoutMs: 2_000,
 }
+/** On a machine that stands still for seconds, a connection that works is not given up. */
+export const SLOW_DETECTION = { ...FAST_DETECTION, heartbeatSeconds: 60, confirmTimeoutMs: 120_000 }
 const PER_BATCH = 20
 
 /** Publishes and handles events on a server that misbehaves, and keeps count of what became of each. */
@@ -24,10 +26,10 @@ export class Traffic {
   readonly #consumer: Consumer
   readonly #make = createFactory({ clock: systemClock, random: systemRandom })
 
-  constructor(channel: string, url: string) {
+  constructor(channel: string, url: string, detection = FAST_DETECTION) {
     this.channel = channel
-    this.#publisher = rabbitmq({ url, ...FAST_DETECTION })
-    this.#consuming = rabbitmq({ url, ...FAST_DETECTION })
+    this.#publisher = rabbitmq({ url, ...detection })
+    this.#consuming = rabbitmq({ url, ...detection })
     this.#consumer = createConsumer({
       broker: this.#consuming,
       channel,

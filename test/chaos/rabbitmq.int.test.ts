@@ -4,7 +4,7 @@ import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { RabbitmqAdmin } from '../support/rabbitmq.ts'
 import { ChaosProxy } from './proxy.ts'
-import { Traffic } from './rabbitmq-traffic.ts'
+import { SLOW_DETECTION, Traffic } from './rabbitmq-traffic.ts'
 
 const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
@@ -59,7 +59,7 @@ describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
     const proxy = await ChaosProxy.to(server!.url)
     proxy.latencyMs = 20
     proxy.bytesPerSecond = 200_000
-    const traffic = new Traffic(uniqueName('slow'), proxy.through(server!.url))
+    const traffic = new Traffic(uniqueName('slow'), proxy.through(server!.url), SLOW_DETECTION)
     await traffic.start()
     await traffic.publish(500)
     await traffic.until(() => traffic.missing === 0, 'handling them all')
