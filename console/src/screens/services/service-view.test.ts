@@ -56,7 +56,9 @@ describe('partsOf', () => {
     const at = (hour: number) => `2026-05-04T0${hour}:00:00.000Z`
     const [part] = partsOf([
       instance('a', {
-        consumers: [{ ...consumer, perMinute: 3, active: 1, lag: 40, lastProcessedAt: at(5) }],
+        consumers: [
+          { ...consumer, perMinute: 3, active: 1, lag: 40, lastProcessedAt: at(5), hasSchema: true },
+        ],
       }),
       instance('b', {
         consumers: [
@@ -66,7 +68,7 @@ describe('partsOf', () => {
       instance('c', { consumers: [{ ...consumer, breaker: 'open', paused: ['breaker', 'manual'] }] }),
     ])
     expect(part).toEqual({
-      ...{ kind: 'consumer', name: 'orders', handler: 'bill', broker: 'rabbitmq' },
+      ...{ kind: 'consumer', name: 'orders', handler: 'bill', broker: 'rabbitmq', hasSchema: true },
       breakers: ['closed', 'closed', 'open'],
       paused: [[], [], ['breaker', 'manual']],
       ...{ perMinute: 4, failureRate: 0.25, active: 1, waiting: 2, backlog: 42, lastAt: at(5) },
