@@ -4,7 +4,7 @@ import { resolveBy } from '../core/options/resolve.ts'
 import { oneOf, optional, text, withDefault } from '../core/options/rules.ts'
 import { type Clock, systemRandom } from '../ports/clock.ts'
 import type { Command, CommandTask } from '../ports/commands.ts'
-import type { Instance } from '../ports/fleet.ts'
+import { hasPart, type Instance, type WantedPart } from '../ports/fleet.ts'
 import type { Store } from '../ports/store.ts'
 import { resolveTask } from '../runtime/fleet/tasks.ts'
 
@@ -64,7 +64,7 @@ export async function sendCommands(
       each.state === 'alive' &&
       (instance ?? each.report.id) === each.report.id &&
       (service ?? each.report.service) === each.report.service &&
-      concerns(each, task),
+      hasPart(each, partOf(task)),
   )
   if (recipients.length === 0) throw new NoRecipientError(describeWanted(task, instance, service))
   const newId = createIdSource(systemRandom)
@@ -91,11 +91,9 @@ export async function sendCommands(
   return { request, recipients }
 }
 
-function concerns({ report }: Instance, { channel, handler, sink }: CommandTask): boolean {
-  if (sink !== undefined) return report.sinks.some(({ name }) => name === sink)
-  return report.consumers.some(
-    each => each.channel === channel && (handler === undefined || each.handler === handler),
-  )
+/** Tasks have more fields than these, and resolving the task has checked them. */
+function partOf({ channel, handler, sink }: CommandTask): WantedPart {
+  return { channel, handler, sink } as WantedPart
 }
 
 /** The audit log counts letters, and does not have the values of a patch: they are parts of payloads. */

@@ -92,3 +92,22 @@ export interface Fleet {
   list(): Promise<readonly Instance[]>
   purge(before: number): Promise<number>
 }
+
+/** A consumer or a sink that somebody looks for in the reports. Without a handler or a broker, any one will do. */
+export interface WantedPart {
+  readonly channel?: string | undefined
+  readonly handler?: string | undefined
+  readonly broker?: string | undefined
+  readonly sink?: string | undefined
+}
+
+/** Whether the process reports the consumer or the sink. */
+export function hasPart({ report }: Instance, { channel, handler, broker, sink }: WantedPart): boolean {
+  if (sink !== undefined) return report.sinks.some(({ name }) => name === sink)
+  return report.consumers.some(
+    each =>
+      each.channel === channel &&
+      (handler ?? each.handler) === each.handler &&
+      (broker ?? each.broker) === each.broker,
+  )
+}

@@ -1,8 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
-import type { Fleet, Instance, ReportedConsumer } from '../ports/fleet.ts'
-
-/** A plan asks for every letter. Within this time it gets the same reports. */
-const REPORTS_FOR_MS = 1_000
+import type { Fleet, ReportedConsumer } from '../ports/fleet.ts'
+import { LivingProcesses } from './living-processes.ts'
 
 /**
  * The downstream gate for consumers in other processes. A channel has a fault when a handler of it can take events in none of
@@ -13,19 +11,16 @@ export function fleetGate(
   fleets: readonly Fleet[],
   clock: Clock,
 ): (channel: string) => Promise<string | undefined> {
-  let reports: { readonly until: number; readonly alive: Promise<readonly Instance[]> } | undefined
-  const read = () => {
-    const now = clock.now()
-    if (reports === undefined || reports.until <= now || reports.until > now + REPORTS_FOR_MS)
-      reports = { until: now + REPORTS_FOR_MS, alive: readAlive(fleets) }
-    return reports.alive
-  }
+  const living = fleets.map(fleet => new LivingProcesses(fleet, clock))
   return async channel => {
-    const found = (await read()).flatMap(instance =>
-      instance.report.consumers
-        .filter(consumer => consumer.channel === channel)
-        .map(consumer => ({ consumer, instance })),
-    )
+    const all = await Promise.all(living.map(each => each.read().catch(() => [])))
+    const found = all
+      .flat()
+      .flatMap(instance =>
+        instance.report.consumers
+          .filter(consumer => consumer.channel === channel)
+          .map(consumer => ({ consumer, instance })),
+      )
     for (const [handler, reported] of Map.groupBy(found, ({ consumer }) => consumer.handler)) {
       const faults = reported.flatMap(({ consumer }) => faultOf(consumer) ?? [])
       if (faults.length < reported.length) continue
@@ -36,11 +31,6 @@ export function fleetGate(
     }
     return undefined
   }
-}
-
-async function readAlive(fleets: readonly Fleet[]): Promise<readonly Instance[]> {
-  const all = await Promise.all(fleets.map(fleet => fleet.list().catch(() => [])))
-  return all.flat().filter(({ state }) => state === 'alive')
 }
 
 function faultOf({ breaker, paused }: ReportedConsumer): string | undefined {

@@ -1,11 +1,12 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { CommandRecord } from '../ports/commands.ts'
+import { hasPart } from '../ports/fleet.ts'
 import type { Replay, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { DELIVERY_MS, type Delivered, type DeliverTask } from '../runtime/fleet/deliver.ts'
 import { sleep } from '../runtime/sleep.ts'
-import { describeOwner, type LetterOwner, LivingProcesses, ownerOf, owns } from './living-processes.ts'
+import { describeOwner, type LetterOwner, LivingProcesses, ownerOf } from './living-processes.ts'
 import { noRoute } from './routes.ts'
 import { type FleetDeliveries, type ReplayEnvironment, type ReplayTarget, routeThrough } from './target.ts'
 
@@ -78,8 +79,8 @@ class Deliveries implements FleetDeliveries {
   ): Promise<ReplayRoute> {
     const owner = ownerOf(letter, to)
     if (owner === undefined) return otherwise
-    const [first] = (await this.#living.read()).filter(report => owns(report, owner))
-    if (first !== undefined) return { kind: 'fleet', via: `a process of ${first.service}` }
+    const [first] = (await this.#living.read()).filter(each => hasPart(each, owner))
+    if (first !== undefined) return { kind: 'fleet', via: `a process of ${first.report.service}` }
     const wanted = describeOwner(owner)
     const seenAt = this.#seenAt.get(wanted)
     if (seenAt !== undefined && this.#environment.clock.now() - seenAt < RESTART_MS)
@@ -88,7 +89,7 @@ class Deliveries implements FleetDeliveries {
   }
 
   async isAlive(instance: string): Promise<boolean> {
-    return (await this.#living.read()).some(({ id }) => id === instance)
+    return (await this.#living.read()).some(({ report }) => report.id === instance)
   }
 
   async deliver(
@@ -138,7 +139,9 @@ class Deliveries implements FleetDeliveries {
   /** Processes that failed lately come last: only if no other one can send the letters. */
   async #recipientsFor(owner: LetterOwner): Promise<readonly string[]> {
     const now = this.#environment.clock.now()
-    const ids = (await this.#living.read()).filter(report => owns(report, owner)).map(({ id }) => id)
+    const ids = (await this.#living.read())
+      .filter(each => hasPart(each, owner))
+      .map(({ report }) => report.id)
     if (ids.length > 0) this.#seenAt.set(describeOwner(owner), now)
     const good = ids.filter(id => now - (this.#failedAt.get(id) ?? Number.NEGATIVE_INFINITY) >= AVOID_MS)
     return good.length > 0 ? good : ids

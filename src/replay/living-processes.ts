@@ -1,14 +1,9 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Fleet, InstanceReport } from '../ports/fleet.ts'
+import type { Fleet, Instance, WantedPart } from '../ports/fleet.ts'
 
 /** The part of a process that can send a letter: the consumer that failed, or the sink. */
-export interface LetterOwner {
-  readonly channel?: string | undefined
-  readonly handler?: string | undefined
-  readonly broker?: string | undefined
-  readonly sink?: string | undefined
-}
+export type LetterOwner = WantedPart
 
 /** A plan asks for every letter. Within this time it gets the same reports. */
 const REPORTS_FOR_MS = 1_000
@@ -31,43 +26,31 @@ export function describeOwner({ channel, handler, broker, sink }: LetterOwner): 
   return broker === undefined ? consumer : `${consumer} from '${broker}'`
 }
 
-/** Whether a process has the consumer or the sink. */
-export function owns({ consumers, sinks }: InstanceReport, owner: LetterOwner): boolean {
-  if (owner.sink !== undefined) return sinks.some(({ name }) => name === owner.sink)
-  const { channel, handler, broker } = owner
-  return consumers.some(
-    each =>
-      each.channel === channel &&
-      (handler ?? each.handler) === each.handler &&
-      (broker ?? each.broker) === each.broker,
-  )
-}
-
 /** The living processes of a fleet, as they reported themselves a moment ago. */
 export class LivingProcesses {
   readonly #fleet: Fleet
   readonly #clock: Clock
-  #known: { readonly at: number; readonly reports: Promise<readonly InstanceReport[]> } | undefined
+  #known: { readonly at: number; readonly alive: Promise<readonly Instance[]> } | undefined
 
   constructor(fleet: Fleet, clock: Clock) {
     this.#fleet = fleet
     this.#clock = clock
   }
 
-  read(): Promise<readonly InstanceReport[]> {
+  read(): Promise<readonly Instance[]> {
     const now = this.#clock.now()
     // The absolute difference also covers a clock that was set back.
     if (this.#known === undefined || Math.abs(now - this.#known.at) >= REPORTS_FOR_MS) {
-      const reports = this.#list()
-      this.#known = { at: now, reports }
-      reports.catch(() => {
+      const alive = this.#list()
+      this.#known = { at: now, alive }
+      alive.catch(() => {
         this.#known = undefined
       })
     }
-    return this.#known.reports
+    return this.#known.alive
   }
 
-  async #list(): Promise<readonly InstanceReport[]> {
-    return (await this.#fleet.list()).filter(({ state }) => state === 'alive').map(({ report }) => report)
+  async #list(): Promise<readonly Instance[]> {
+    return (await this.#fleet.list()).filter(({ state }) => state === 'alive')
   }
 }
