@@ -13,7 +13,10 @@ import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { replayEvent } from '../replay-event.ts'
 import { sleep } from '../sleep.ts'
 
-/** The time for which a process may send after it has taken a delivery. Then another process may have the items. */
+/**
+ * The time for which a process may send after it has asked for the delivery. Then another process may have the items. The time
+ * begins with the question, because nobody knows how long the answer of the store was on its way.
+ */
 export const DELIVERY_MS = 4_000
 /** A receiver has certainly not taken an event that it refused with this code. */
 const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
@@ -71,16 +74,20 @@ interface Sender {
 /**
  * Sends items of a replay from this process, at the rate of the replay. Each item is checked before it is sent, and recorded
  * as handed on right after: only after a crash between the two does another process send it again. A replay that was
- * stopped, or an item that another delivery has taken over, is left alone.
+ * stopped, or an item that another delivery has taken over, is left alone. `askedAt` is when this process asked for commands.
  */
-export async function deliverItems(parts: DeliveryParts, task: DeliverTask): Promise<Delivered> {
+export async function deliverItems(
+  parts: DeliveryParts,
+  task: DeliverTask,
+  askedAt: number,
+): Promise<Delivered> {
   const { replays, letters, clock } = parts
   if (replays === undefined || letters === undefined)
     throw new Error(
       'this process joined the fleet with a store that has no replays; give joinFleet() the whole store',
     )
   const sender = senderFor(parts, task)
-  const endsAt = clock.now() + DELIVERY_MS
+  const endsAt = askedAt + DELIVERY_MS
   const pace = rate({ perSecond: task.perSecond, burst: 1 })
   const refused: { readonly position: number; readonly reason: string }[] = []
   let tat = IDLE

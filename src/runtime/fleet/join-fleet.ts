@@ -234,9 +234,10 @@ class FleetMember implements FleetMembership {
 
   /** A command is claimed before it is executed, so it is executed at most once. */
   async #executeAll(commands: Commands): Promise<void> {
+    const askedAt = this.#settings.clock.now()
     const claimed = await commands.claim(this.id, COMMANDS_AT_ONCE)
     for (const command of claimed) {
-      const outcome = this.#hasLeft ? HAS_LEFT : executeCommand(this.#parts, command)
+      const outcome = this.#hasLeft ? HAS_LEFT : executeCommand(this.#parts, command, askedAt)
       const finish = (end: CommandOutcome) =>
         commands.finish(command.id, this.id, end).then(() => {}, this.#settings.onError)
       if (isPromiseLike(outcome)) this.#track(outcome.then(finish))

@@ -20,8 +20,8 @@ interface TaskType<T> {
   readonly options: Rule<T>
   /** Every process that has the channel or sink, or any one of them, unless the person says otherwise. */
   readonly recipients: 'all' | 'any'
-  /** Returns the result. Throws or rejects when this process cannot do it. */
-  run(parts: FleetParts, options: T, by: string): unknown
+  /** Returns the result. Throws or rejects when this process cannot do it. `askedAt` is when it asked for commands. */
+  run(parts: FleetParts, options: T, by: string, askedAt: number): unknown
 }
 
 interface ConsumerTask {
@@ -99,22 +99,25 @@ export function resolveTask(given: CommandTask): TaskType<unknown> {
 /** `deliver` is not for people: the runner of a replay sends it. */
 const ALL_TASKS: { readonly [kind: string]: TaskType<unknown> } = {
   ...TASKS,
-  deliver: task<DeliverTask>('any', deliverRule, deliverItems),
+  deliver: task<DeliverTask>('any', deliverRule, (parts, options, _, askedAt) =>
+    deliverItems(parts, options, askedAt),
+  ),
 }
 
 /**
  * Executes a command in this process. A command that cannot be executed has failed; it never throws or rejects. A task that
- * takes no time is over when this returns.
+ * takes no time is over when this returns. `askedAt` is when this process asked for the command, before the store gave it out.
  */
 export function executeCommand(
   parts: FleetParts,
   { task: given, by }: Command,
+  askedAt: number,
 ): CommandOutcome | Promise<CommandOutcome> {
   try {
     const type = Object.hasOwn(ALL_TASKS, given.kind) ? ALL_TASKS[given.kind] : undefined
     if (type === undefined)
       throw new Error(`this process does not know the task '${given.kind}'; update the service`)
-    const result = type.run(parts, resolveBy('task', type.options, given), by)
+    const result = type.run(parts, resolveBy('task', type.options, given), by, askedAt)
     return isPromiseLike(result) ? Promise.resolve(result).then(done, failed) : done(result)
   } catch (error) {
     return failed(error)
