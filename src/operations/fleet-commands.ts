@@ -4,7 +4,7 @@ import { resolveBy } from '../core/options/resolve.ts'
 import { oneOf, optional, text, withDefault } from '../core/options/rules.ts'
 import { type Clock, systemRandom } from '../ports/clock.ts'
 import type { Command, CommandTask } from '../ports/commands.ts'
-import { hasPart, type Instance, type WantedPart } from '../ports/fleet.ts'
+import { describePart, hasPart, type Instance, type WantedPart } from '../ports/fleet.ts'
 import type { Store } from '../ports/store.ts'
 import { resolveTask } from '../runtime/fleet/tasks.ts'
 
@@ -115,14 +115,9 @@ export function describeWanted(
   instance: string | undefined,
   service: string | undefined,
 ): string {
-  const { channel, handler, sink } = task
-  const part =
-    sink === undefined
-      ? `has a consumer of channel ${channel}${handler === undefined ? '' : ` with handler ${handler}`}`
-      : `has the sink ${sink}`
   const whose = [
     ...(instance === undefined ? [] : [`is ${instance}`]),
     ...(service === undefined ? [] : [`belongs to service ${service}`]),
   ]
-  return [...whose, part].join(' and ')
+  return [...whose, describePart(partOf(task))].join(' and ')
 }

@@ -101,6 +101,13 @@ export interface WantedPart {
   readonly sink?: string | undefined
 }
 
+/** The consumer or the sink in words, after "no living process". */
+export function describePart({ channel, handler, broker, sink }: WantedPart): string {
+  if (sink !== undefined) return `has the sink '${sink}'`
+  const consumer = handler === undefined ? `consumes ${channel}` : `consumes ${channel}/${handler}`
+  return broker === undefined ? consumer : `${consumer} from '${broker}'`
+}
+
 /** Whether the process reports the consumer or the sink. */
 export function hasPart({ report }: Instance, { channel, handler, broker, sink }: WantedPart): boolean {
   if (sink !== undefined) return report.sinks.some(({ name }) => name === sink)

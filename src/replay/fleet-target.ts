@@ -1,12 +1,12 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { CommandRecord } from '../ports/commands.ts'
-import { hasPart } from '../ports/fleet.ts'
+import { describePart, hasPart } from '../ports/fleet.ts'
 import type { Replay, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { DELIVERY_MS, type Delivered, type DeliverTask } from '../runtime/fleet/deliver.ts'
 import { sleep } from '../runtime/sleep.ts'
-import { describeOwner, type LetterOwner, LivingProcesses, ownerOf } from './living-processes.ts'
+import { type LetterOwner, LivingProcesses, ownerOf } from './living-processes.ts'
 import { noRoute } from './routes.ts'
 import { type FleetDeliveries, type ReplayEnvironment, type ReplayTarget, routeThrough } from './target.ts'
 
@@ -81,7 +81,7 @@ class Deliveries implements FleetDeliveries {
     if (owner === undefined) return otherwise
     const [first] = (await this.#living.read()).filter(each => hasPart(each, owner))
     if (first !== undefined) return { kind: 'fleet', via: `a process of ${first.report.service}` }
-    const wanted = describeOwner(owner)
+    const wanted = describePart(owner)
     const seenAt = this.#seenAt.get(wanted)
     if (seenAt !== undefined && this.#environment.clock.now() - seenAt < RESTART_MS)
       return { kind: 'fleet', via: 'a process that restarts' }
@@ -142,7 +142,7 @@ class Deliveries implements FleetDeliveries {
     const ids = (await this.#living.read())
       .filter(each => hasPart(each, owner))
       .map(({ report }) => report.id)
-    if (ids.length > 0) this.#seenAt.set(describeOwner(owner), now)
+    if (ids.length > 0) this.#seenAt.set(describePart(owner), now)
     const good = ids.filter(id => now - (this.#failedAt.get(id) ?? Number.NEGATIVE_INFINITY) >= AVOID_MS)
     return good.length > 0 ? good : ids
   }

@@ -19,13 +19,6 @@ export function ownerOf(
   return collectedFrom === undefined ? { channel, handler, broker } : undefined
 }
 
-/** The owner in words, after "no living process". */
-export function describeOwner({ channel, handler, broker, sink }: LetterOwner): string {
-  if (sink !== undefined) return `has the sink '${sink}'`
-  const consumer = handler === undefined ? `consumes ${channel}` : `consumes ${channel}/${handler}`
-  return broker === undefined ? consumer : `${consumer} from '${broker}'`
-}
-
 /** The living processes of a fleet, as they reported themselves a moment ago. */
 export class LivingProcesses {
   readonly #fleet: Fleet

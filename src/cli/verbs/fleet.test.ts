@@ -189,7 +189,7 @@ describe('lazaret fleet', () => {
     [['validate'], 2, /fleet validate: --channel is missing/],
     [['resend'], 2, /fleet resend: --sink is missing/],
     [['resend', 'nobody', '--sink', 'crm'], 1, /no dead letter has the ID nobody/],
-    [['pause', '--channel', 'mails'], 1, /no living process has a consumer of channel mails/],
+    [['pause', '--channel', 'mails'], 1, /no living process consumes mails/],
   ])('B17: fleet %j is refused with the remedy', async (argv, code, message) => {
     const { whilePassing } = await fleetWorld(1)
     const answer = await whilePassing('fleet', ...argv)
