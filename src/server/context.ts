@@ -117,11 +117,12 @@ export function createServerContext(options: ServerOptions) {
 
   /** The consumers and dispatchers of this process, in the fleet of the first store that keeps one. */
   const joinOwnFleet = () => {
-    const { service, dispatchers } = given
+    const { service, version, release, dispatchers } = given
     const shared = stores.all.find(({ store }) => store.fleet !== undefined)
     if (service === undefined || shared === undefined) return undefined
     const { store } = shared
-    return joinFleet({ store, service, consumers: given.consumers, dispatchers, clock, random, onError })
+    const parts = { consumers: given.consumers, dispatchers }
+    return joinFleet({ store, service, version, release, ...parts, clock, random, onError })
   }
 
   return {

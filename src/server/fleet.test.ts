@@ -159,11 +159,19 @@ describe('the fleet over HTTP', () => {
 
   it('B17: a server with a service name reports the consumers of its own process', async () => {
     const { store, clock, consumers } = await fleetWorld(1)
-    const own = serverWorld({ stores: store, clock, consumers, service: 'front' })
+    const own = serverWorld({
+      stores: store,
+      clock,
+      consumers,
+      service: 'front',
+      version: '3.1',
+      release: 'r9',
+    })
     await own.ask('/healthz')
     await clock.advance(0)
     const listed = await store.fleet!.list()
     expect(listed.map(({ report }) => report.service)).toEqual(['front', 'shop'])
+    expect(listed[0]!.report).toMatchObject({ version: '3.1', release: 'r9' })
     await own.server.close()
     expect((await store.fleet!.list()).map(({ state }) => state)).toEqual(['left', 'alive'])
   })

@@ -63,6 +63,10 @@ export interface ServerOptions extends ClockAndRandomOptions {
    * one, with these consumers and dispatchers. Leave it out if the service calls `joinFleet()` itself.
    */
   readonly service?: string | undefined
+  /** The version of that service, for the fleet [none]. The console shows two versions side by side during a release. */
+  readonly version?: string | undefined
+  /** Its release, as on letters, for the fleet [none]. */
+  readonly release?: string | undefined
   /** The metrics that `/metrics` shows; give those of the consumers and dispatchers of this process [its own]. */
   readonly metrics?: LiveMetrics | undefined
   /** The prefix of every metric name [lazaret_]. */
@@ -164,6 +168,8 @@ const rules = {
     [],
   ),
   service: optional(text({ maxLength: 200 })),
+  version: optional(text({ maxLength: 200 })),
+  release: optional(text({ maxLength: 200 })),
   metrics: optional(having<LiveMetrics>('give metrics from createMetrics()', 'read', 'watch')),
   metricsPrefix: prefixRule,
   collectors: withDefault(

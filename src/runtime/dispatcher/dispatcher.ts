@@ -69,6 +69,8 @@ export interface Dispatcher<N extends string = string> {
   close(options?: { readonly graceMs?: number | undefined }): Promise<void>
   health(): DispatcherHealth<N>
   breaker(sink: N): Breaker | undefined
+  /** Whether `close` was called. Such a dispatcher takes no more events. */
+  readonly isClosed: boolean
 }
 
 /**
@@ -250,6 +252,10 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
       ...Array.from(this.#lanes.values(), lane => lane.flush()),
       this.#context.letters.flush(),
     ])
+  }
+
+  get isClosed(): boolean {
+    return this.#closed !== undefined
   }
 
   health(): DispatcherHealth {

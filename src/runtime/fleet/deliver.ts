@@ -12,6 +12,7 @@ import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { replayEvent } from '../replay-event.ts'
 import { sleep } from '../sleep.ts'
+import { dispatchersOf } from './open-parts.ts'
 
 /**
  * The time for which a process may send after it has asked for the delivery. Then another process may have the items. The time
@@ -47,7 +48,7 @@ export interface DeliveryParts {
   /** The id of this process in the fleet. */
   readonly id: string
   readonly consumers: readonly Consumer[]
-  readonly dispatchers: readonly Pick<Dispatcher, 'health' | 'resend'>[]
+  readonly dispatchers: readonly Pick<Dispatcher, 'health' | 'resend' | 'isClosed'>[]
   readonly letters: Pick<DeadLetterStore, 'get'> | undefined
   readonly replays: Pick<Replays, 'get' | 'items' | 'record'> | undefined
   readonly clock: Clock
@@ -147,8 +148,8 @@ function consumerSender({ consumers }: DeliveryParts, { channel, handler, broker
   return { record: { handedOn: 'durable' }, send: (_, event) => consumer.publish([event]) }
 }
 
-function sinkSender({ id, dispatchers }: DeliveryParts, sink: string): Sender {
-  const dispatcher = dispatchers.find(each => Object.hasOwn(each.health().sinks, sink))
+function sinkSender({ id, ...parts }: DeliveryParts, sink: string): Sender {
+  const [dispatcher] = dispatchersOf(parts, sink)
   if (dispatcher === undefined) throw new Error(`this process has no sink '${sink}'`)
   const underWay = lettersInFlight(dispatcher)
   return {

@@ -132,6 +132,28 @@ describe('a process in the fleet', () => {
     await end()
   })
 
+  it.each([
+    [{ kind: 'breaker', sink: 'crm', to: 'open' }, 'breaker: sink crm has no breaker in this process'],
+    [{ kind: 'probe', sink: 'crm' }, 'sink crm: this process has no such sink'],
+  ])(
+    'B17: does not report the sinks of a closed dispatcher, and cannot command them: %j',
+    async (task, error) => {
+      const { clock, dispatcher, join, report, send, recordOf, end } = await world()
+      const member = join()
+      await clock.advance(1)
+      expect((await report()).sinks).toHaveLength(1)
+      await dispatcher.close()
+      await clock.advance(6_000)
+      const { consumers, sinks } = await report()
+      expect([consumers.length, sinks]).toEqual([1, []])
+      const id = await send(member.id, task)
+      await clock.advance(1_000)
+      expect(await recordOf(id)).toMatchObject({ state: 'failed', outcome: { error } })
+      await member.close()
+      await end()
+    },
+  )
+
   it('B17: works on while the store is away, and reports again when it is back', async () => {
     const { clock, store, join, listed, errors, end } = await world()
     const { report } = store.fleet!

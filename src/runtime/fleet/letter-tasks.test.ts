@@ -250,15 +250,24 @@ describe('a command to resend letters', () => {
     await it.end()
   })
 
-  it('B17: a closed dispatcher and a store that is away leave the letter dead', async () => {
+  it('B17: a store that is away and a closed dispatcher leave the letter dead', async () => {
     const it = await world()
     const { id } = await ofSink(it)
-    await it.members[0]!.dispatcher.close()
-    const closed = await it.execute({ kind: 'resend', sink: 'crm' })
-    expect([closed.outcome, await it.stateOf(id)]).toMatchObject([{ result: { failed: 1 } }, 'dead'])
-    it.store.deadLetters.change = () => Promise.reject(new DeadLettersClosedError('memory'))
+    const { deadLetters } = it.store
+    const { dispatcher } = it.members[0]!
+    const change = deadLetters.change.bind(deadLetters)
+    deadLetters.change = () => Promise.reject(new DeadLettersClosedError('memory'))
     const away = await it.execute({ kind: 'resend', sink: 'crm' })
-    expect(away.outcome).toMatchObject({ result: { refused: 1 } })
+    expect([away.outcome, await it.stateOf(id)]).toMatchObject([{ result: { refused: 1 } }, 'dead'])
+    // The dispatcher closes when the letter is claimed already.
+    deadLetters.change = async (...claim) => {
+      void dispatcher.close()
+      return change(...claim)
+    }
+    const closing = await it.execute({ kind: 'resend', sink: 'crm' })
+    expect([closing.outcome, await it.stateOf(id)]).toMatchObject([{ result: { failed: 1 } }, 'dead'])
+    const closed = await it.execute({ kind: 'resend', sink: 'crm' })
+    expect(closed.outcome).toEqual({ ok: false, error: 'sink crm: this process has no such sink' })
     expect(await it.stateOf(id)).toBe('dead')
     await it.end()
   })

@@ -10,6 +10,7 @@ import { AnswerLimit } from '../answer-limit.ts'
 import { ClosedError } from '../closed-error.ts'
 import { EVERY_SINK } from '../dispatcher/track/entry-limit.ts'
 import { payloadOf, schemaFault } from '../schema-fault.ts'
+import { dispatchersOf } from './open-parts.ts'
 import { consumersOf, type FleetParts } from './report.ts'
 
 /** The letters that one command validates or sends again at most. */
@@ -87,7 +88,7 @@ async function validityOf(
  * reopens it.
  */
 export async function resendLetters(parts: FleetParts, { sink, letters: ids }: ResendTask, by: string) {
-  const dispatcher = parts.dispatchers.find(each => Object.hasOwn(each.health().sinks, sink))
+  const [dispatcher] = dispatchersOf(parts, sink)
   if (dispatcher === undefined) throw new Error(`sink ${sink}: this process has no such sink`)
   const selected = await select(parts, ids, { handler: sink })
   const letters = await Promise.all(

@@ -4,6 +4,7 @@ import type { InstanceReport, ReportedConsumer, ReportedSink } from '../../ports
 import type { Consumer } from '../consumer/consumer.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 import type { DeliveryParts } from './deliver.ts'
+import { isOpen } from './open-parts.ts'
 
 /** The consumers and dispatchers that a process reports, and that commands can reach. */
 export interface FleetParts extends DeliveryParts {
@@ -15,21 +16,19 @@ export interface FleetParts extends DeliveryParts {
 }
 
 /** The part of a dispatcher that a fleet reports and commands. */
-export type FleetDispatcher = Pick<Dispatcher, 'health' | 'breaker' | 'resend'>
+export type FleetDispatcher = Pick<Dispatcher, 'health' | 'breaker' | 'resend' | 'isClosed'>
 
 /** The part of a store of letters that commands need. */
 export type FleetLetters = Pick<DeadLetterStore, 'get' | 'list' | 'change'>
 
-/** What a process says of its open consumers and its sinks now. `lags` has the lag of the consumers whose broker can count it. */
+/** What a process says of its open consumers and the sinks of its open dispatchers now. `lags` has the lag of the consumers whose broker can count it. */
 export function reportParts(
   { consumers, dispatchers }: Pick<FleetParts, 'consumers' | 'dispatchers'>,
   lags: ReadonlyMap<Consumer, number>,
 ): Pick<InstanceReport, 'consumers' | 'sinks'> {
   return {
-    consumers: consumers
-      .filter(({ isClosed }) => !isClosed)
-      .map(consumer => reportConsumer(consumer, lags.get(consumer))),
-    sinks: dispatchers.flatMap(dispatcher =>
+    consumers: consumers.filter(isOpen).map(consumer => reportConsumer(consumer, lags.get(consumer))),
+    sinks: dispatchers.filter(isOpen).flatMap(dispatcher =>
       Object.entries(dispatcher.health().sinks).map(
         ([name, sink]): ReportedSink => ({
           name,
@@ -54,7 +53,7 @@ export function consumersOf(
 ): readonly Consumer[] {
   const found = consumers.filter(consumer => {
     const health = consumer.health()
-    return !consumer.isClosed && health.channel === channel && (handler ?? health.handler) === health.handler
+    return isOpen(consumer) && health.channel === channel && (handler ?? health.handler) === health.handler
   })
   if (found.length === 0)
     throw new Error(

@@ -13,6 +13,7 @@ import {
   type ValidateTask,
   validateLetters,
 } from './letter-tasks.ts'
+import { dispatchersOf } from './open-parts.ts'
 import { consumersOf, type FleetParts, reportParts } from './report.ts'
 
 /** A task of a command: the options it takes, who executes it, and what a process does. */
@@ -150,9 +151,7 @@ function forceBreakers(
   const breakers =
     sink === undefined
       ? consumersOf(parts, channel!, handler).map(consumer => consumer.breaker)
-      : parts.dispatchers
-          .filter(each => Object.hasOwn(each.health().sinks, sink))
-          .map(each => each.breaker(sink))
+      : dispatchersOf(parts, sink).map(each => each.breaker(sink))
   const forced = breakers.filter(breaker => breaker !== undefined)
   if (forced.length === 0)
     throw new Error(
