@@ -1,4 +1,4 @@
-import { MemoryAudit } from '../src/adapters/memory/operating/audit.ts'
+import { memoryAudit } from '../src/adapters/memory/operating/audit.ts'
 import { applyRetention } from '../src/operations/retention.ts'
 import { startSchedule } from '../src/operations/schedule.ts'
 import type { DeadLetterStore } from '../src/ports/dead-letters.ts'
@@ -13,7 +13,7 @@ const CRON = '*/15 * * * * *'
 export function startCleanup(world: World): () => Promise<void> {
   const { retentionMs } = world.plan.extras
   if (retentionMs === undefined) return async () => {}
-  const store = { deadLetters: watched(world), audit: new MemoryAudit() } as Partial<Store> as Store
+  const store = { deadLetters: watched(world), audit: memoryAudit() } as Partial<Store> as Store
   const error = (reason: unknown) =>
     world.history.record({ what: 'unexpectedError', consumer: 'cleanup', handler: '', error: String(reason) })
   const options = { clock: world.clock, onError: error, turn: { ledger: undefined, what: 'cleanup' } }

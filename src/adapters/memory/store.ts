@@ -4,12 +4,12 @@ import type { Store } from '../../ports/store.ts'
 import { memoryBroker } from './broker/broker.ts'
 import { memoryLedger } from './ledger/ledger.ts'
 import { memoryDeadLetters } from './letters/dead-letters.ts'
-import { MemoryGroups } from './letters/groups.ts'
-import { MemoryAudit } from './operating/audit.ts'
-import { MemoryCommands } from './operating/commands.ts'
-import { MemoryFleet } from './operating/fleet.ts'
-import { MemoryReplays } from './operating/replays.ts'
-import { MemorySnapshots } from './operating/snapshots.ts'
+import { memoryGroups } from './letters/groups.ts'
+import { memoryAudit } from './operating/audit.ts'
+import { memoryCommands } from './operating/commands.ts'
+import { memoryFleet } from './operating/fleet.ts'
+import { memoryReplays } from './operating/replays.ts'
+import { memorySnapshots } from './operating/snapshots.ts'
 
 /** Creates a complete store that ends with the process, for tests, examples and first steps. */
 export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | undefined } = {}): Store {
@@ -20,14 +20,14 @@ export function memoryStore({ clock = systemClock }: { readonly clock?: Clock | 
   return {
     url: 'memory:',
     deadLetters,
-    groups: new MemoryGroups(() => deadLetters.all(), clock),
-    replays: new MemoryReplays(clock),
-    audit: new MemoryAudit(),
-    snapshots: new MemorySnapshots(open),
+    groups: memoryGroups(() => deadLetters.all(), clock),
+    replays: memoryReplays(clock),
+    audit: memoryAudit(),
+    snapshots: memorySnapshots(open),
     broker,
     ledger,
-    fleet: new MemoryFleet(open, clock),
-    commands: new MemoryCommands(open, clock),
+    fleet: memoryFleet(open, clock),
+    commands: memoryCommands(open, clock),
     async close() {
       open.close()
       await broker.close()

@@ -11,12 +11,12 @@ import { ListenConnection } from './connection/listen-connection.ts'
 import { LazyPool } from './connection/pool.ts'
 import { PostgresLedger } from './ledger/ledger.ts'
 import { PostgresDeadLetters } from './letters/dead-letters.ts'
-import { PostgresGroups } from './letters/groups.ts'
-import { PostgresAudit } from './operating/audit.ts'
-import { PostgresCommands } from './operating/commands.ts'
-import { PostgresFleet } from './operating/fleet.ts'
-import { PostgresReplays } from './operating/replays.ts'
-import { PostgresSnapshots } from './operating/snapshots.ts'
+import { postgresGroups } from './letters/groups.ts'
+import { postgresAudit } from './operating/audit.ts'
+import { postgresCommands } from './operating/commands.ts'
+import { postgresFleet } from './operating/fleet.ts'
+import { postgresReplays } from './operating/replays.ts'
+import { postgresSnapshots } from './operating/snapshots.ts'
 import {
   type OpenPostgresOptions,
   type PostgresOptions,
@@ -95,7 +95,7 @@ function storeOf(settings: PostgresSettings, url: string, endPool: () => Promise
     if (closing !== undefined) throw new StoreClosedError(name)
     return settings.pool
   }
-  const commands = new PostgresCommands(pool, settings, connection)
+  const commands = postgresCommands(pool, settings, connection)
   const close = async () => {
     await commands.close()
     await broker.close()
@@ -108,11 +108,11 @@ function storeOf(settings: PostgresSettings, url: string, endPool: () => Promise
     deadLetters,
     broker,
     ledger,
-    groups: openGroups(new PostgresGroups(pool, clock), texts),
-    replays: sealedReplays(new PostgresReplays(pool), texts),
-    audit: sealedAudit(new PostgresAudit(pool), texts),
-    snapshots: new PostgresSnapshots(pool),
-    fleet: new PostgresFleet(pool),
+    groups: openGroups(postgresGroups(pool, clock), texts),
+    replays: sealedReplays(postgresReplays(pool), texts),
+    audit: sealedAudit(postgresAudit(pool), texts),
+    snapshots: postgresSnapshots(pool),
+    fleet: postgresFleet(pool),
     commands: sealedCommands(commands, texts),
     ready: () => broker.ready(),
     close() {

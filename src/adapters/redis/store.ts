@@ -11,13 +11,13 @@ import { inspectServer, requireFit, type ServerFindings } from './connection/ser
 import { keysOf } from './keys.ts'
 import { RedisLedger } from './ledger/ledger.ts'
 import { RedisDeadLetters } from './letters/dead-letters.ts'
-import { RedisGroups } from './letters/groups.ts'
+import { redisGroups } from './letters/groups.ts'
 import { LetterRecords } from './letters/letter-records.ts'
-import { RedisAudit } from './operating/audit.ts'
-import { RedisCommands } from './operating/commands.ts'
-import { RedisFleet } from './operating/fleet.ts'
-import { RedisReplays } from './operating/replays.ts'
-import { RedisSnapshots } from './operating/snapshots.ts'
+import { redisAudit } from './operating/audit.ts'
+import { redisCommands } from './operating/commands.ts'
+import { redisFleet } from './operating/fleet.ts'
+import { redisReplays } from './operating/replays.ts'
+import { redisSnapshots } from './operating/snapshots.ts'
 import { type RedisOptions, resolveRedis, serverOf } from './options.ts'
 
 /** The store that `openRedis()` opens. */
@@ -48,12 +48,12 @@ export function openRedis(options: RedisOptions): RedisStore {
     url: url === undefined ? 'redis:' : serverOf(url),
     deadLetters,
     ledger,
-    groups: new RedisGroups(records, clock, door),
-    replays: sealedReplays(new RedisReplays(connection, keys, createIdSource(random), door), texts),
-    audit: sealedAudit(new RedisAudit(connection, keys, door), texts),
-    snapshots: new RedisSnapshots(connection, keys, door),
-    fleet: new RedisFleet(connection, keys, door),
-    commands: sealedCommands(new RedisCommands(connection, keys, settings, door), texts),
+    groups: redisGroups(records, clock, door),
+    replays: sealedReplays(redisReplays(connection, keys, createIdSource(random), door), texts),
+    audit: sealedAudit(redisAudit(connection, keys, door), texts),
+    snapshots: redisSnapshots(connection, keys, door),
+    fleet: redisFleet(connection, keys, door),
+    commands: sealedCommands(redisCommands(connection, keys, settings, door), texts),
     ready: async () => requireFit(await inspectServer(connection)),
     inspect: () => inspectServer(connection),
     close() {

@@ -10,12 +10,12 @@ import { connect, Session } from './connection/connection.ts'
 import { SqliteJournal } from './journal/journal.ts'
 import { SqliteLedger } from './ledger/ledger.ts'
 import { SqliteDeadLetters } from './letters/dead-letters.ts'
-import { SqliteGroups } from './letters/groups.ts'
-import { SqliteAudit } from './operating/audit.ts'
-import { SqliteCommands } from './operating/commands.ts'
-import { SqliteFleet } from './operating/fleet.ts'
-import { SqliteReplays } from './operating/replays.ts'
-import { SqliteSnapshots } from './operating/snapshots.ts'
+import { sqliteGroups } from './letters/groups.ts'
+import { sqliteAudit } from './operating/audit.ts'
+import { sqliteCommands } from './operating/commands.ts'
+import { sqliteFleet } from './operating/fleet.ts'
+import { sqliteReplays } from './operating/replays.ts'
+import { sqliteSnapshots } from './operating/snapshots.ts'
 import { DEFAULT_JOURNAL_BUSY_TIMEOUT_MS, resolveSqlite, type SqliteOptions } from './options.ts'
 
 /** The store that `openSqlite()` opens. */
@@ -54,12 +54,12 @@ export function openSqlite(options: SqliteOptions): SqliteStore {
     broker,
     ledger,
     journal,
-    groups: openGroups(new SqliteGroups(session, clock), texts),
-    replays: sealedReplays(new SqliteReplays(session), texts),
-    audit: sealedAudit(new SqliteAudit(session), texts),
-    snapshots: new SqliteSnapshots(session),
-    fleet: new SqliteFleet(session),
-    commands: sealedCommands(new SqliteCommands(session), texts),
+    groups: openGroups(sqliteGroups(session, clock), texts),
+    replays: sealedReplays(sqliteReplays(session), texts),
+    audit: sealedAudit(sqliteAudit(session), texts),
+    snapshots: sqliteSnapshots(session),
+    fleet: sqliteFleet(session),
+    commands: sealedCommands(sqliteCommands(session), texts),
     async ready() {
       await connection.open()
     },

@@ -12,44 +12,38 @@ import { currentTriage } from '../../../core/dead-letter/group.ts'
 import { type GroupTally, tallyGroups } from '../../../core/dead-letter/group-tally.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
+import type { Group, Groups } from '../../../ports/groups.ts'
 
 /** Computes groups from the letters at each call. It stores only triage. */
-export class MemoryGroups implements Groups {
-  readonly #letters: () => Iterable<DeadLetter>
-  readonly #clock: Clock
-  readonly #triageByGroup = new Map<string, GroupTriage>()
+export function memoryGroups(letters: () => Iterable<DeadLetter>, clock: Clock): Groups {
+  const triageByGroup = new Map<string, GroupTriage>()
+  return {
+    async list(query) {
+      const { limit, startAfter, ...filter } = resolveGroupQuery(query)
+      const groups = [...tallyGroups(letters()).values()]
+        .map(toGroup)
+        .filter(group => matchesGroup(group, filter))
+        .filter(group => startAfter === undefined || compareGroups(group, startAfter) > 0)
+        .sort(compareGroups)
+      const { shown, cursor } = pageOf(groups, limit, last => groupCursor(last, query ?? {}))
+      return { groups: shown, cursor }
+    },
 
-  constructor(letters: () => Iterable<DeadLetter>, clock: Clock) {
-    this.#letters = letters
-    this.#clock = clock
+    async get(id) {
+      const tally = tallyGroups(letters()).get(id)
+      return tally && toGroup(tally)
+    },
+
+    async change(id, change) {
+      const tally = tallyGroups(letters()).get(id)
+      if (tally === undefined) return undefined
+      triageByGroup.set(id, applyTriageChange(triageByGroup.get(id) ?? NO_TRIAGE, change))
+      return toGroup(tally)
+    },
   }
 
-  async list(query?: GroupQuery): Promise<GroupPage> {
-    const { limit, startAfter, ...filter } = resolveGroupQuery(query)
-    const groups = [...tallyGroups(this.#letters()).values()]
-      .map(tally => this.#group(tally))
-      .filter(group => matchesGroup(group, filter))
-      .filter(group => startAfter === undefined || compareGroups(group, startAfter) > 0)
-      .sort(compareGroups)
-    const { shown, cursor } = pageOf(groups, limit, last => groupCursor(last, query ?? {}))
-    return { groups: shown, cursor }
-  }
-
-  async get(id: string): Promise<Group | undefined> {
-    const tally = tallyGroups(this.#letters()).get(id)
-    return tally && this.#group(tally)
-  }
-
-  async change(id: string, change: TriageChange): Promise<Group | undefined> {
-    const tally = tallyGroups(this.#letters()).get(id)
-    if (tally === undefined) return undefined
-    this.#triageByGroup.set(id, applyTriageChange(this.#triageByGroup.get(id) ?? NO_TRIAGE, change))
-    return this.#group(tally)
-  }
-
-  #group(tally: GroupTally): Group {
-    const { triage, notes } = this.#triageByGroup.get(tally.id) ?? NO_TRIAGE
-    return { ...tally, triage, ...currentTriage(triage, tally.lastSeenAt, this.#clock.now()), notes }
+  function toGroup(tally: GroupTally): Group {
+    const { triage, notes } = triageByGroup.get(tally.id) ?? NO_TRIAGE
+    return { ...tally, triage, ...currentTriage(triage, tally.lastSeenAt, clock.now()), notes }
   }
 }

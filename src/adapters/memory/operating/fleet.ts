@@ -2,41 +2,34 @@ import { type InstanceRow, instancesOf, isAlive, reportRow } from '../../../adap
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Fleet, Instance, InstanceReport } from '../../../ports/fleet.ts'
+import type { Fleet } from '../../../ports/fleet.ts'
 
-export class MemoryFleet implements Fleet {
-  readonly #open: OpenState
-  readonly #clock: Clock
-  readonly #rows = new Map<string, InstanceRow>()
+export function memoryFleet(open: OpenState, clock: Clock): Fleet {
+  const rows = new Map<string, InstanceRow>()
+  return {
+    async report(report, leaseMs) {
+      open.requireOpen()
+      const [id, body, lease] = reportRow(report, leaseMs)
+      rows.set(id, { body, seenAt: clock.now(), leaseMs: lease, hasLeft: false })
+    },
 
-  constructor(open: OpenState, clock: Clock) {
-    this.#open = open
-    this.#clock = clock
-  }
+    async leave(id) {
+      open.requireOpen()
+      const row = rows.get(id)
+      if (row !== undefined && !row.hasLeft) rows.set(id, { ...row, seenAt: clock.now(), hasLeft: true })
+    },
 
-  async report(report: InstanceReport, leaseMs: number): Promise<void> {
-    this.#open.requireOpen()
-    const [id, body, lease] = reportRow(report, leaseMs)
-    this.#rows.set(id, { body, seenAt: this.#clock.now(), leaseMs: lease, hasLeft: false })
-  }
+    async list() {
+      open.requireOpen()
+      return instancesOf([...rows.values()], clock.now())
+    },
 
-  async leave(id: string): Promise<void> {
-    this.#open.requireOpen()
-    const row = this.#rows.get(id)
-    if (row !== undefined && !row.hasLeft)
-      this.#rows.set(id, { ...row, seenAt: this.#clock.now(), hasLeft: true })
-  }
-
-  async list(): Promise<readonly Instance[]> {
-    this.#open.requireOpen()
-    return instancesOf([...this.#rows.values()], this.#clock.now())
-  }
-
-  async purge(before: number): Promise<number> {
-    this.#open.requireOpen()
-    const [bound, now] = [resolvePurge(before), this.#clock.now()]
-    const past = [...this.#rows].filter(([, row]) => row.seenAt < bound && !isAlive(row, now))
-    for (const [id] of past) this.#rows.delete(id)
-    return past.length
+    async purge(before) {
+      open.requireOpen()
+      const [bound, now] = [resolvePurge(before), clock.now()]
+      const past = [...rows].filter(([, row]) => row.seenAt < bound && !isAlive(row, now))
+      for (const [id] of past) rows.delete(id)
+      return past.length
+    },
   }
 }

@@ -1,32 +1,28 @@
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge, selectSnapshots } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
-import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
+import type { ChannelSnapshot, Snapshots } from '../../../ports/snapshots.ts'
 
-export class MemorySnapshots implements Snapshots {
-  readonly #byMoment = new Map<string, ChannelSnapshot>()
-  readonly #door: OpenState
+export function memorySnapshots(door: OpenState): Snapshots {
+  const byMoment = new Map<string, ChannelSnapshot>()
+  return {
+    async append(snapshots) {
+      door.requireOpen()
+      for (const snapshot of resolveSnapshots(snapshots))
+        byMoment.set(`${snapshot.at} ${snapshot.channel}`, snapshot)
+    },
 
-  constructor(door: OpenState) {
-    this.#door = door
-  }
+    async list(query) {
+      door.requireOpen()
+      return selectSnapshots(byMoment.values(), query)
+    },
 
-  async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
-    this.#door.requireOpen()
-    for (const snapshot of resolveSnapshots(snapshots))
-      this.#byMoment.set(`${snapshot.at} ${snapshot.channel}`, snapshot)
-  }
-
-  async list(query?: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
-    this.#door.requireOpen()
-    return selectSnapshots(this.#byMoment.values(), query)
-  }
-
-  async purge(before: number): Promise<number> {
-    this.#door.requireOpen()
-    const bound = resolvePurge(before)
-    const past = [...this.#byMoment].filter(([, { at }]) => at < bound)
-    for (const [moment] of past) this.#byMoment.delete(moment)
-    return past.length
+    async purge(before) {
+      door.requireOpen()
+      const bound = resolvePurge(before)
+      const past = [...byMoment].filter(([, { at }]) => at < bound)
+      for (const [moment] of past) byMoment.delete(moment)
+      return past.length
+    },
   }
 }

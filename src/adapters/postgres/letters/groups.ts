@@ -7,76 +7,70 @@ import {
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Group, GroupNote, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
+import type { Group, GroupNote, Groups } from '../../../ports/groups.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
 import { inTransaction, runQuery } from '../connection/query.ts'
 import { asMs, asTime, storableText, timeParameter } from '../connection/values.ts'
 import { searchable } from './letter-table.ts'
 
-/** Counts groups from the letters on demand. Triage and notes have their own table. */
-export class PostgresGroups implements Groups {
-  readonly #pool: () => PgPool
-  readonly #clock: Clock
+/** Counts groups from the letters on demand. Triage and notes have their own table. `openPool` throws once the store is closed. */
+export function postgresGroups(openPool: () => PgPool, clock: Clock): Groups {
+  const groups: Groups = {
+    async list(query) {
+      const pool = openPool()
+      const { state, limit, startAfter: place, ...wanted } = resolveGroupQuery(query)
+      const found: GroupRow[] = []
+      let behind = place
+      // The state of a group depends on the time of asking, so the database does not filter by it.
+      for (let isMore = true; isMore && found.length <= limit; ) {
+        const rows = await readGroups(pool, wanted, behind, limit + 1)
+        found.push(...rows.filter(row => state === undefined || triageOf(row).state === state))
+        behind = rows.at(-1)
+        isMore = rows.length > limit
+      }
+      const { shown, cursor } = pageOf(found, limit, last => groupCursor(last, query ?? {}))
+      return { groups: await withChannels(pool, shown), cursor }
+    },
 
-  /** `pool` throws once the store is closed. */
-  constructor(pool: () => PgPool, clock: Clock) {
-    this.#pool = pool
-    this.#clock = clock
+    async get(id) {
+      const pool = openPool()
+      const row = await readGroup(pool, id)
+      return row && (await withChannels(pool, [row]))[0]
+    },
+
+    async change(id, change) {
+      const doing = 'changing a group'
+      const isChanged = await inTransaction(openPool(), doing, async client => {
+        const { rows } = await runQuery(
+          client,
+          doing,
+          `select triage::text as triage, notes::text as notes from lazaret.groups g
+           where id = $1 and exists (select from lazaret.dead_letters where group_id = g.id) for update`,
+          [storableText(id)],
+        )
+        if (rows.length === 0) return false
+        const before = { triage: triageIn(rows[0]), notes: JSON.parse(rows[0].notes) }
+        const { triage, notes } = applyTriageChange(before, change)
+        const update = 'update lazaret.groups set triage = $2, notes = $3 where id = $1'
+        await runQuery(client, doing, update, [id, JSON.stringify(triage), JSON.stringify(notes)])
+        return true
+      })
+      return isChanged ? groups.get(id) : undefined
+    },
   }
+  return groups
 
-  async list(query?: GroupQuery): Promise<GroupPage> {
-    const pool = this.#pool()
-    const { state, limit, startAfter: place, ...wanted } = resolveGroupQuery(query)
-    const found: GroupRow[] = []
-    let behind = place
-    // The state of a group depends on the time of asking, so the database does not filter by it.
-    for (let isMore = true; isMore && found.length <= limit; ) {
-      const rows = await readGroups(pool, wanted, behind, limit + 1)
-      found.push(...rows.filter(row => state === undefined || this.#triageOf(row).state === state))
-      behind = rows.at(-1)
-      isMore = rows.length > limit
-    }
-    const { shown, cursor } = pageOf(found, limit, last => groupCursor(last, query ?? {}))
-    return { groups: await this.#withChannels(pool, shown), cursor }
-  }
-
-  async get(id: string): Promise<Group | undefined> {
-    const pool = this.#pool()
-    const row = await readGroup(pool, id)
-    return row && (await this.#withChannels(pool, [row]))[0]
-  }
-
-  async change(id: string, change: TriageChange): Promise<Group | undefined> {
-    const doing = 'changing a group'
-    const isChanged = await inTransaction(this.#pool(), doing, async client => {
-      const { rows } = await runQuery(
-        client,
-        doing,
-        `select triage::text as triage, notes::text as notes from lazaret.groups g
-         where id = $1 and exists (select from lazaret.dead_letters where group_id = g.id) for update`,
-        [storableText(id)],
-      )
-      if (rows.length === 0) return false
-      const before = { triage: triageIn(rows[0]), notes: JSON.parse(rows[0].notes) }
-      const { triage, notes } = applyTriageChange(before, change)
-      const update = 'update lazaret.groups set triage = $2, notes = $3 where id = $1'
-      await runQuery(client, doing, update, [id, JSON.stringify(triage), JSON.stringify(notes)])
-      return true
-    })
-    return isChanged ? this.get(id) : undefined
-  }
-
-  #triageOf(row: GroupRow) {
+  function triageOf(row: GroupRow) {
     const triage = triageIn(row)
-    return { triage, ...currentTriage(triage, row.lastSeenAt, this.#clock.now()) }
+    return { triage, ...currentTriage(triage, row.lastSeenAt, clock.now()) }
   }
 
-  async #withChannels(pool: PgPool, rows: readonly GroupRow[]): Promise<Group[]> {
+  async function withChannels(pool: PgPool, rows: readonly GroupRow[]): Promise<Group[]> {
     const channels = await readChannels(pool, rows)
     return rows.map(row => ({
       ...row,
-      ...this.#triageOf(row),
+      ...triageOf(row),
       channels: channels.get(row.id) ?? [],
       notes: JSON.parse(row.notes) as GroupNote[],
     }))

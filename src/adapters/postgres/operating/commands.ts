@@ -7,7 +7,7 @@ import {
 } from '../../../adapter-kit/fleet/check-commands.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { purgeRows } from '../../../adapter-kit/snapshots/rows.ts'
-import type { Command, CommandOutcome, CommandRecord, Commands } from '../../../ports/commands.ts'
+import type { Command, CommandRecord, Commands } from '../../../ports/commands.ts'
 import type { PgPool } from '../connection/client.ts'
 import type { ListenConnection } from '../connection/listen-connection.ts'
 import { COMMAND_NOTIFICATIONS, Notifier } from '../connection/notifier.ts'
@@ -72,89 +72,93 @@ const PURGE = `delete from lazaret.commands where seq = any (array(
     order by c.seq limit $2 for update skip locked
   ))`
 
-/** Commands to the processes that work on the database. The clock is the server's. */
-export class PostgresCommands implements Commands {
-  readonly #pool: () => PgPool
-  readonly #notifier: Notifier
-  readonly #listeners: CommandListeners
+/** Commands to the processes that work on the database. The clock is the server's. `openPool` throws once the store is closed. */
+export function postgresCommands(
+  openPool: () => PgPool,
+  settings: PostgresSettings,
+  connection: ListenConnection,
+): Required<Commands> & { close(): Promise<void> } {
+  const notifier = new Notifier(settings, COMMAND_NOTIFICATIONS)
+  const listeners = new CommandListeners(settings, connection)
 
-  /** `pool` throws once the store is closed. */
-  constructor(pool: () => PgPool, settings: PostgresSettings, connection: ListenConnection) {
-    this.#pool = pool
-    this.#notifier = new Notifier(settings, COMMAND_NOTIFICATIONS)
-    this.#listeners = new CommandListeners(settings, connection)
+  return {
+    async send(commands, ttlMs) {
+      const pool = openPool()
+      const rows = commandRows(commands, ttlMs)
+      if (rows.length === 0) return
+      // Of two commands with one id the first one counts.
+      const byId = new Map(rows.toReversed().map(row => [row.id, row]))
+      const unique = rows.filter(row => byId.get(row.id) === row)
+      const recipients = unique.flatMap(row =>
+        Array.from(new Set(row.recipients), to => [row.id, to] as const),
+      )
+      const instances = new Set(recipients.map(([, to]) => to))
+      await runQuery(pool, 'sending commands', SEND, [
+        JSON.stringify(unique.map(({ id }) => id)),
+        JSON.stringify(unique.map(({ request }) => request)),
+        `[${unique.map(({ body }) => body).join()}]`,
+        rows[0]!.ttlMs,
+        JSON.stringify(recipients.map(([id]) => id)),
+        JSON.stringify(recipients.map(([, to]) => to)),
+        COMMAND_NOTIFICATIONS.payloadsOf(notifier.due(instances)),
+      ])
+      listeners.wake(instances)
+    },
+
+    async claim(instance, limit) {
+      const pool = openPool()
+      const [id, most] = [storableText(instance), resolveLimit(limit)]
+      const doing = 'claiming commands'
+      if ((await runQuery(pool, doing, IS_AWAITED, [id])).rows.length === 0) return []
+      const claimed: Command[] = []
+      while (claimed.length < most) {
+        const wanted = most - claimed.length
+        const { rows } = await runQuery(pool, doing, CLAIM, [id, wanted])
+        for (const { body } of rows) if (body !== null) claimed.push(JSON.parse(body))
+        if (rows.length < wanted) break
+      }
+      return claimed
+    },
+
+    async finish(id, instance, outcome) {
+      const values = [storableText(id), storableText(instance), outcomeText(outcome)]
+      const { rowCount } = await runQuery(openPool(), 'finishing a command', FINISH, values)
+      return rowCount !== 0
+    },
+
+    async get(request) {
+      return await readRecords(GET, storableText(request))
+    },
+
+    async list(limit) {
+      const pool = openPool()
+      return await readRecords(LIST, resolveLimit(limit), pool)
+    },
+
+    async purge(before) {
+      const bound = resolvePurge(before)
+      return await purgeRows(async most => {
+        const { rowCount } = await runQuery(openPool(), 'deleting commands', PURGE, [bound, most])
+        return rowCount ?? 0
+      })
+    },
+
+    onCommand(instance, listener) {
+      openPool()
+      return listeners.add(instance, listener)
+    },
+
+    async close() {
+      notifier.stop()
+      await listeners.close()
+    },
   }
 
-  async send(commands: readonly Command[], ttlMs: number): Promise<void> {
-    const pool = this.#pool()
-    const rows = commandRows(commands, ttlMs)
-    if (rows.length === 0) return
-    // Of two commands with one id the first one counts.
-    const byId = new Map(rows.toReversed().map(row => [row.id, row]))
-    const unique = rows.filter(row => byId.get(row.id) === row)
-    const recipients = unique.flatMap(row => Array.from(new Set(row.recipients), to => [row.id, to] as const))
-    const instances = new Set(recipients.map(([, to]) => to))
-    await runQuery(pool, 'sending commands', SEND, [
-      JSON.stringify(unique.map(({ id }) => id)),
-      JSON.stringify(unique.map(({ request }) => request)),
-      `[${unique.map(({ body }) => body).join()}]`,
-      rows[0]!.ttlMs,
-      JSON.stringify(recipients.map(([id]) => id)),
-      JSON.stringify(recipients.map(([, to]) => to)),
-      COMMAND_NOTIFICATIONS.payloadsOf(this.#notifier.due(instances)),
-    ])
-    this.#listeners.wake(instances)
-  }
-
-  async claim(instance: string, limit: number): Promise<readonly Command[]> {
-    const pool = this.#pool()
-    const [id, most] = [storableText(instance), resolveLimit(limit)]
-    const doing = 'claiming commands'
-    if ((await runQuery(pool, doing, IS_AWAITED, [id])).rows.length === 0) return []
-    const claimed: Command[] = []
-    while (claimed.length < most) {
-      const wanted = most - claimed.length
-      const { rows } = await runQuery(pool, doing, CLAIM, [id, wanted])
-      for (const { body } of rows) if (body !== null) claimed.push(JSON.parse(body))
-      if (rows.length < wanted) break
-    }
-    return claimed
-  }
-
-  async finish(id: string, instance: string, outcome: CommandOutcome): Promise<boolean> {
-    const values = [storableText(id), storableText(instance), outcomeText(outcome)]
-    const { rowCount } = await runQuery(this.#pool(), 'finishing a command', FINISH, values)
-    return rowCount !== 0
-  }
-
-  async get(request: string): Promise<readonly CommandRecord[]> {
-    return await this.#read(GET, storableText(request))
-  }
-
-  async list(limit: number): Promise<readonly CommandRecord[]> {
-    const pool = this.#pool()
-    return await this.#read(LIST, resolveLimit(limit), pool)
-  }
-
-  async purge(before: number): Promise<number> {
-    const bound = resolvePurge(before)
-    return await purgeRows(async most => {
-      const { rowCount } = await runQuery(this.#pool(), 'deleting commands', PURGE, [bound, most])
-      return rowCount ?? 0
-    })
-  }
-
-  onCommand(instance: string, listener: () => void): () => void {
-    this.#pool()
-    return this.#listeners.add(instance, listener)
-  }
-
-  async close(): Promise<void> {
-    this.#notifier.stop()
-    await this.#listeners.close()
-  }
-
-  async #read(statement: string, value: unknown, pool = this.#pool()): Promise<readonly CommandRecord[]> {
+  async function readRecords(
+    statement: string,
+    value: unknown,
+    pool = openPool(),
+  ): Promise<readonly CommandRecord[]> {
     const { rows } = await runQuery(pool, 'reading commands', statement, [value])
     return rows.map((row: CommandRow & { readonly now: number }) => commandRecord(row, row.now))
   }

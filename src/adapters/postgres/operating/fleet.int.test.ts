@@ -8,7 +8,7 @@ import type { InstanceReport } from '../../../ports/fleet.ts'
 import type { PgPool } from '../connection/client.ts'
 import { openPostgres, type PostgresStore } from '../index.ts'
 import type { PostgresOptions } from '../options.ts'
-import { PostgresFleet } from './fleet.ts'
+import { postgresFleet } from './fleet.ts'
 
 const HOUR_MS = 3_600_000
 const found = await findPostgres()
@@ -198,7 +198,7 @@ describe.runIf(found.found)(`the fleet in Postgres${why}`, () => {
     const client = await database!.pool.connect()
     try {
       await client.query('begin')
-      const fleet = new PostgresFleet(() => client as unknown as PgPool)
+      const fleet = postgresFleet(() => client as unknown as PgPool)
       for (let report = 0; report <= 10; report++) await fleet.report(REPORT, HOUR_MS)
       const { rows } = await client.query(
         `select pg_stat_get_xact_tuples_updated(oid)::int as updated, pg_stat_get_xact_tuples_hot_updated(oid)::int as hot

@@ -1,6 +1,6 @@
 import { type InstanceRow, instancesOf, reportRow } from '../../../adapter-kit/fleet/check-report.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
-import type { Fleet, Instance, InstanceReport } from '../../../ports/fleet.ts'
+import type { Fleet } from '../../../ports/fleet.ts'
 import type { PgPool } from '../connection/client.ts'
 import { runQuery } from '../connection/query.ts'
 import { asMs, asTime, NOW_MS, storableText } from '../connection/values.ts'
@@ -23,31 +23,26 @@ const PURGE = `delete from lazaret.instances where id = any (array(
   ))`
 
 /** The processes that work on the database. The clock is the server's. */
-export class PostgresFleet implements Fleet {
-  readonly #pool: () => PgPool
+export function postgresFleet(openPool: () => PgPool): Fleet {
+  return {
+    async report(report, leaseMs) {
+      await runQuery(openPool(), 'reporting a process', REPORT, [...reportRow(report, leaseMs)])
+    },
 
-  /** `pool` throws once the store is closed. */
-  constructor(pool: () => PgPool) {
-    this.#pool = pool
-  }
+    async leave(id) {
+      await runQuery(openPool(), 'leaving the fleet', LEAVE, [storableText(id)])
+    },
 
-  async report(report: InstanceReport, leaseMs: number): Promise<void> {
-    await runQuery(this.#pool(), 'reporting a process', REPORT, [...reportRow(report, leaseMs)])
-  }
+    async list() {
+      const { rows } = await runQuery(openPool(), 'listing the fleet', LIST)
+      const [first] = rows as readonly (InstanceRow & { readonly now: number })[]
+      return first === undefined ? [] : instancesOf(rows, first.now)
+    },
 
-  async leave(id: string): Promise<void> {
-    await runQuery(this.#pool(), 'leaving the fleet', LEAVE, [storableText(id)])
-  }
-
-  async list(): Promise<readonly Instance[]> {
-    const { rows } = await runQuery(this.#pool(), 'listing the fleet', LIST)
-    const [first] = rows as readonly (InstanceRow & { readonly now: number })[]
-    return first === undefined ? [] : instancesOf(rows, first.now)
-  }
-
-  async purge(before: number): Promise<number> {
-    const pool = this.#pool()
-    const { rowCount } = await runQuery(pool, 'deleting processes', PURGE, [resolvePurge(before)])
-    return rowCount ?? 0
+    async purge(before) {
+      const pool = openPool()
+      const { rowCount } = await runQuery(pool, 'deleting processes', PURGE, [resolvePurge(before)])
+      return rowCount ?? 0
+    },
   }
 }

@@ -1,12 +1,4 @@
-import {
-  type ItemQuery,
-  NO_COUNTS,
-  type Replay,
-  type ReplayCounts,
-  type ReplayItem,
-  type ReplayState,
-  type Replays,
-} from '../../../ports/replays.ts'
+import { NO_COUNTS, type ReplayItem, type Replays } from '../../../ports/replays.ts'
 import { ReplayExistsError } from '../../../ports/store.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
@@ -25,107 +17,101 @@ const RECORD_ITEMS = `update lazaret.replay_items i set status = item ->> 'statu
   from json_array_elements($2::json) as item
   where i.replay_id = $1 and i.position = (item ->> 'position')::integer`
 
-export class PostgresReplays implements Replays {
-  readonly #pool: () => PgPool
+/** `openPool` throws once the store is closed. */
+export function postgresReplays(openPool: () => PgPool): Replays {
+  return {
+    async create(replay, items) {
+      const { id, state, createdAt, revision } = replay
+      await inTransaction(openPool(), CREATING, async client => {
+        const { rowCount } = await runQuery(
+          client,
+          CREATING,
+          `insert into lazaret.replays (id, state, created_at, revision, body)
+           values ($1, $2, ${asTime(3)}, $4, $5) on conflict do nothing`,
+          [id, state, timeParameter(createdAt), revision, JSON.stringify(replay)],
+        )
+        if (rowCount === 0) throw new ReplayExistsError(id)
+        await writeItems(client, CREATING, INSERT_ITEMS, id, items)
+      })
+    },
 
-  /** `pool` throws once the store is closed. */
-  constructor(pool: () => PgPool) {
-    this.#pool = pool
-  }
+    async get(id) {
+      const statement = 'select body::text as body from lazaret.replays where id = $1'
+      return (await read('reading a replay', statement, [storableText(id)]))[0]
+    },
 
-  async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
-    const { id, state, createdAt, revision } = replay
-    await inTransaction(this.#pool(), CREATING, async client => {
-      const { rowCount } = await runQuery(
-        client,
-        CREATING,
-        `insert into lazaret.replays (id, state, created_at, revision, body)
-         values ($1, $2, ${asTime(3)}, $4, $5) on conflict do nothing`,
-        [id, state, timeParameter(createdAt), revision, JSON.stringify(replay)],
+    async list(options = {}) {
+      const { state, limit = DEFAULT_LIMIT } = options
+      const conditions = new Conditions(limit).equal('state', state)
+      return read(
+        'listing replays',
+        `select body::text as body from lazaret.replays where ${conditions.text} order by created_at desc, id limit $1`,
+        conditions.values,
       )
-      if (rowCount === 0) throw new ReplayExistsError(id)
-      await writeItems(client, CREATING, INSERT_ITEMS, id, items)
-    })
-  }
+    },
 
-  async get(id: string): Promise<Replay | undefined> {
-    const statement = 'select body::text as body from lazaret.replays where id = $1'
-    return (await this.#read('reading a replay', statement, [storableText(id)]))[0]
-  }
+    async update(replay) {
+      const updated = { ...replay, revision: replay.revision + 1 }
+      const { rowCount } = await runQuery(
+        openPool(),
+        'changing a replay',
+        'update lazaret.replays set state = $3, revision = $4, body = $5 where id = $1 and revision = $2',
+        [replay.id, replay.revision, updated.state, updated.revision, JSON.stringify(updated)],
+      )
+      return rowCount === 0 ? undefined : updated
+    },
 
-  async list(
-    options: { readonly state?: ReplayState | undefined; readonly limit?: number | undefined } = {},
-  ): Promise<readonly Replay[]> {
-    const { state, limit = DEFAULT_LIMIT } = options
-    const conditions = new Conditions(limit).equal('state', state)
-    return this.#read(
-      'listing replays',
-      `select body::text as body from lazaret.replays where ${conditions.text} order by created_at desc, id limit $1`,
-      conditions.values,
-    )
-  }
+    async items(id, { status, after = -1, limit } = {}) {
+      const conditions = new Conditions(limit ?? null)
+        .equal('replay_id', storableText(id))
+        .equal('status', status)
+        .add(Math.min(after, MAX_POSITION), parameter => `position > $${parameter}`)
+      return read(
+        'reading the letters of a replay',
+        `select body::text as body from lazaret.replay_items where ${conditions.text} order by position limit $1`,
+        conditions.values,
+      )
+    },
 
-  async update(replay: Replay): Promise<Replay | undefined> {
-    const updated = { ...replay, revision: replay.revision + 1 }
-    const { rowCount } = await runQuery(
-      this.#pool(),
-      'changing a replay',
-      'update lazaret.replays set state = $3, revision = $4, body = $5 where id = $1 and revision = $2',
-      [replay.id, replay.revision, updated.state, updated.revision, JSON.stringify(updated)],
-    )
-    return rowCount === 0 ? undefined : updated
-  }
+    async record(id, items) {
+      const doing = 'recording outcomes of a replay'
+      await inTransaction(openPool(), doing, client => writeItems(client, doing, RECORD_ITEMS, id, items))
+    },
 
-  async items(id: string, { status, after = -1, limit }: ItemQuery = {}): Promise<readonly ReplayItem[]> {
-    const conditions = new Conditions(limit ?? null)
-      .equal('replay_id', storableText(id))
-      .equal('status', status)
-      .add(Math.min(after, MAX_POSITION), parameter => `position > $${parameter}`)
-    return this.#read(
-      'reading the letters of a replay',
-      `select body::text as body from lazaret.replay_items where ${conditions.text} order by position limit $1`,
-      conditions.values,
-    )
-  }
+    async counts(id) {
+      const { rows } = await runQuery(
+        openPool(),
+        'counting outcomes of a replay',
+        `select status, count(*)::float8 as count from lazaret.replay_items where replay_id = $1 group by status`,
+        [storableText(id)],
+      )
+      return { ...NO_COUNTS, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
+    },
 
-  async record(id: string, items: readonly ReplayItem[]): Promise<void> {
-    const doing = 'recording outcomes of a replay'
-    await inTransaction(this.#pool(), doing, client => writeItems(client, doing, RECORD_ITEMS, id, items))
-  }
+    async lease(id, owner, leaseMs) {
+      const { rowCount } = await runQuery(
+        openPool(),
+        'leasing a replay',
+        `update lazaret.replays set runner = $2, lease_until = clock_timestamp() + ${asInterval(3)}
+         where id = $1 and (runner is null or runner = $2 or lease_until <= clock_timestamp())`,
+        [storableText(id), storableText(owner), leaseMs],
+      )
+      return rowCount !== 0
+    },
 
-  async counts(id: string): Promise<ReplayCounts> {
-    const { rows } = await runQuery(
-      this.#pool(),
-      'counting outcomes of a replay',
-      `select status, count(*)::float8 as count from lazaret.replay_items where replay_id = $1 group by status`,
-      [storableText(id)],
-    )
-    return { ...NO_COUNTS, ...Object.fromEntries(rows.map(({ status, count }) => [status, count])) }
-  }
-
-  async lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
-    const { rowCount } = await runQuery(
-      this.#pool(),
-      'leasing a replay',
-      `update lazaret.replays set runner = $2, lease_until = clock_timestamp() + ${asInterval(3)}
-       where id = $1 and (runner is null or runner = $2 or lease_until <= clock_timestamp())`,
-      [storableText(id), storableText(owner), leaseMs],
-    )
-    return rowCount !== 0
-  }
-
-  async releaseLease(id: string, owner: string): Promise<void> {
-    await runQuery(
-      this.#pool(),
-      'releasing a replay',
-      'update lazaret.replays set runner = null, lease_until = null where id = $1 and runner = $2',
-      [storableText(id), storableText(owner)],
-    )
+    async releaseLease(id, owner) {
+      await runQuery(
+        openPool(),
+        'releasing a replay',
+        'update lazaret.replays set runner = null, lease_until = null where id = $1 and runner = $2',
+        [storableText(id), storableText(owner)],
+      )
+    },
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: the statement decides whether a body is a replay or an item
-  async #read(doing: string, statement: string, values: unknown[]): Promise<any[]> {
-    const { rows } = await runQuery(this.#pool(), doing, statement, values)
+  async function read(doing: string, statement: string, values: unknown[]): Promise<any[]> {
+    const { rows } = await runQuery(openPool(), doing, statement, values)
     return rows.map(({ body }) => JSON.parse(body))
   }
 }

@@ -7,7 +7,7 @@ import {
   rowOf,
   type WantedRows,
 } from '../../../adapter-kit/snapshots/rows.ts'
-import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
+import type { Snapshots } from '../../../ports/snapshots.ts'
 import type { PgPool } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
@@ -46,50 +46,40 @@ const PURGE = `${CHANNELS}, due as materialized (
   )
   delete from lazaret.snapshots s using due where s.channel = due.channel and s.at = due.at`
 
-export class PostgresSnapshots implements Snapshots {
-  readonly #pool: () => PgPool
+/** `openPool` throws once the store is closed. */
+export function postgresSnapshots(openPool: () => PgPool): Snapshots {
+  return {
+    async append(snapshots) {
+      const pool = openPool()
+      for (const portion of portionsOf(resolveSnapshots(snapshots))) {
+        const rows = portion.map(rowOf)
+        await runQuery(pool, 'writing snapshots', PUT, [
+          JSON.stringify(rows.map(([channel]) => channel)),
+          JSON.stringify(rows.map(([, at]) => at)),
+          `[${rows.map(([, , body]) => body).join()}]`,
+        ])
+      }
+    },
 
-  /** `pool` throws once the store is closed. */
-  constructor(pool: () => PgPool) {
-    this.#pool = pool
+    async list(query) {
+      return await listRows({ channels: readChannels, bodies: readBodies }, query)
+    },
+
+    async purge(before) {
+      const bound = resolvePurge(before)
+      return await purgeRows(async most => {
+        const { rowCount } = await runQuery(openPool(), 'deleting snapshots', PURGE, [bound, most])
+        return rowCount ?? 0
+      })
+    },
   }
 
-  async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
-    const pool = this.#pool()
-    for (const portion of portionsOf(resolveSnapshots(snapshots))) {
-      const rows = portion.map(rowOf)
-      await runQuery(pool, 'writing snapshots', PUT, [
-        JSON.stringify(rows.map(([channel]) => channel)),
-        JSON.stringify(rows.map(([, at]) => at)),
-        `[${rows.map(([, , body]) => body).join()}]`,
-      ])
-    }
-  }
-
-  async list(query?: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
-    return await listRows(
-      {
-        channels: () => this.#channels(),
-        bodies: (channels, wanted) => this.#bodies(channels, wanted),
-      },
-      query,
-    )
-  }
-
-  async purge(before: number): Promise<number> {
-    const bound = resolvePurge(before)
-    return await purgeRows(async most => {
-      const { rowCount } = await runQuery(this.#pool(), 'deleting snapshots', PURGE, [bound, most])
-      return rowCount ?? 0
-    })
-  }
-
-  async #channels(): Promise<readonly string[]> {
-    const { rows } = await runQuery(this.#pool(), 'listing snapshots', LIST_CHANNELS)
+  async function readChannels(): Promise<readonly string[]> {
+    const { rows } = await runQuery(openPool(), 'listing snapshots', LIST_CHANNELS)
     return rows.map(({ channel }) => channel)
   }
 
-  async #bodies(
+  async function readBodies(
     channels: readonly string[],
     { after, before, perChannel }: WantedRows,
   ): Promise<readonly string[]> {
@@ -97,12 +87,7 @@ export class PostgresSnapshots implements Snapshots {
     // The planner expects few rows within a bound, and would sort all rows of a channel if the bound excludes none.
     if (after > EARLIEST) conditions.add(after, parameter => `at >= ${asTime(parameter)}`)
     if (before < NEVER) conditions.add(before, parameter => `at < ${asTime(parameter)}`)
-    const { rows } = await runQuery(
-      this.#pool(),
-      'listing snapshots',
-      list(conditions.text),
-      conditions.values,
-    )
+    const { rows } = await runQuery(openPool(), 'listing snapshots', list(conditions.text), conditions.values)
     return rows.map(({ body }) => body)
   }
 }

@@ -11,7 +11,7 @@ import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, type Grouping } from '../../../core/dead-letter/group.ts'
 import type { Category } from '../../../core/failure/failure.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
+import type { Group, Groups } from '../../../ports/groups.ts'
 import { isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import type { LetterRecords } from './letter-records.ts'
@@ -92,51 +92,43 @@ return 1
 )
 
 /** Groups are added up by the scripts that write letters; what people say of them is kept apart, and stays. */
-export class RedisGroups implements Groups {
-  readonly #records: LetterRecords
-  readonly #clock: Clock
-  readonly #door: OpenState
+export function redisGroups(records: LetterRecords, clock: Clock, door: OpenState): Groups {
+  return {
+    async list(query) {
+      door.requireOpen()
+      const { startAfter, limit, ...filter } = resolveGroupQuery(query)
+      const found: Group[] = []
+      let place = startAfter === undefined ? ['', ''] : [String(startAfter.lastSeenAt), startAfter.id]
+      for (let isMore = true; isMore && found.length <= limit; ) {
+        const rows = await records.runAfterExpiry(readGroups, [...place, String(limit + 1)])
+        const groups = rows.map(toGroup)
+        found.push(...groups.filter(group => matchesGroup(group, filter)))
+        const last = groups.at(-1)
+        isMore = rows.length > limit && last !== undefined
+        if (last !== undefined) place = [String(last.lastSeenAt), last.id]
+      }
+      const { shown, cursor } = pageOf(found, limit, last => groupCursor(last, filter))
+      return { groups: shown, cursor }
+    },
 
-  constructor(records: LetterRecords, clock: Clock, door: OpenState) {
-    this.#records = records
-    this.#clock = clock
-    this.#door = door
+    async get(id) {
+      door.requireOpen()
+      const row = await records.runAfterExpiry(readGroup, [id])
+      return row === 'none' ? undefined : toGroup(row)
+    },
+
+    async change(id, change) {
+      door.requireOpen()
+      for (;;) {
+        const row = await records.runAfterExpiry(readGroup, [id])
+        if (row === 'none') return undefined
+        const said = JSON.stringify(applyTriageChange(parseTriage(row.said), change))
+        if (await records.run(writeTriage, [id, row.said, said])) return toGroup({ ...row, said })
+      }
+    },
   }
 
-  async list(query?: GroupQuery): Promise<GroupPage> {
-    this.#door.requireOpen()
-    const { startAfter, limit, ...filter } = resolveGroupQuery(query)
-    const found: Group[] = []
-    let place = startAfter === undefined ? ['', ''] : [String(startAfter.lastSeenAt), startAfter.id]
-    for (let isMore = true; isMore && found.length <= limit; ) {
-      const rows = await this.#records.runAfterExpiry(readGroups, [...place, String(limit + 1)])
-      const groups = rows.map(row => this.#group(row))
-      found.push(...groups.filter(group => matchesGroup(group, filter)))
-      const last = groups.at(-1)
-      isMore = rows.length > limit && last !== undefined
-      if (last !== undefined) place = [String(last.lastSeenAt), last.id]
-    }
-    const { shown, cursor } = pageOf(found, limit, last => groupCursor(last, filter))
-    return { groups: shown, cursor }
-  }
-
-  async get(id: string): Promise<Group | undefined> {
-    this.#door.requireOpen()
-    const row = await this.#records.runAfterExpiry(readGroup, [id])
-    return row === 'none' ? undefined : this.#group(row)
-  }
-
-  async change(id: string, change: TriageChange): Promise<Group | undefined> {
-    this.#door.requireOpen()
-    for (;;) {
-      const row = await this.#records.runAfterExpiry(readGroup, [id])
-      if (row === 'none') return undefined
-      const said = JSON.stringify(applyTriageChange(parseTriage(row.said), change))
-      if (await this.#records.run(writeTriage, [id, row.said, said])) return this.#group({ ...row, said })
-    }
-  }
-
-  #group({ id, lastSeenAt, firstSeenAt, fields, said }: GroupRow): Group {
+  function toGroup({ id, lastSeenAt, firstSeenAt, fields, said }: GroupRow): Group {
     const { triage, notes } = parseTriage(said)
     const number = (field: string) => Number(fields.get(field) ?? 0)
     const channels = [...fields]
@@ -145,9 +137,9 @@ export class RedisGroups implements Groups {
       .map(([field]) => field.slice(CHANNEL.length))
     return {
       id,
-      title: this.#records.openText(fields.get('title') ?? ''),
+      title: records.openText(fields.get('title') ?? ''),
       rule: fields.get('rule') as Grouping['rule'],
-      basis: this.#records.openText(fields.get('basis') ?? ''),
+      basis: records.openText(fields.get('basis') ?? ''),
       category: fields.get('category') as Category,
       channels: channels.slice(0, MAX_CHANNELS),
       count: number('count'),
@@ -157,7 +149,7 @@ export class RedisGroups implements Groups {
       replayed: number('replayed'),
       recovered: number('recovered'),
       triage,
-      ...currentTriage(triage, lastSeenAt, this.#clock.now()),
+      ...currentTriage(triage, lastSeenAt, clock.now()),
       notes,
     }
   }

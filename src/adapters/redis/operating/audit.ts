@@ -1,7 +1,7 @@
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
-import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
+import type { AuditEntry, AuditLog } from '../../../ports/audit.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { listOf, pairsOf, textOf } from '../connection/replies.ts'
 import { run } from '../connection/script.ts'
@@ -17,52 +17,44 @@ interface NumberedEntry {
 }
 
 /** A stream: entries are only ever added, and the cursor is the id of the last one shown. */
-export class RedisAudit implements AuditLog {
-  readonly #connection: RedisConnection
-  readonly #key: string
-  readonly #letters: string
-  readonly #door: OpenState
+export function redisAudit(connection: RedisConnection, keys: Keys, door: OpenState): AuditLog {
+  const key = keys.of('audit')
+  const letters = keys.of('letters')
+  return {
+    async append(entry) {
+      door.requireOpen()
+      const words = ['XADD', key, '*', 'entry', JSON.stringify(entry)]
+      await connection.send('writing the audit log', words, { key })
+    },
 
-  constructor(connection: RedisConnection, keys: Keys, door: OpenState) {
-    this.#connection = connection
-    this.#key = keys.of('audit')
-    this.#letters = keys.of('letters')
-    this.#door = door
+    async list(query) {
+      door.requireOpen()
+      const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryId)
+      // Expired letters are recorded now, so that the reader sees all deletions.
+      if (behind === undefined) await run(connection, recordExpired, [letters])
+      const found: NumberedEntry[] = []
+      for (
+        let before: string | undefined = behind === undefined ? '+' : `(${behind}`;
+        before !== undefined && found.length <= limit;
+      ) {
+        const slice = await read(before)
+        found.push(
+          ...slice.filter(
+            ({ entry }) =>
+              (target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action,
+          ),
+        )
+        before = slice.length < READ_AT_ONCE ? undefined : `(${slice.at(-1)!.id}`
+      }
+      const { shown, cursor } = pageOf(found, limit, ({ id }) => cursorAt(id))
+      return { entries: shown.map(({ entry }) => entry), cursor }
+    },
   }
 
-  async append(entry: AuditEntry): Promise<void> {
-    this.#door.requireOpen()
-    const words = ['XADD', this.#key, '*', 'entry', JSON.stringify(entry)]
-    await this.#connection.send('writing the audit log', words, { key: this.#key })
-  }
-
-  async list(query?: AuditQuery): Promise<AuditPage> {
-    this.#door.requireOpen()
-    const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryId)
-    // Expired letters are recorded now, so that the reader sees all deletions.
-    if (behind === undefined) await run(this.#connection, recordExpired, [this.#letters])
-    const found: NumberedEntry[] = []
-    for (
-      let before: string | undefined = behind === undefined ? '+' : `(${behind}`;
-      before !== undefined && found.length <= limit;
-    ) {
-      const slice = await this.#slice(before)
-      found.push(
-        ...slice.filter(
-          ({ entry }) =>
-            (target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action,
-        ),
-      )
-      before = slice.length < READ_AT_ONCE ? undefined : `(${slice.at(-1)!.id}`
-    }
-    const { shown, cursor } = pageOf(found, limit, ({ id }) => cursorAt(id))
-    return { entries: shown.map(({ entry }) => entry), cursor }
-  }
-
-  async #slice(before: string): Promise<NumberedEntry[]> {
-    const words = ['XREVRANGE', this.#key, before, '-', 'COUNT', String(READ_AT_ONCE)]
-    const reply = await this.#connection.send('reading the audit log', words, {
-      key: this.#key,
+  async function read(before: string): Promise<NumberedEntry[]> {
+    const words = ['XREVRANGE', key, before, '-', 'COUNT', String(READ_AT_ONCE)]
+    const reply = await connection.send('reading the audit log', words, {
+      key,
       idempotent: true,
     })
     return listOf(reply).map(each => {

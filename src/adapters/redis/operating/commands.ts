@@ -7,7 +7,7 @@ import {
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
-import type { Command, CommandOutcome, CommandRecord, Commands } from '../../../ports/commands.ts'
+import type { Command, CommandRecord, Commands } from '../../../ports/commands.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { ScriptRunner } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
@@ -38,87 +38,86 @@ const DELETED_AT_ONCE = 5_000
  *
  * It has no `onCommand`: the store has no connection for messages of Redis, so instances claim from time to time.
  */
-export class RedisCommands implements Commands {
-  readonly #scripts: ScriptRunner
-  readonly #door: OpenState
-  readonly #newId: () => string
-  readonly #repeatedWithinMs: string
+export function redisCommands(
+  connection: RedisConnection,
+  keys: Keys,
+  settings: RedisSettings,
+  door: OpenState,
+): Commands {
+  const ids = createIdSource(settings.random)
+  const scripts = new ScriptRunner(connection, keys.of('commands'), door)
+  const newId = () => ids(settings.clock.now())
+  const repeatedWithinMs = String(Math.ceil(settings.timeoutMs) * 2)
 
-  constructor(connection: RedisConnection, keys: Keys, settings: RedisSettings, door: OpenState) {
-    const newId = createIdSource(settings.random)
-    this.#scripts = new ScriptRunner(connection, keys.of('commands'), door)
-    this.#door = door
-    this.#newId = () => newId(settings.clock.now())
-    this.#repeatedWithinMs = String(Math.ceil(settings.timeoutMs) * 2)
-  }
+  return {
+    /** One script writes all commands, because it is all or none. A thousand keep the server busy for tens of milliseconds. */
+    async send(commands, ttlMs) {
+      door.requireOpen()
+      const rows = commandRows(commands, ttlMs)
+      const [first] = rows
+      if (first === undefined) return
+      const words = rows.flatMap(({ id, request, recipients, body }) => [
+        id,
+        request,
+        recipients.join(' '),
+        body,
+      ])
+      await scripts.runIdempotent(send, [String(first.ttlMs), ...words])
+    },
 
-  /** One script writes all commands, because it is all or none. A thousand keep the server busy for tens of milliseconds. */
-  async send(commands: readonly Command[], ttlMs: number): Promise<void> {
-    this.#door.requireOpen()
-    const rows = commandRows(commands, ttlMs)
-    const [first] = rows
-    if (first === undefined) return
-    const words = rows.flatMap(({ id, request, recipients, body }) => [
-      id,
-      request,
-      recipients.join(' '),
-      body,
-    ])
-    await this.#scripts.runIdempotent(send, [String(first.ttlMs), ...words])
-  }
+    async claim(instance, limit) {
+      door.requireOpen()
+      const most = resolveLimit(limit)
+      const { bodies: first, isMore } = await claimSome(instance, most)
+      const bodies = [...first]
+      for (let goesOn = isMore; goesOn && bodies.length < most; ) {
+        // The commands of the earlier scripts are claimed, so an error must not lose them.
+        const some = await claimSome(instance, most - bodies.length).catch((error: unknown) => {
+          if (bodies.length === 0) throw error
+          return { bodies: [], isMore: false }
+        })
+        bodies.push(...some.bodies)
+        goesOn = some.isMore
+      }
+      return bodies.map(body => JSON.parse(body) as Command)
+    },
 
-  async claim(instance: string, limit: number): Promise<readonly Command[]> {
-    this.#door.requireOpen()
-    const most = resolveLimit(limit)
-    const { bodies: first, isMore } = await this.#claimSome(instance, most)
-    const bodies = [...first]
-    for (let goesOn = isMore; goesOn && bodies.length < most; ) {
-      // The commands of the earlier scripts are claimed, so an error must not lose them.
-      const some = await this.#claimSome(instance, most - bodies.length).catch((error: unknown) => {
-        if (bodies.length === 0) throw error
-        return { bodies: [], isMore: false }
-      })
-      bodies.push(...some.bodies)
-      goesOn = some.isMore
-    }
-    return bodies.map(body => JSON.parse(body) as Command)
-  }
+    async finish(id, instance, outcome) {
+      door.requireOpen()
+      return await scripts.runIdempotent(finish, [id, instance, outcomeText(outcome), newId()])
+    },
 
-  async finish(id: string, instance: string, outcome: CommandOutcome): Promise<boolean> {
-    this.#door.requireOpen()
-    return await this.#scripts.runIdempotent(finish, [id, instance, outcomeText(outcome), this.#newId()])
-  }
+    get(request) {
+      return recordsOf(Number.POSITIVE_INFINITY, (from, most) =>
+        scripts.runIdempotent(ofRequest, [request, from, String(most), String(ANSWER_BYTES)]),
+      )
+    },
 
-  get(request: string): Promise<readonly CommandRecord[]> {
-    return recordsOf(Number.POSITIVE_INFINITY, (from, most) =>
-      this.#scripts.runIdempotent(ofRequest, [request, from, String(most), String(ANSWER_BYTES)]),
-    )
-  }
+    async list(limit) {
+      door.requireOpen()
+      return await recordsOf(resolveLimit(limit), (from, most) =>
+        scripts.runIdempotent(newest, [from, String(most), String(ANSWER_BYTES)]),
+      )
+    },
 
-  async list(limit: number): Promise<readonly CommandRecord[]> {
-    this.#door.requireOpen()
-    return await recordsOf(resolveLimit(limit), (from, most) =>
-      this.#scripts.runIdempotent(newest, [from, String(most), String(ANSWER_BYTES)]),
-    )
-  }
-
-  /** The call is not repeated if its answer is lost, because it would not count what it has deleted. */
-  async purge(before: number): Promise<number> {
-    this.#door.requireOpen()
-    const bound = String(resolvePurge(before))
-    for (let [total, passed] = [0, 0]; ; ) {
-      const words = [bound, String(passed), String(AT_ONCE), String(DELETED_AT_ONCE)]
-      const [deleted, kept, isMore] = await this.#scripts.run(purge, words)
-      total += deleted
-      passed += kept
-      if (!isMore) return total
-    }
+    /** The call is not repeated if its answer is lost, because it would not count what it has deleted. */
+    async purge(before) {
+      door.requireOpen()
+      const bound = String(resolvePurge(before))
+      for (let [total, passed] = [0, 0]; ; ) {
+        const words = [bound, String(passed), String(AT_ONCE), String(DELETED_AT_ONCE)]
+        const [deleted, kept, isMore] = await scripts.run(purge, words)
+        total += deleted
+        passed += kept
+        if (!isMore) return total
+      }
+    },
   }
 
   /** With a token of its own, so that the script answers the same if the connection sends it again. */
-  #claimSome(instance: string, most: number): Promise<ClaimedBodies> {
+  function claimSome(instance: string, most: number): Promise<ClaimedBodies> {
     const bounds = [Math.min(most, AT_ONCE), AT_ONCE, ANSWER_BYTES].map(String)
-    return this.#scripts.runIdempotent(claim, [instance, this.#newId(), ...bounds, this.#repeatedWithinMs])
+    return scripts.runIdempotent(claim, [instance, newId(), ...bounds, repeatedWithinMs])
   }
 }
 

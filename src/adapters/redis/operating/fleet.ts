@@ -1,7 +1,7 @@
 import { type InstanceRow, instancesOf, reportRow } from '../../../adapter-kit/fleet/check-report.ts'
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
-import type { Fleet, Instance, InstanceReport } from '../../../ports/fleet.ts'
+import type { Fleet } from '../../../ports/fleet.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { listOf, numberOf, textOf } from '../connection/replies.ts'
 import { type Script, ScriptRunner, SERVER_TIME, script } from '../connection/script.ts'
@@ -112,52 +112,47 @@ const READ_AT_ONCE = 1_000
 const ANSWER_BYTES = 4_194_304
 
 /** The processes of a store. Leases use the time of the server, so that machines need not agree. */
-export class RedisFleet implements Fleet {
-  readonly #scripts: ScriptRunner
-  readonly #door: OpenState
+export function redisFleet(connection: RedisConnection, keys: Keys, door: OpenState): Fleet {
+  const scripts = new ScriptRunner(connection, keys.of('fleet'), door)
+  return {
+    async report(reported, leaseMs) {
+      door.requireOpen()
+      const [id, body, lease] = reportRow(reported, leaseMs)
+      await scripts.runIdempotent(report, [id, String(lease), body])
+    },
 
-  constructor(connection: RedisConnection, keys: Keys, door: OpenState) {
-    this.#scripts = new ScriptRunner(connection, keys.of('fleet'), door)
-    this.#door = door
+    async leave(id) {
+      await scripts.runIdempotent(leave, [id])
+    },
+
+    /** A thousand usual processes are one round trip. All are judged by the time of the first, so that none seems to age. */
+    async list() {
+      const first = await portionAfter('')
+      const kept = [...first.kept]
+      for (let { next } = first; next !== ''; ) {
+        const portion = await portionAfter(next)
+        kept.push(...portion.kept)
+        next = portion.next
+      }
+      return instancesOf(kept.map(rowOf), first.now)
+    },
+
+    /** The call is not repeated if its answer is lost, because it would not count what it has deleted. */
+    async purge(before) {
+      door.requireOpen()
+      const bound = String(resolvePurge(before))
+      let [total, after] = [0, '']
+      do {
+        const [deleted, next] = await scripts.run(purge, [after, String(READ_AT_ONCE), bound])
+        total += deleted
+        after = next
+      } while (after !== '')
+      return total
+    },
   }
 
-  async report(reported: InstanceReport, leaseMs: number): Promise<void> {
-    this.#door.requireOpen()
-    const [id, body, lease] = reportRow(reported, leaseMs)
-    await this.#scripts.runIdempotent(report, [id, String(lease), body])
-  }
-
-  async leave(id: string): Promise<void> {
-    await this.#scripts.runIdempotent(leave, [id])
-  }
-
-  /** A thousand usual processes are one round trip. All are judged by the time of the first, so that none seems to age. */
-  async list(): Promise<readonly Instance[]> {
-    const first = await this.#portionAfter('')
-    const kept = [...first.kept]
-    for (let { next } = first; next !== ''; ) {
-      const portion = await this.#portionAfter(next)
-      kept.push(...portion.kept)
-      next = portion.next
-    }
-    return instancesOf(kept.map(rowOf), first.now)
-  }
-
-  /** The call is not repeated if its answer is lost, because it would not count what it has deleted. */
-  async purge(before: number): Promise<number> {
-    this.#door.requireOpen()
-    const bound = String(resolvePurge(before))
-    let [total, after] = [0, '']
-    do {
-      const [deleted, next] = await this.#scripts.run(purge, [after, String(READ_AT_ONCE), bound])
-      total += deleted
-      after = next
-    } while (after !== '')
-    return total
-  }
-
-  #portionAfter(id: string): Promise<Portion> {
-    return this.#scripts.runIdempotent(list, [id, String(READ_AT_ONCE), String(ANSWER_BYTES)])
+  function portionAfter(id: string): Promise<Portion> {
+    return scripts.runIdempotent(list, [id, String(READ_AT_ONCE), String(ANSWER_BYTES)])
   }
 }
 

@@ -1,13 +1,11 @@
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
 import {
-  type ItemQuery,
   type ItemStatus,
   NO_COUNTS,
   type Replay,
   type ReplayCounts,
   type ReplayItem,
-  type ReplayState,
   type Replays,
 } from '../../../ports/replays.ts'
 import { ReplayExistsError } from '../../../ports/store.ts'
@@ -31,87 +29,85 @@ const DEFAULT_LIMIT = 100
 const AT_ONCE = 1_000
 const STATUSES = Object.keys(NO_COUNTS) as ItemStatus[]
 
-export class RedisReplays implements Replays {
-  readonly #scripts: ScriptRunner
-  readonly #newId: IdSource
+export function redisReplays(
+  connection: RedisConnection,
+  keys: Keys,
+  newId: IdSource,
+  door: OpenState,
+): Replays {
+  const scripts = new ScriptRunner(connection, keys.of('replays'), door)
+  return {
+    /** A replay may have many items. They are written separately, in portions, and join the replay when it is written. */
+    async create(replay, all) {
+      const { id, createdAt, revision } = replay
+      const staged = `staged-${newId(createdAt)}`
+      for (let at = 0; at < all.length; at += AT_ONCE)
+        await scripts.runIdempotent(stage, [staged, ...all.slice(at, at + AT_ONCE).flatMap(wordsOf)])
+      const words = [
+        id,
+        staged,
+        String(all.length),
+        String(createdAt),
+        String(revision),
+        JSON.stringify(replay),
+      ]
+      const outcome = await scripts.runIdempotent(create, words)
+      if (outcome !== 'created') throw new ReplayExistsError(id, outcome)
+    },
 
-  constructor(connection: RedisConnection, keys: Keys, newId: IdSource, door: OpenState) {
-    this.#scripts = new ScriptRunner(connection, keys.of('replays'), door)
-    this.#newId = newId
-  }
+    async get(id) {
+      const body = await scripts.runIdempotent(read, [id])
+      return body === undefined ? undefined : JSON.parse(body)
+    },
 
-  /** A replay may have many items. They are written separately, in portions, and join the replay when it is written. */
-  async create(replay: Replay, all: readonly ReplayItem[]): Promise<void> {
-    const { id, createdAt, revision } = replay
-    const staged = `staged-${this.#newId(createdAt)}`
-    for (let at = 0; at < all.length; at += AT_ONCE)
-      await this.#scripts.runIdempotent(stage, [staged, ...all.slice(at, at + AT_ONCE).flatMap(wordsOf)])
-    const words = [
-      id,
-      staged,
-      String(all.length),
-      String(createdAt),
-      String(revision),
-      JSON.stringify(replay),
-    ]
-    const outcome = await this.#scripts.runIdempotent(create, words)
-    if (outcome !== 'created') throw new ReplayExistsError(id, outcome)
-  }
+    async list(options = {}) {
+      const { state, limit = DEFAULT_LIMIT } = options
+      const found: Replay[] = []
+      for (let rank = 0, isMore = true; isMore && found.length < limit; rank += AT_ONCE) {
+        const bodies = await scripts.runIdempotent(list, [String(rank), String(AT_ONCE)])
+        const replays = bodies.map(body => JSON.parse(body) as Replay)
+        found.push(...replays.filter(replay => state === undefined || replay.state === state))
+        isMore = bodies.length === AT_ONCE
+      }
+      return found.slice(0, limit)
+    },
 
-  async get(id: string): Promise<Replay | undefined> {
-    const body = await this.#scripts.runIdempotent(read, [id])
-    return body === undefined ? undefined : JSON.parse(body)
-  }
+    /** The call is not repeated if its answer is lost, because it could not distinguish its own change from another. */
+    async update(replay) {
+      const updated = { ...replay, revision: replay.revision + 1 }
+      const words = [replay.id, String(replay.revision), String(updated.revision), JSON.stringify(updated)]
+      return (await scripts.run(update, words)) ? updated : undefined
+    },
 
-  async list(
-    options: { readonly state?: ReplayState | undefined; readonly limit?: number | undefined } = {},
-  ): Promise<readonly Replay[]> {
-    const { state, limit = DEFAULT_LIMIT } = options
-    const found: Replay[] = []
-    for (let rank = 0, isMore = true; isMore && found.length < limit; rank += AT_ONCE) {
-      const bodies = await this.#scripts.runIdempotent(list, [String(rank), String(AT_ONCE)])
-      const replays = bodies.map(body => JSON.parse(body) as Replay)
-      found.push(...replays.filter(replay => state === undefined || replay.state === state))
-      isMore = bodies.length === AT_ONCE
-    }
-    return found.slice(0, limit)
-  }
+    async items(id, query = {}) {
+      const { status, after = -1, limit = Number.POSITIVE_INFINITY } = query
+      const found: ReplayItem[] = []
+      for (let place = after, isMore = true; isMore && found.length < limit; ) {
+        const most = Math.min(AT_ONCE, limit - found.length)
+        const texts = await scripts.runIdempotent(items, [id, status ?? '', String(place), String(most)])
+        found.push(...texts.map(text => JSON.parse(text) as ReplayItem))
+        place = found.at(-1)?.position ?? place
+        isMore = texts.length === most
+      }
+      return found
+    },
 
-  /** The call is not repeated if its answer is lost, because it could not distinguish its own change from another. */
-  async update(replay: Replay): Promise<Replay | undefined> {
-    const updated = { ...replay, revision: replay.revision + 1 }
-    const words = [replay.id, String(replay.revision), String(updated.revision), JSON.stringify(updated)]
-    return (await this.#scripts.run(update, words)) ? updated : undefined
-  }
+    async record(id, changed) {
+      await scripts.runIdempotent(record, [id, ...changed.flatMap(wordsOf)])
+    },
 
-  async items(id: string, query: ItemQuery = {}): Promise<readonly ReplayItem[]> {
-    const { status, after = -1, limit = Number.POSITIVE_INFINITY } = query
-    const found: ReplayItem[] = []
-    for (let place = after, isMore = true; isMore && found.length < limit; ) {
-      const most = Math.min(AT_ONCE, limit - found.length)
-      const texts = await this.#scripts.runIdempotent(items, [id, status ?? '', String(place), String(most)])
-      found.push(...texts.map(text => JSON.parse(text) as ReplayItem))
-      place = found.at(-1)?.position ?? place
-      isMore = texts.length === most
-    }
-    return found
-  }
+    async counts(id) {
+      const numbers = await scripts.runIdempotent(counts, [id, ...STATUSES])
+      return Object.fromEntries(STATUSES.map((status, at) => [status, numbers[at]])) as ReplayCounts
+    },
 
-  async record(id: string, changed: readonly ReplayItem[]): Promise<void> {
-    await this.#scripts.runIdempotent(record, [id, ...changed.flatMap(wordsOf)])
-  }
+    lease(id, owner, leaseMs) {
+      return scripts.runIdempotent(lease, [id, owner, String(leaseMs)])
+    },
 
-  async counts(id: string): Promise<ReplayCounts> {
-    const numbers = await this.#scripts.runIdempotent(counts, [id, ...STATUSES])
-    return Object.fromEntries(STATUSES.map((status, at) => [status, numbers[at]])) as ReplayCounts
-  }
-
-  lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
-    return this.#scripts.runIdempotent(lease, [id, owner, String(leaseMs)])
-  }
-
-  async releaseLease(id: string, owner: string): Promise<void> {
-    await this.#scripts.runIdempotent(releaseLease, [id, owner])
+    async releaseLease(id, owner) {
+      await scripts.runIdempotent(releaseLease, [id, owner])
+    },
   }
 }
 

@@ -2,7 +2,7 @@ import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/snapshots/rows.ts'
-import type { ChannelSnapshot, SnapshotQuery, Snapshots } from '../../../ports/snapshots.ts'
+import type { Snapshots } from '../../../ports/snapshots.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { listOf, numberOf, textOf } from '../connection/replies.ts'
 import { type Script, ScriptRunner, script } from '../connection/script.ts'
@@ -78,35 +78,30 @@ return deleted
 /** Written by one script: a few milliseconds in which the server does nothing else. */
 const WRITTEN_AT_ONCE = 500
 
-export class RedisSnapshots implements Snapshots {
-  readonly #scripts: ScriptRunner
-  readonly #door: OpenState
+export function redisSnapshots(connection: RedisConnection, keys: Keys, door: OpenState): Snapshots {
+  const scripts = new ScriptRunner(connection, keys.of('snapshots'), door)
+  return {
+    async append(snapshots) {
+      door.requireOpen()
+      for (const portion of portionsOf(resolveSnapshots(snapshots), WRITTEN_AT_ONCE))
+        await scripts.runIdempotent(put, portion.flatMap(rowOf).map(String))
+    },
 
-  constructor(connection: RedisConnection, keys: Keys, door: OpenState) {
-    this.#scripts = new ScriptRunner(connection, keys.of('snapshots'), door)
-    this.#door = door
-  }
+    async list(query) {
+      return await listRows(
+        {
+          channels: () => scripts.runIdempotent(listChannels, []),
+          bodies: (channels, { after, before, perChannel }) =>
+            scripts.runIdempotent(list, [String(after), String(before), String(perChannel), ...channels]),
+        },
+        query,
+      )
+    },
 
-  async append(snapshots: readonly ChannelSnapshot[]): Promise<void> {
-    this.#door.requireOpen()
-    for (const portion of portionsOf(resolveSnapshots(snapshots), WRITTEN_AT_ONCE))
-      await this.#scripts.runIdempotent(put, portion.flatMap(rowOf).map(String))
-  }
-
-  async list(query?: SnapshotQuery): Promise<readonly ChannelSnapshot[]> {
-    return await listRows(
-      {
-        channels: () => this.#scripts.runIdempotent(listChannels, []),
-        bodies: (channels, { after, before, perChannel }) =>
-          this.#scripts.runIdempotent(list, [String(after), String(before), String(perChannel), ...channels]),
-      },
-      query,
-    )
-  }
-
-  /** The call is not repeated if its answer is lost, because it would not count what it has deleted. */
-  async purge(before: number): Promise<number> {
-    const bound = String(resolvePurge(before))
-    return await purgeRows(most => this.#scripts.run(purge, [bound, String(most)]))
+    /** The call is not repeated if its answer is lost, because it would not count what it has deleted. */
+    async purge(before) {
+      const bound = String(resolvePurge(before))
+      return await purgeRows(most => scripts.run(purge, [bound, String(most)]))
+    },
   }
 }

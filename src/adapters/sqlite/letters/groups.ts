@@ -2,42 +2,37 @@ import { groupCursor, resolveGroupQuery } from '../../../adapter-kit/query/group
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, type Triage, UNTRIAGED } from '../../../core/dead-letter/group.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
+import type { Group, Groups } from '../../../ports/groups.ts'
 import type { Session } from '../connection/connection.ts'
 import type { GroupRow } from './group-table.ts'
 
-export class SqliteGroups implements Groups {
-  readonly #session: Session
-  readonly #clock: Clock
+export function sqliteGroups(session: Session, clock: Clock): Groups {
+  const groups: Groups = {
+    async list(query) {
+      const { connection } = session
+      const { startAfter, ...wanted } = resolveGroupQuery(query)
+      const rows = await connection.read('groups', 'list', wanted, startAfter)
+      const { shown, cursor } = pageOf(rows, wanted.limit, last => groupCursor(last, query ?? {}))
+      return { groups: shown.map(toGroup), cursor }
+    },
 
-  constructor(session: Session, clock: Clock) {
-    this.#session = session
-    this.#clock = clock
+    async get(id) {
+      const row = await session.connection.read('groups', 'get', id)
+      return row && toGroup(row)
+    },
+
+    async change(id, change) {
+      return (await session.connection.write('groups', 'change', id, change)) ? groups.get(id) : undefined
+    },
   }
+  return groups
 
-  async list(query?: GroupQuery): Promise<GroupPage> {
-    const { connection } = this.#session
-    const { startAfter, ...wanted } = resolveGroupQuery(query)
-    const rows = await connection.read('groups', 'list', wanted, startAfter)
-    const { shown, cursor } = pageOf(rows, wanted.limit, last => groupCursor(last, query ?? {}))
-    return { groups: shown.map(row => this.#group(row)), cursor }
-  }
-
-  async get(id: string): Promise<Group | undefined> {
-    const row = await this.#session.connection.read('groups', 'get', id)
-    return row && this.#group(row)
-  }
-
-  async change(id: string, change: TriageChange): Promise<Group | undefined> {
-    return (await this.#session.connection.write('groups', 'change', id, change)) ? this.get(id) : undefined
-  }
-
-  #group({ triage: text, notes, ...row }: GroupRow): Group {
+  function toGroup({ triage: text, notes, ...row }: GroupRow): Group {
     const triage: Triage = text === null ? UNTRIAGED : JSON.parse(text)
     return {
       ...row,
       triage,
-      ...currentTriage(triage, row.lastSeenAt, this.#clock.now()),
+      ...currentTriage(triage, row.lastSeenAt, clock.now()),
       notes: JSON.parse(notes),
     }
   }

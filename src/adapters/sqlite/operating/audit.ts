@@ -1,26 +1,22 @@
 import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
-import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
+import type { AuditEntry, AuditLog } from '../../../ports/audit.ts'
 import type { Session } from '../connection/connection.ts'
 import type { AuditRow } from './audit-table.ts'
 
-export class SqliteAudit implements AuditLog {
-  readonly #session: Session
+export function sqliteAudit(session: Session): AuditLog {
+  return {
+    async append(entry) {
+      await session.connection.write('audit', 'append', entry)
+    },
 
-  constructor(session: Session) {
-    this.#session = session
-  }
-
-  async append(entry: AuditEntry): Promise<void> {
-    await this.#session.connection.write('audit', 'append', entry)
-  }
-
-  async list(query?: AuditQuery): Promise<AuditPage> {
-    const { connection } = this.#session
-    const { limit, behind: before, cursorAt, ...wanted } = resolveAuditQuery(query, readEntryNumber)
-    const rows = await connection.read('audit', 'list', wanted, limit + 1, before)
-    const { shown, cursor } = pageOf(rows, limit, ({ seq }) => cursorAt(seq))
-    return { entries: shown.map(entryOf), cursor }
+    async list(query) {
+      const { connection } = session
+      const { limit, behind: before, cursorAt, ...wanted } = resolveAuditQuery(query, readEntryNumber)
+      const rows = await connection.read('audit', 'list', wanted, limit + 1, before)
+      const { shown, cursor } = pageOf(rows, limit, ({ seq }) => cursorAt(seq))
+      return { entries: shown.map(entryOf), cursor }
+    },
   }
 }
 

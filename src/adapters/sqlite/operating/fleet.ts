@@ -1,32 +1,28 @@
 import { instancesOf, reportRow } from '../../../adapter-kit/fleet/check-report.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
-import type { Fleet, Instance, InstanceReport } from '../../../ports/fleet.ts'
+import type { Fleet } from '../../../ports/fleet.ts'
 import type { Session } from '../connection/connection.ts'
 
 /** The processes that have the file open. Their clock is that of the machine, which they share. */
-export class SqliteFleet implements Fleet {
-  readonly #session: Session
+export function sqliteFleet(session: Session): Fleet {
+  return {
+    async report(report, leaseMs) {
+      const { connection } = session
+      await connection.write('fleet', 'put', ...reportRow(report, leaseMs))
+    },
 
-  constructor(session: Session) {
-    this.#session = session
-  }
+    async leave(id) {
+      await session.connection.write('fleet', 'leave', id)
+    },
 
-  async report(report: InstanceReport, leaseMs: number): Promise<void> {
-    const { connection } = this.#session
-    await connection.write('fleet', 'put', ...reportRow(report, leaseMs))
-  }
+    async list() {
+      const { rows, now } = await session.connection.read('fleet', 'list')
+      return instancesOf(rows, now)
+    },
 
-  async leave(id: string): Promise<void> {
-    await this.#session.connection.write('fleet', 'leave', id)
-  }
-
-  async list(): Promise<readonly Instance[]> {
-    const { rows, now } = await this.#session.connection.read('fleet', 'list')
-    return instancesOf(rows, now)
-  }
-
-  async purge(before: number): Promise<number> {
-    const { connection } = this.#session
-    return await connection.write('fleet', 'purge', resolvePurge(before))
+    async purge(before) {
+      const { connection } = session
+      return await connection.write('fleet', 'purge', resolvePurge(before))
+    },
   }
 }

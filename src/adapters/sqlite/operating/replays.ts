@@ -1,13 +1,5 @@
 import { yieldToEventLoop } from '../../../ports/clock.ts'
-import {
-  type ItemQuery,
-  NO_COUNTS,
-  type Replay,
-  type ReplayCounts,
-  type ReplayItem,
-  type ReplayState,
-  type Replays,
-} from '../../../ports/replays.ts'
+import { NO_COUNTS, type ReplayItem, type Replays } from '../../../ports/replays.ts'
 import { ReplayExistsError } from '../../../ports/store.ts'
 import type { Session } from '../connection/connection.ts'
 import type { ItemRows } from './replay-tables.ts'
@@ -16,74 +8,77 @@ const DEFAULT_LIMIT = 100
 /** Items written in one turn of the event loop, and by one request. */
 const WRITTEN_AT_ONCE = 500
 
-export class SqliteReplays implements Replays {
-  readonly #session: Session
+export function sqliteReplays(session: Session): Replays {
+  return {
+    /**
+     * A replay may have a million items. They are written before the replay, in portions, and stay invisible until the
+     * replay is there.
+     */
+    async create(replay, items) {
+      const { id, state, createdAt, revision } = replay
+      for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
+        if (at > 0) await yieldToEventLoop()
+        const rows = itemRows(items.slice(at, at + WRITTEN_AT_ONCE))
+        if (!(await session.connection.write('replays', 'addItems', id, rows)))
+          throw new ReplayExistsError(id)
+      }
+      const body = JSON.stringify(replay)
+      const { connection } = session
+      const count = items.length
+      const isCreated = await connection.write(
+        'replays',
+        'create',
+        id,
+        state,
+        createdAt,
+        revision,
+        body,
+        count,
+      )
+      if (!isCreated) throw new ReplayExistsError(id)
+    },
 
-  constructor(session: Session) {
-    this.#session = session
-  }
+    async get(id) {
+      const body = await session.connection.read('replays', 'get', id)
+      return body === undefined ? undefined : JSON.parse(body)
+    },
 
-  /**
-   * A replay may have a million items. They are written before the replay, in portions, and stay invisible until the
-   * replay is there.
-   */
-  async create(replay: Replay, items: readonly ReplayItem[]): Promise<void> {
-    const { id, state, createdAt, revision } = replay
-    for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
-      if (at > 0) await yieldToEventLoop()
-      const rows = itemRows(items.slice(at, at + WRITTEN_AT_ONCE))
-      if (!(await this.#session.connection.write('replays', 'addItems', id, rows)))
-        throw new ReplayExistsError(id)
-    }
-    const body = JSON.stringify(replay)
-    const { connection } = this.#session
-    const count = items.length
-    const isCreated = await connection.write('replays', 'create', id, state, createdAt, revision, body, count)
-    if (!isCreated) throw new ReplayExistsError(id)
-  }
+    async list(options = {}) {
+      const { state = null, limit = DEFAULT_LIMIT } = options
+      const bodies = await session.connection.read('replays', 'list', state, limit)
+      return bodies.map(body => JSON.parse(body))
+    },
 
-  async get(id: string): Promise<Replay | undefined> {
-    const body = await this.#session.connection.read('replays', 'get', id)
-    return body === undefined ? undefined : JSON.parse(body)
-  }
+    async update(replay) {
+      const { id, state, revision } = replay
+      const updated = { ...replay, revision: revision + 1 }
+      const body = JSON.stringify(updated)
+      const { connection } = session
+      const isUpdated = await connection.write('replays', 'update', id, state, revision, body)
+      return isUpdated ? updated : undefined
+    },
 
-  async list(
-    options: { readonly state?: ReplayState | undefined; readonly limit?: number | undefined } = {},
-  ): Promise<readonly Replay[]> {
-    const { state = null, limit = DEFAULT_LIMIT } = options
-    const bodies = await this.#session.connection.read('replays', 'list', state, limit)
-    return bodies.map(body => JSON.parse(body))
-  }
+    async items(id, query = {}) {
+      const { status = null, after = -1, limit = Number.MAX_SAFE_INTEGER } = query
+      const bodies = await session.connection.read('replays', 'items', id, status, after, limit)
+      return bodies.map(body => JSON.parse(body))
+    },
 
-  async update(replay: Replay): Promise<Replay | undefined> {
-    const { id, state, revision } = replay
-    const updated = { ...replay, revision: revision + 1 }
-    const body = JSON.stringify(updated)
-    const { connection } = this.#session
-    const isUpdated = await connection.write('replays', 'update', id, state, revision, body)
-    return isUpdated ? updated : undefined
-  }
+    async record(id, items) {
+      await session.connection.write('replays', 'record', id, itemRows(items))
+    },
 
-  async items(id: string, query: ItemQuery = {}): Promise<readonly ReplayItem[]> {
-    const { status = null, after = -1, limit = Number.MAX_SAFE_INTEGER } = query
-    const bodies = await this.#session.connection.read('replays', 'items', id, status, after, limit)
-    return bodies.map(body => JSON.parse(body))
-  }
+    async counts(id) {
+      return { ...NO_COUNTS, ...(await session.connection.read('replays', 'counts', id)) }
+    },
 
-  async record(id: string, items: readonly ReplayItem[]): Promise<void> {
-    await this.#session.connection.write('replays', 'record', id, itemRows(items))
-  }
+    async lease(id, owner, leaseMs) {
+      return session.connection.write('replays', 'lease', id, owner, leaseMs)
+    },
 
-  async counts(id: string): Promise<ReplayCounts> {
-    return { ...NO_COUNTS, ...(await this.#session.connection.read('replays', 'counts', id)) }
-  }
-
-  async lease(id: string, owner: string, leaseMs: number): Promise<boolean> {
-    return this.#session.connection.write('replays', 'lease', id, owner, leaseMs)
-  }
-
-  async releaseLease(id: string, owner: string): Promise<void> {
-    await this.#session.connection.write('replays', 'releaseLease', id, owner)
+    async releaseLease(id, owner) {
+      await session.connection.write('replays', 'releaseLease', id, owner)
+    },
   }
 }
 
