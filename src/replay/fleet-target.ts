@@ -12,6 +12,11 @@ import { type FleetDeliveries, type ReplayEnvironment, type ReplayTarget, routeT
 
 /** The time in which a process takes a delivery. After that nobody takes it, and nothing was sent. */
 const CLAIM_MS = 2_500
+/**
+ * A living process that no longer sends has this time to record the letter that it sent last. Its broker may be slow, and a
+ * letter that another process sends meanwhile would be sent twice.
+ */
+const ANSWER_MS = 30_000
 const LOOK_EVERY_MS = 100
 /** A process that failed gets no deliveries for this time, if another one can send the letters. */
 const AVOID_MS = 30_000
@@ -50,8 +55,8 @@ export function replayThroughFleet(
 /**
  * Deliveries of one or more items to a living process, by the command `deliver`. The item names its delivery before the
  * command is sent. A process sends an item only while the item names the delivery, and only for a short time after it has
- * taken the command. So a delivery is over when its time is over, whatever became of the process, and the next one can take
- * the items that are not recorded as handed on.
+ * taken the command. The delivery is over when the process has answered or is gone. Then the next one can take the items that
+ * are not recorded as handed on.
  */
 class Deliveries implements FleetDeliveries {
   readonly #store: FleetStore
@@ -147,14 +152,17 @@ class Deliveries implements FleetDeliveries {
     return good.length > 0 ? good : ids
   }
 
-  /** Waits until the process has answered, or can no longer send anything. */
+  /** Waits until the process has answered, or can no longer send or record anything. */
   async #answerOf(id: string, keepLease: () => Promise<boolean>): Promise<CommandRecord | undefined> {
     const { clock } = this.#environment
     const until = clock.now() + CLAIM_MS + DELIVERY_MS
     for (;;) {
       const [record] = await this.#store.commands!.get(id)
-      const isOver = record?.outcome !== undefined || record?.state === 'expired' || clock.now() >= until
-      if (isOver || !(await keepLease())) return record
+      if (record?.outcome !== undefined || record?.state === 'expired') return record
+      const now = clock.now()
+      const mayAnswer = now < until + ANSWER_MS && record?.claimedBy !== undefined
+      if (now >= until && !(mayAnswer && (await this.isAlive(record.claimedBy)))) return record
+      if (!(await keepLease())) return record
       await sleep(clock, LOOK_EVERY_MS)
     }
   }

@@ -4,7 +4,7 @@ import { deliveryWorld } from '../../../test/support/delivery-world.ts'
 it('B18: a process whose claim is answered late may send no longer than if it had been answered at once', async () => {
   const { clock, store, fail, join, start, run, until, reach, published } = deliveryWorld(1)
   await fail()
-  const one = await join('one')
+  const one = await join('one', { reportEveryMs: 1_000 })
   await clock.advance(1_000)
   const id = await start()
   // The store gives the delivery to the first process at once, and the answer needs 4.5 seconds.
@@ -18,6 +18,12 @@ it('B18: a process whose claim is answered late may send no longer than if it ha
       await new Promise<void>(resolve => void clock.schedule(4_500, resolve))
     }
     return claimed
+  }
+  // Its reports do not arrive either, so it is gone after 3 seconds.
+  const fleet = store.fleet!
+  const { report } = fleet
+  fleet.report = async (...of) => {
+    if (of[0].id !== one.id || claimedAt === undefined) await report.apply(fleet, of)
   }
   const running = run(id)
   await reach(() => claimedAt !== undefined)
