@@ -9,10 +9,19 @@ const SOURCES = ['console/src', 'console/public', 'console/index.html', 'console
 
 /** The tests look at what is served, so it has to be built from what is there. */
 export function expectFreshConsole(): void {
-  const built = timeOf(join(BUILT_CONSOLE, 'index.html'))
-  const changed = SOURCES.map(path => newestBelow(join(ROOT, path))).find(({ at }) => at > built)
+  expectFresh('dist/console', join(BUILT_CONSOLE, 'index.html'), SOURCES)
+}
+
+/** The same for tests that run the built command. */
+export function expectFreshCommand(): void {
+  expectFresh('dist', join(ROOT, 'dist/cli/main.js'), ['src'])
+}
+
+function expectFresh(name: string, file: string, sources: readonly string[]): void {
+  const built = timeOf(file)
+  const changed = sources.map(path => newestBelow(join(ROOT, path))).find(({ at }) => at > built)
   if (changed !== undefined)
-    throw new Error(`dist/console is older than ${changed.path}; build it first: npm run build`)
+    throw new Error(`${name} is older than ${changed.path}; build it first: npm run build`)
 }
 
 function newestBelow(path: string): { readonly path: string; readonly at: number } {

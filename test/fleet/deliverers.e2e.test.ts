@@ -1,0 +1,116 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { type JournalEntry, readJournals, sendings } from './shop/journal.ts'
+import type { ServiceKind } from './shop/settings.ts'
+import { end, missingServer, Shop, timing } from './shop/shop.ts'
+
+const LETTERS = 30
+/** The letter at which the first process stands still and is killed: in the middle of the last stage. */
+const HELD_AT = 12
+
+let shop: Shop
+afterEach(() => shop?.close())
+
+interface Letter {
+  readonly id: string
+  readonly state: string
+}
+
+const letters = () => shop.database.rows<Letter>('select id, state from lazaret.dead_letters order by id')
+
+async function post(url: string, json: unknown): Promise<{ readonly id: string }> {
+  const headers = { 'content-type': 'application/json', origin: new URL(url).origin }
+  const response = await fetch(url, { method: 'POST', headers, body: JSON.stringify(json) })
+  expect(response.status, await response.clone().text()).toBeLessThan(300)
+  return (await response.json()) as { readonly id: string }
+}
+
+async function startReplay(url: string): Promise<string> {
+  const plan = { filter: {}, reason: 'fixed', perSecond: 200, stages: [5, 'rest'] }
+  const { id } = await post(`${url}/api/v1/replays`, plan)
+  await post(`${url}/api/v1/replays/${id}/start`, {})
+  return id
+}
+
+interface Replay {
+  readonly state: string
+  readonly counts: Readonly<Record<string, number>>
+}
+
+async function finished(url: string, id: string): Promise<Replay> {
+  let replay: Replay | undefined
+  await timing.eventually(async () => {
+    replay = (await (await fetch(`${url}/api/v1/replays/${id}`)).json()) as Replay
+    return replay.state !== 'running'
+  }, 'the end of the replay')
+  return replay!
+}
+
+/** Fills the store with dead letters, and leaves one process that will stand still at a letter. */
+async function startHeld(kind: ServiceKind, when: 'before' | 'after') {
+  shop = await Shop.open(kind)
+  const hold = { at: HELD_AT, when } as const
+  const held = await shop.start(kind, { hold, tracks: kind === 'events' ? LETTERS / 2 : 0 })
+  if (kind === 'orders') await shop.publish('orders', LETTERS)
+  await timing.eventually(async () => (await letters()).length === LETTERS, 'the letters')
+  return held
+}
+
+const twice = (journal: readonly JournalEntry[]) =>
+  [...sendings(journal)].filter(([, count]) => count > 1).map(([letter]) => letter)
+
+describe.runIf(missingServer === undefined)(
+  `a process that delivers a replay is killed${missingServer === undefined ? '' : ` (skipped: ${missingServer})`}`,
+  () => {
+    it.each(['before', 'after'] as const)(
+      'B18: %s it sends a letter to RabbitMQ: another one goes on, and only that letter may be sent twice',
+      async when => {
+        const held = await startHeld('orders', when)
+        const { url } = await shop.serve()
+        const id = await startReplay(url)
+        await held.says('holding')
+        const heir = await shop.start('orders')
+        await end(held, 'SIGKILL')
+        const before = readJournals(shop.folder)
+
+        expect(await finished(url, id)).toMatchObject({ state: 'finished', counts: { recovered: LETTERS } })
+        expect((await letters()).map(({ state }) => state)).toEqual(Array(LETTERS).fill('resolved'))
+        const after = readJournals(shop.folder)
+        expect(sendings(after).size).toBe(LETTERS)
+        // The other process may handle the letter before the runner misses its record. Then it is sent once.
+        const between = when === 'after' ? [before.findLast(isSending)!.letter] : []
+        expect(between).toEqual(expect.arrayContaining(twice(after)))
+        expect(new Set(after.filter(isSending).map(({ pid }) => pid)).size).toBe(2)
+        expect([...shop.receiver.taken('bill').keys()]).toHaveLength(LETTERS)
+        expect((await end(heir, 'SIGTERM')).code).toBe(0)
+      },
+    )
+
+    it.each(['before', 'after'] as const)(
+      'B18: %s its sinks send: another one sends what has no outcome, and nothing else',
+      async when => {
+        const held = await startHeld('events', when)
+        const { url } = await shop.serve()
+        const id = await startReplay(url)
+        await held.says('holding')
+        await shop.start('events')
+        await end(held, 'SIGKILL')
+        const open = new Set(
+          (await letters()).filter(({ state }) => state !== 'resolved').map(each => each.id),
+        )
+        const before = readJournals(shop.folder)
+
+        expect(await finished(url, id)).toMatchObject({ state: 'finished', counts: { recovered: LETTERS } })
+        expect((await letters()).map(({ state }) => state)).toEqual(Array(LETTERS).fill('resolved'))
+        const after = readJournals(shop.folder)
+        expect(sendings(after).size).toBe(LETTERS)
+        const unrecorded = before.filter(isSending).filter(({ letter }) => open.has(letter.split(' ')[0]!))
+        expect(twice(after).sort()).toEqual(unrecorded.map(({ letter }) => letter).sort())
+        if (when === 'after') expect(unrecorded).not.toEqual([])
+      },
+    )
+  },
+)
+
+function isSending({ what }: JournalEntry): boolean {
+  return what === 'sending'
+}
