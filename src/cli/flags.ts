@@ -4,6 +4,7 @@ import { LETTER_STATES } from '../core/dead-letter/state.ts'
 import { CATEGORIES } from '../core/failure/classification.ts'
 import { givenFields } from '../core/options/merge.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
+import { INSTANCE_STATES } from '../ports/fleet.ts'
 import { REPLAY_STATES, type Stage } from '../ports/replays.ts'
 import {
   amount,
@@ -88,6 +89,9 @@ export const declareFlags = {
 
 export const fleetListFlags = {
   service: word('NAME', 'only processes of this service'),
+  state: choice('STATE', INSTANCE_STATES, 'only processes in this state'),
+  limit: countOrAll('maximum number to show [100]'),
+  cursor: word('CURSOR', 'continue from the cursor of the last listing'),
   ...storeFlags,
 }
 const commandFlags = {

@@ -62,6 +62,8 @@ export interface InstanceReport {
  */
 export type InstanceState = 'alive' | 'left' | 'gone'
 
+export const INSTANCE_STATES = ['alive', 'left', 'gone'] as const satisfies readonly InstanceState[]
+
 /** A process of the fleet, as the store knows it. */
 export interface Instance {
   readonly report: InstanceReport

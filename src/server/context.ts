@@ -50,7 +50,7 @@ export function createServerContext(options: ServerOptions) {
   const collectors = given.collectors.map(({ collector }) => collector)
   const stores = new Federation(isStore(given.stores) ? { [ONLY_STORE]: given.stores } : given.stores, clock)
   const consumers = new LocalConsumers(given.consumers)
-  const fleet = new FleetReader(stores, clock)
+  const fleet = new FleetReader(stores, consumers, clock)
   const depths = new QueueDepths(consumers, collectors, clock)
   const statsCache = new StatsCache(clock)
   const snapshotReader = new SnapshotReader(

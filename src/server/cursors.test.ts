@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { serverWorld } from '../../test/support/server-world.ts'
 import { encodeCursor } from '../adapter-kit/query/cursor.ts'
 
-const LISTINGS = ['dead-letters', 'groups', 'audit']
+const LISTINGS = ['dead-letters', 'groups', 'audit', 'fleet', 'fleet/services']
 const base64 = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
 const FORGED = [
   'x',

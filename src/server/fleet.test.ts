@@ -1,6 +1,8 @@
+import { hostname } from 'node:os'
+import process from 'node:process'
 import { describe, expect, it } from 'vitest'
 import { PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
-import { memoryBroker, memoryDeadLetters, memorySink } from '../adapters/memory/index.ts'
+import { memoryBroker, memoryDeadLetters, memorySink, memoryStore } from '../adapters/memory/index.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
@@ -64,6 +66,71 @@ describe('the fleet over HTTP', () => {
     expect((await ask('/api/v1/fleet/nobody')).status).toBe(404)
   })
 
+  it('B17: lists 1 000 processes page by page, and a page stays small', async () => {
+    const { ask, store, clock } = serverWorld()
+    const { fleet } = store
+    const [consumer] = (await (await fleetWorld(1)).store.fleet!.list())[0]!.report.consumers
+    for (let pid = 0; pid < 1_000; pid++)
+      await fleet!.report(
+        {
+          ...{ v: 1, id: `p${pid}`, service: `s${pid % 3}`, host: 'web', pid, startedAt: clock.now() + pid },
+          ...{ consumers: [consumer!], sinks: [] },
+        },
+        60_000,
+      )
+    const read: string[] = []
+    let cursor = ''
+    do {
+      const { body, text } = await ask(`/api/v1/fleet?limit=300${cursor}`)
+      expect(text.length).toBeLessThan(300 * 750)
+      read.push(...body.instances.map(({ id }: { id: string }) => id))
+      cursor = body.cursor === undefined ? '' : `&cursor=${encodeURIComponent(body.cursor)}`
+    } while (cursor !== '')
+    expect(read).toEqual((await fleet!.list()).map(({ report }) => report.id))
+    const first = await ask('/api/v1/fleet')
+    expect(first.body.instances).toHaveLength(50)
+    const services = await ask('/api/v1/fleet/services')
+    expect(services.text.length).toBeLessThan(3_000)
+    expect(services.body.services).toMatchObject([
+      { name: 's0', alive: 334, consumers: [{ channel: 'orders', processes: 334 }] },
+      { name: 's1', alive: 333 },
+      { name: 's2', alive: 333 },
+    ])
+  })
+
+  it('B17: lists the processes of a service, of a state and of a store, and services page by page', async () => {
+    const { ask, clock, members, store } = await fleetWorld()
+    joinFleet({ store, service: 'mailer', clock })
+    await members[0]!.close()
+    await clock.advance(3_000)
+    const ids = async (query: string) => {
+      const { status, body } = await ask(`/api/v1/fleet?${query}`)
+      return status === 200 ? body.instances.map(({ id }: { id: string }) => id) : status
+    }
+    expect(await ids('service=shop')).toEqual(members.map(({ id }) => id))
+    expect(await ids('service=shop&state=alive')).toEqual([members[1]!.id])
+    expect(await ids('state=left&store=main')).toEqual([members[0]!.id])
+    expect([await ids('store=other'), await ids('state=dead')]).toEqual([404, 400])
+    const first = await ask('/api/v1/fleet/services?limit=1')
+    expect(first.body.services).toMatchObject([{ name: 'mailer', alive: 1 }])
+    const rest = await ask(`/api/v1/fleet/services?limit=1&cursor=${encodeURIComponent(first.body.cursor)}`)
+    expect(rest.body).toMatchObject({ services: [{ name: 'shop', alive: 1, left: 1 }] })
+    expect(rest.body.cursor).toBeUndefined()
+  })
+
+  it('B17: a store that does not answer is a fault of the list, and the others are shown', async () => {
+    const { store, clock } = await fleetWorld(1)
+    const away = memoryStore({ clock })
+    away.fleet!.list = () => Promise.reject(new Error('the store is away'))
+    const { ask } = serverWorld({ stores: { near: store, away }, clock })
+    for (const path of ['/api/v1/fleet', '/api/v1/fleet/services'])
+      expect((await ask(path)).body).toMatchObject({
+        faults: [{ store: 'away', problem: 'the store is away' }],
+      })
+    expect((await ask('/api/v1/fleet')).body.instances).toHaveLength(1)
+    expect((await ask('/api/v1/fleet?store=near')).body.faults).toBeUndefined()
+  })
+
   it('B17: a command reaches every process that has the channel, and its outcome can be read', async () => {
     const { ask, tell, clock, members, paused, audited } = await fleetWorld()
     const sent = await tell('/api/v1/fleet/commands', PAUSE)
@@ -76,6 +143,8 @@ describe('the fleet over HTTP', () => {
       reason: 'a release',
       commands: members.map(({ id: instance }) => ({
         instance,
+        host: hostname(),
+        pid: process.pid,
         state: 'done',
         result: { handlers: ['bill'] },
       })),

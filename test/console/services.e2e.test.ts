@@ -243,21 +243,53 @@ inBrowser('the services', () => {
     expect(complaints).toEqual([])
   })
 
-  it('B17: shows the first processes of a large service, and the others when asked', async () => {
-    for (let pid = 1; pid <= 61; pid++)
+  /** Processes without consumers, which report once. */
+  async function reportMany(count: number, serviceOf: (pid: number) => string): Promise<void> {
+    for (let pid = 1; pid <= count; pid++)
       await world.store.fleet!.report(
         {
-          ...{ v: 1, id: `p${pid}`, service: 'shop', host: 'web', pid, startedAt: world.clock.now() },
+          ...{ v: 1, id: `p${pid}`, service: serviceOf(pid), host: 'web', pid, startedAt: pid },
           ...{ consumers: [], sinks: [] },
         },
         NEXT_REPORT_MS,
       )
+  }
+
+  it('B17: shows the first processes of a large service, and the others page by page', async () => {
+    await reportMany(41, () => 'shop')
     const { page } = await look()
-    await page.getByText('All 61 living processes').waitFor()
-    expect(await page.getByText('alive', { exact: true }).count()).toBe(60)
-    await page.getByRole('button', { name: 'Show all 61 processes' }).click()
-    await page.getByText('web, pid 61').waitFor()
-    expect(await page.getByText('alive', { exact: true }).count()).toBe(61)
+    await page.getByText('All 41 living processes').waitFor()
+    await page.getByText('web, pid 20', { exact: true }).waitFor()
+    const alive = page.getByText('alive', { exact: true })
+    expect(await alive.count()).toBe(20)
+    const more = page.getByRole('button', { name: 'Show more processes' })
+    await more.click()
+    await page.getByText('web, pid 40', { exact: true }).waitFor()
+    expect(await alive.count()).toBe(40)
+    await more.click()
+    await page.getByText('web, pid 41', { exact: true }).waitFor()
+    expect([await alive.count(), await more.count()]).toEqual([41, 0])
+  })
+
+  it('B17: shows the sums of many services, and the processes of one when asked', async () => {
+    await reportMany(120, pid => `service ${String((pid % 60) + 1).padStart(2, '0')}`)
+    const asked: string[] = []
+    const { page, complaints } = await openPage(browser)
+    page.on('request', request => asked.push(new URL(request.url()).pathname))
+    await page.goto(`${server.url}/services`)
+    await page.getByRole('heading', { name: 'service 50' }).waitFor()
+    expect(await page.getByText('All 2 living processes').count()).toBe(50)
+    expect(await page.getByText('web, pid', { exact: false }).count()).toBe(0)
+    expect(asked).not.toContain('/api/v1/fleet')
+    await page.getByRole('button', { name: 'Show processes of service 07' }).click()
+    await page.getByText('web, pid 66', { exact: true }).waitFor()
+    expect(await page.getByText('alive', { exact: true }).count()).toBe(2)
+    await page.getByRole('link', { name: 'More services' }).click()
+    await page.getByRole('heading', { name: 'service 60' }).waitFor()
+    expect(await page.getByText('All 2 living processes').count()).toBe(10)
+    await page.getByRole('link', { name: 'First services' }).click()
+    await page.getByRole('heading', { name: 'service 01' }).waitFor()
+    expect(complaints).toEqual([])
   })
 
   it('B17: a viewer sees the processes and cannot command them', async () => {

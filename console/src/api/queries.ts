@@ -9,6 +9,7 @@ import type {
   DemoState,
   Findings,
   FleetList,
+  FleetServices,
   GroupDetail,
   GroupPage,
   ItemPage,
@@ -56,13 +57,20 @@ export const useAudit = (query: Query) => useGet<AuditPage>(['audit'], '/audit',
 
 const FLEET_EVERY_MS = 3_000
 const OUTCOMES_EVERY_MS = 1_000
+const INSTANCES_ON_PAGE = 20
 
-export const useFleet = () =>
-  useQuery({
-    queryKey: ['fleet'],
-    queryFn: ({ signal }) => get<FleetList>('/fleet', {}, signal),
+function usePolled<T>(key: readonly unknown[], path: string, query: Query) {
+  return useQuery({
+    queryKey: [...key, query],
+    queryFn: ({ signal }) => get<T>(path, query, signal),
     refetchInterval: FLEET_EVERY_MS,
   })
+}
+
+export const useServices = (query: Query) =>
+  usePolled<FleetServices>(['fleet', 'services'], '/fleet/services', query)
+export const useInstances = (query: Query) =>
+  usePolled<FleetList>(['fleet'], '/fleet', { ...query, limit: INSTANCES_ON_PAGE })
 
 /** The commands of a request, until each of them has ended. */
 export const useCommandRequest = (id: string) =>

@@ -22,7 +22,7 @@ describe('the queries of a screen', () => {
     ['/letters/l1', ['/dead-letters/l1']],
     ['/replays/new', []],
     ['/replays/r1', ['/replays/r1']],
-    ['/services', ['/fleet']],
+    ['/services', ['/fleet/services']],
     ['/settings', []],
     ['/no/such/screen', []],
   ])('F8: %s asks for %j and who is looking', (path, asked) => {

@@ -43,6 +43,10 @@ export function auditQuery(params: URLSearchParams) {
   }
 }
 
+export function servicesQuery(params: URLSearchParams) {
+  return { cursor: params.get('cursor') ?? undefined }
+}
+
 export interface Asked {
   readonly path: string
   readonly query?: Query
@@ -70,7 +74,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
   '/replays/new': () => [],
   '/replays/:id': (_params, _now, id) => [{ path: pathOf('replays', id) }],
   '/channels': () => [{ path: '/channels' }],
-  '/services': () => [{ path: '/fleet' }],
+  '/services': params => [{ path: '/fleet/services', query: servicesQuery(params) }],
   '/audit': params => [{ path: '/audit', query: auditQuery(params) }],
 }
 

@@ -2,6 +2,7 @@
 export type * from '../../../src/server/schema/audit.ts'
 export type * from '../../../src/server/schema/channels.ts'
 export type * from '../../../src/server/schema/common.ts'
+export type * from '../../../src/server/schema/consumers.ts'
 export type * from '../../../src/server/schema/demo.ts'
 export type * from '../../../src/server/schema/fleet.ts'
 export type * from '../../../src/server/schema/groups.ts'

@@ -78,9 +78,24 @@ describe('lazaret fleet', () => {
     expect((await lazaret('fleet', 'show', members[1]!.id)).out).toContain('left')
     expect(await lazaret('fleet', 'list', '--service', 'mailer')).toMatchObject({
       code: 0,
-      err: 'no process reports to this store\n',
+      err: 'no processes match\n',
     })
     expect((await lazaret('fleet', 'show', 'nobody')).code).toBe(1)
+  })
+
+  it('B17: lists page by page, and only processes in a state', async () => {
+    const { lazaret, members, clock } = await fleetWorld(3)
+    const first = await lazaret('fleet', 'list', '--limit', '2', '--json')
+    expect(first.json).toMatchObject(members.slice(0, 2).map(({ id }) => ({ report: { id } })))
+    const [, cursor] = /--cursor (\S+)/.exec(first.err) ?? []
+    const rest = await lazaret('fleet', 'list', '--limit', '2', '--json', '--cursor', cursor!)
+    expect(rest).toMatchObject({ err: '', json: [{ report: { id: members[2]!.id } }] })
+    await members[0]!.close()
+    await clock.advance(1)
+    const left = await lazaret('fleet', 'list', '--state', 'left', '--json')
+    expect(left.json).toMatchObject([{ state: 'left', report: { id: members[0]!.id } }])
+    const wrong = await lazaret('fleet', 'list', '--cursor', 'x')
+    expect([wrong.code, wrong.err]).toEqual([2, expect.stringContaining('invalid --cursor "x"')])
   })
 
   it('B17: pauses and resumes a channel everywhere, with one line for each process', async () => {

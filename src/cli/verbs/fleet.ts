@@ -1,3 +1,4 @@
+import { pageOfInstances } from '../../operations/list-instances.ts'
 import type { Instance } from '../../ports/fleet.ts'
 import type { Store } from '../../ports/store.ts'
 import { findInstance } from '../find-by-id.ts'
@@ -5,6 +6,7 @@ import type { fleetListFlags, storeFlags } from '../flags.ts'
 import { FailedError, type Io } from '../io.ts'
 import { formatInstance, instanceColour } from '../print/format-instance.ts'
 import { jsonLine, toJson } from '../print/json.ts'
+import { writePages } from '../print/pages.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor } from '../print/style.ts'
 import { ageColumn, type Column, tableOn } from '../print/table.ts'
@@ -12,10 +14,16 @@ import { onStore } from '../session.ts'
 
 export const fleetList = onStore<typeof fleetListFlags>(async ({ store }, { io, flags }) => {
   const all = await fleetOf(store).list()
-  const shown = all.filter(({ report }) => (flags.service ?? report.service) === report.service)
-  if (flags.json) await io.stdout.write(shown.map(each => jsonLine(toJson(each))).join(''))
-  else if (shown.length === 0) await io.stderr.write('no process reports to this store\n')
-  else await io.stdout.write(tableOn(io, columnsOf(io)).page(shown))
+  const { service, state } = flags
+  const table = tableOn(io, columnsOf(io))
+  const toText = (shown: readonly Instance[]) =>
+    flags.json ? shown.map(each => jsonLine(toJson(each))).join('') : table.page(shown)
+  const isFiltered = service !== undefined || state !== undefined
+  const listing = { command: 'fleet list', what: 'processes', isFiltered }
+  await writePages(io, flags, listing, async (limit, cursor) => {
+    const page = pageOfInstances(all, { service, state }, { limit, cursor })
+    return { count: page.instances.length, text: toText(page.instances), cursor: page.cursor }
+  })
 })
 
 export const fleetShow = onStore<typeof storeFlags>(async ({ store }, { io, args, flags }) => {

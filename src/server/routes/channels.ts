@@ -2,7 +2,6 @@ import type { BreakerSnapshot } from '../../runtime/breaker.ts'
 import type { ServerContext } from '../context.ts'
 import { API, type HandlerInput, routeFor } from '../http/route.ts'
 import {
-  type BreakerStats,
   breakerBody,
   type Channel,
   type ChannelConsumer,
@@ -12,6 +11,7 @@ import {
   pauseBody,
 } from '../schema/channels.ts'
 import { iso, isoOr } from '../schema/common.ts'
+import type { BreakerStats } from '../schema/consumers.ts'
 import { channelTrend, trendQuery } from '../schema/watch.ts'
 import { type NamedStore, withFaults } from '../stores/federation.ts'
 import type { LocalConsumer } from '../stores/local-consumers.ts'

@@ -1,43 +1,63 @@
 import { givenFields } from '../../core/options/merge.ts'
 import { describeWanted, NoRecipientError, sendCommands } from '../../operations/fleet-commands.ts'
-import type { CommandRecord, CommandTask } from '../../ports/commands.ts'
-import type { Instance } from '../../ports/fleet.ts'
+import { pageAfter, pageOfInstances } from '../../operations/list-instances.ts'
+import type { CommandTask } from '../../ports/commands.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
-import { iso, isoOr, type Json } from '../schema/common.ts'
 import {
   type CommandBody,
   type CommandRequestView,
   commandAnswer,
   commandBody,
   commandRequest,
-  type FleetInstance,
   fleetList,
+  fleetQuery,
+  fleetServices,
   instance,
   oneInstance,
   oneRequest,
+  servicesQuery,
 } from '../schema/fleet.ts'
-import { type NamedStore, withFaults } from '../stores/federation.ts'
-import { maskedResult } from '../views/command-result.ts'
+import { withFaults } from '../stores/federation.ts'
+import { requestView } from '../views/command-request.ts'
+import { instanceView } from '../views/instance.ts'
+import { servicesOf } from '../views/services.ts'
 
 const FLEET = `${API}/fleet`
 
-const route = routeFor<Pick<ServerContext, 'stores' | 'clock' | 'announce' | 'masks'>>()
+const route = routeFor<Pick<ServerContext, 'stores' | 'fleet' | 'clock' | 'announce' | 'masks'>>()
 
 export const fleetRoutes = [
   route({
     method: 'GET',
     path: FLEET,
     about:
-      'Lists the processes that report to the stores: their consumers and sinks, breakers, pauses and rates.',
+      'Lists the processes that report to the stores, in the order of service, start and id: their consumers and sinks, breakers, pauses and rates. Those that are gone, or that left, come in the order in which they were seen, the last one first, if `state` asks for them.',
+    query: fleetQuery,
     answer: fleetList,
-    async handle({ context: { stores } }) {
-      const { found, faults } = await stores.each(async ({ store }) => (await store.fleet?.list()) ?? [])
+    async handle({ context, query: { store, limit, cursor, ...filter } }) {
+      const { instances, faults } = await fleetOf(context, store)
+      const page = pageOfInstances(instances, filter, { limit, cursor })
       return {
-        instances: found.flatMap(({ name, value }) => value.map(each => instanceView(name, each))),
+        instances: page.instances.map(each => instanceView(each.store, each)),
+        cursor: page.cursor,
         ...withFaults(faults),
       }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: `${FLEET}/services`,
+    about:
+      'Lists the services of the fleet by name: the number of their processes, their versions, and the sums of the consumers and sinks of their living processes.',
+    query: servicesQuery,
+    answer: fleetServices,
+    async handle({ context, query: { store, limit, cursor } }) {
+      const { instances, faults } = await fleetOf(context, store)
+      const listing = { name: 'services', filter: givenFields({ store }) }
+      const page = pageAfter(servicesOf(instances), ({ name }) => [name], listing, { limit, cursor })
+      return { services: [...page.rows], cursor: page.cursor, ...withFaults(faults) }
     },
   }),
   route({
@@ -101,6 +121,19 @@ export const fleetRoutes = [
   }),
 ]
 
+/** The processes of all stores, or of one. */
+async function fleetOf(
+  { stores, fleet }: Pick<ServerContext, 'stores' | 'fleet'>,
+  store: string | undefined,
+) {
+  const asked = new Set(stores.chosen(store).map(({ name }) => name))
+  const { instances, faults } = await fleet.list()
+  return {
+    instances: instances.filter(each => asked.has(each.store)),
+    faults: faults.filter(each => asked.has(each.store)),
+  }
+}
+
 /** A store without such a process is not a fault: another store may have one. */
 function noRecipient(error: unknown): undefined {
   if (error instanceof NoRecipientError) return undefined
@@ -109,63 +142,4 @@ function noRecipient(error: unknown): undefined {
 
 function taskOf({ task: kind, channel, handler, sink, to, letters }: CommandBody): CommandTask {
   return { kind, ...givenFields({ channel, handler, sink, to, letters }) }
-}
-
-function instanceView(store: string, { report, state, seenAt, silentMs }: Instance): FleetInstance {
-  const { v: _, startedAt, consumers, sinks, ...rest } = report
-  return {
-    ...rest,
-    store,
-    state,
-    startedAt: iso(startedAt),
-    seenAt: iso(seenAt),
-    silentMs: Math.round(silentMs),
-    consumers: consumers.map(({ lastProcessedAt, paused, ...each }) => ({
-      ...each,
-      paused: [...paused],
-      lastProcessedAt: isoOr(lastProcessedAt),
-    })),
-    sinks: sinks.map(({ lastDeliveredAt, ...each }) => ({
-      ...each,
-      lastDeliveredAt: isoOr(lastDeliveredAt),
-    })),
-  }
-}
-
-async function requestView(
-  { masks }: Pick<ServerContext, 'masks'>,
-  { name, store }: NamedStore,
-  records: readonly CommandRecord[],
-): Promise<CommandRequestView> {
-  const [{ command }] = records as readonly [CommandRecord]
-  const { letters, patch, ...task } = command.task
-  const view = async ({ command, state, sentAt, expiresAt, endedAt, outcome, claimedBy }: CommandRecord) => {
-    const { id, recipients } = command
-    const result =
-      outcome?.ok === true ? await maskedResult(outcome.result, command.task, store, masks) : undefined
-    return {
-      id,
-      instance: claimedBy ?? (recipients.length === 1 ? recipients[0] : undefined),
-      recipients: [...recipients],
-      state,
-      sentAt: iso(sentAt),
-      expiresAt: iso(expiresAt),
-      endedAt: isoOr(endedAt),
-      result: result as Json | undefined,
-      error: outcome?.ok === false ? masks.maskText(outcome.error) : undefined,
-    }
-  }
-  return {
-    id: command.request,
-    store: name,
-    task: {
-      ...(task as CommandRequestView['task']),
-      ...(Array.isArray(letters) && { letters: letters as string[] }),
-      // Its values are parts of payloads.
-      ...(patch !== undefined && { isPatched: true }),
-    },
-    by: command.by,
-    reason: command.reason,
-    commands: await Promise.all(records.map(view)),
-  }
 }

@@ -1,30 +1,7 @@
 import * as z from 'zod'
 import { count, faults, optional, reason, share, text, time } from './common.ts'
+import { breakerState, breakerStats, pauseReason } from './consumers.ts'
 import { channelWatch } from './watch.ts'
-
-export const breakerState = z
-  .enum(['closed', 'open', 'half-open', 'forced-open', 'forced-closed', 'off'])
-  .describe('The state of the breaker; `off` without a breaker.')
-export type BreakerState = z.infer<typeof breakerState>
-
-/** The statistics of a breaker since its process started. */
-const breakerStats = z.object({
-  calls: count.describe('The number of attempts that the breaker admitted.'),
-  successes: count.describe('The number of attempts that succeeded.'),
-  failures: count.describe('The number of attempts that failed because of the dependency.'),
-  rejected: count.describe('The number of attempts that the breaker refused.'),
-  opened: count.describe('The number of times that the breaker opened.'),
-  lastFailureAt: optional(time, 'The time of the last such failure. Absent before the first.'),
-  lastChangeAt: optional(time, 'The time of the last change of state. Absent before the first.'),
-})
-export type BreakerStats = z.infer<typeof breakerStats>
-
-/**
- * `breaker`: the dependency fails. `store`: the consumer cannot save letters. `ledger`: the ledger does not answer.
- * `manual`: a person paused the consumer.
- */
-export const pauseReason = z.enum(['breaker', 'store', 'ledger', 'manual'])
-export type PauseReason = z.infer<typeof pauseReason>
 
 /** A consumer that runs in the server's own process. */
 export const channelConsumer = z.object({

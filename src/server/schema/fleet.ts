@@ -1,12 +1,14 @@
 import * as z from 'zod'
+import { INSTANCE_STATES } from '../../ports/fleet.ts'
 import { MAX_TASK_LETTERS } from '../../runtime/fleet/letter-tasks.ts'
 import { TASK_KINDS } from '../../runtime/fleet/tasks.ts'
-import { breakerState, pauseReason } from './channels.ts'
 import {
   count,
+  cursor,
   faults,
   id,
   json,
+  limit,
   optional,
   optionalText,
   reason,
@@ -16,33 +18,26 @@ import {
   time,
   who,
 } from './common.ts'
+import { breakerCounts, breakerState, consumerNumbers, consumerSum } from './consumers.ts'
 
-const instanceConsumer = z.object({
+const lag = optional(
+  count,
+  'The number of events that the handler has not finished. Absent if the broker cannot count.',
+)
+const hasSchema = optional(
+  z.boolean(),
+  'Whether it can validate letters. Absent for a consumer without a schema.',
+)
+
+const instanceConsumer = consumerNumbers.extend({
   channel: text('The name of the channel.'),
-  handler: text('The name of the handler.'),
   broker: text('The name of the broker.'),
-  breaker: breakerState,
-  paused: z
-    .array(pauseReason)
-    .describe('The reasons why the consumer takes no events. Empty while it takes events.'),
-  perMinute: z.number().min(0).describe('The number of events that ended in the last minute.'),
-  failureRate: share.describe('The share of them that was retried or became dead letters, from 0 to 1.'),
-  active: count.describe('The number of attempts that run now.'),
-  waiting: count.describe('The number of deliveries that the consumer holds and that wait.'),
-  lastProcessedAt: optional(time, 'The time of the last processed event. Absent before the first.'),
-  lag: optional(
-    count,
-    'The number of events that the handler has not finished. Absent if the broker cannot count.',
-  ),
-  hasSchema: optional(
-    z.boolean(),
-    'Whether it can validate letters. Absent for a consumer without a schema.',
-  ),
+  lag,
+  hasSchema,
 })
 
-const instanceSink = z.object({
+const sinkNumbers = z.object({
   name: text('The name of the sink.'),
-  breaker: breakerState,
   buffered: count.describe('The number of events in its buffer.'),
   inFlight: count.describe('The number of events in writes that run now.'),
   retrying: count.describe('The number of events that wait for a retry.'),
@@ -50,6 +45,11 @@ const instanceSink = z.object({
   gaveUp: count.describe('The number of events it gave up on since the process started.'),
   lastDeliveredAt: optional(time, 'The time of the last delivered event. Absent before the first.'),
 })
+const instanceSink = sinkNumbers.extend({ breaker: breakerState })
+
+const instanceState = z
+  .enum(INSTANCE_STATES)
+  .describe('`alive`: it reports. `left`: it ended in order. `gone`: it stopped reporting without leaving.')
 
 export const instance = z.object({
   id: id.describe('The id of the process.'),
@@ -60,11 +60,7 @@ export const instance = z.object({
   host: text('The name of the host.'),
   pid: count.describe('The process id on that host.'),
   startedAt: time.describe('The time at which the process joined, by its own clock.'),
-  state: z
-    .enum(['alive', 'left', 'gone'])
-    .describe(
-      '`alive`: it reports. `left`: it ended in order. `gone`: it stopped reporting without leaving.',
-    ),
+  state: instanceState,
   seenAt: time.describe('The time of its last report, by the clock of the store.'),
   silentMs: count.describe('The time since its last report in milliseconds.'),
   consumers: z.array(instanceConsumer).describe('The consumers of the process.'),
@@ -72,11 +68,68 @@ export const instance = z.object({
 })
 export type FleetInstance = z.infer<typeof instance>
 
+export const fleetQuery = z.strictObject({
+  service: optional(z.string().min(1).max(200), 'Only the processes of this service.'),
+  state: optional(instanceState, 'Only processes in this state.'),
+  store: optional(storeName, 'Only processes that report to this store.'),
+  limit: limit(500, 50),
+  cursor: cursor.optional(),
+})
+
 export const fleetList = z.object({
-  instances: z.array(instance).describe('The processes, in the order of service, start and id.'),
+  instances: z.array(instance).describe('The processes.'),
+  cursor: cursor.optional(),
   faults,
 })
 export type FleetList = z.infer<typeof fleetList>
+
+const service = z.object({
+  name: text('The name of the service.'),
+  alive: count.describe('The number of its living processes.'),
+  gone: count.describe('The number of its processes that stopped reporting without leaving.'),
+  left: count.describe('The number of its processes that ended in order.'),
+  versions: z
+    .array(
+      z.object({
+        version: optionalText('The version. Absent if the processes do not say.'),
+        release: optionalText('The release. Absent if the processes do not say.'),
+        processes: count.describe('The number of living processes of this version and release.'),
+        failureRate: optional(
+          share,
+          'The share of the events of the last minute that was retried or became dead letters. Absent without events.',
+        ),
+      }),
+    )
+    .describe('The versions and releases of its living processes.'),
+  consumers: z
+    .array(
+      consumerSum.extend({
+        channel: text('The name of the channel.'),
+        brokers: z.array(z.string()).describe('The names of its brokers.'),
+        lag,
+        hasSchema,
+      }),
+    )
+    .describe('The consumers of its living processes, each summed over the processes that have it.'),
+  sinks: z
+    .array(
+      sinkNumbers.extend({
+        processes: count.describe('The number of living processes that have the sink.'),
+        breakers: breakerCounts,
+      }),
+    )
+    .describe('The sinks of its living processes, each summed over the processes that have it.'),
+})
+export type FleetService = z.infer<typeof service>
+
+export const servicesQuery = fleetQuery.pick({ store: true, limit: true, cursor: true })
+
+export const fleetServices = z.object({
+  services: z.array(service).describe('The services, by name.'),
+  cursor: cursor.optional(),
+  faults,
+})
+export type FleetServices = z.infer<typeof fleetServices>
 
 export const oneInstance = z.object({ instance: id.describe('The id of the process.') })
 export const oneRequest = z.object({ request: id.describe('The id of the request.') })
@@ -116,6 +169,8 @@ const commandView = z.object({
     id,
     'The process that it is for, or that took it. Absent while none of several has taken it.',
   ),
+  host: optionalText('The host of that process. Absent if the fleet does not know it any more.'),
+  pid: optional(count, 'Its process id on that host. Absent if the fleet does not know it any more.'),
   recipients: z.array(id).describe('The processes that may take it. The first one that does executes it.'),
   state: z
     .enum(['waiting', 'claimed', 'done', 'failed', 'expired', 'unanswered'])

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { breakerState, pauseReason } from './channels.ts'
 import { count, optional, share, storeName, text, time } from './common.ts'
+import { breakerState, pauseReason } from './consumers.ts'
 
 export const alive = z.object({ status: z.literal('UP').describe('Always `UP`: the process answers.') })
 

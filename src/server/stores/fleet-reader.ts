@@ -2,7 +2,9 @@ import { hostname } from 'node:os'
 import process from 'node:process'
 import type { Clock } from '../../ports/clock.ts'
 import type { Instance, ReportedConsumer } from '../../ports/fleet.ts'
+import type { StoreFault } from '../schema/common.ts'
 import type { Federation } from './federation.ts'
+import type { LocalConsumers } from './local-consumers.ts'
 import { SingleFlight } from './single-flight.ts'
 
 /** Processes report every 5 s, so an answer of this age is as good as a new one. */
@@ -13,38 +15,62 @@ export interface StoreInstance extends Instance {
   readonly store: string
 }
 
-/** A consumer in a living process other than this one. */
+/** The processes of the stores that answered. */
+interface FleetAnswer {
+  readonly instances: readonly StoreInstance[]
+  readonly faults: readonly StoreFault[]
+}
+
+/** A consumer in a living process that the server does not control directly. */
 export interface RemoteConsumer extends ReportedConsumer {
   readonly process: StoreInstance
+  /** The id of the process. */
+  readonly processId: string
 }
 
 /** Reads the processes that report to the stores. Callers share an answer, so many of them cost no more than one. */
 export class FleetReader {
-  readonly #instances: SingleFlight<readonly StoreInstance[]>
+  readonly #answer: SingleFlight<FleetAnswer>
+  readonly #local: LocalConsumers
 
-  constructor(stores: Federation, clock: Clock) {
-    this.#instances = new SingleFlight(clock, MAX_AGE_MS, () => listInstances(stores))
+  constructor(stores: Federation, local: LocalConsumers, clock: Clock) {
+    this.#answer = new SingleFlight(clock, MAX_AGE_MS, () => listInstances(stores))
+    this.#local = local
   }
 
-  /** The processes of every store that answers. It never rejects. */
-  instances(): Promise<readonly StoreInstance[]> {
-    return this.#instances.get()
+  /** The processes of every store that answers. Rejects only when no store answers. */
+  list(): Promise<FleetAnswer> {
+    return this.#answer.get()
   }
 
-  /** The consumers of all living processes. Those of this process are left out, because the server knows them better. */
+  /** The same without faults. It never rejects. */
+  async instances(): Promise<readonly StoreInstance[]> {
+    const answer = await this.list().catch(() => undefined)
+    return answer?.instances ?? []
+  }
+
+  /** The consumers of all living processes, except those that the server has itself: it knows them better. */
   async remoteConsumers(): Promise<readonly RemoteConsumer[]> {
-    const living = (await this.instances()).filter(each => each.state === 'alive' && !isThisProcess(each))
-    return living.flatMap(each => each.report.consumers.map(consumer => ({ ...consumer, process: each })))
+    const living = (await this.instances()).filter(({ state }) => state === 'alive')
+    return living.flatMap(each =>
+      each.report.consumers
+        .filter(consumer => !this.#isLocal(each, consumer))
+        .map(consumer => ({ ...consumer, process: each, processId: each.report.id })),
+    )
+  }
+
+  #isLocal(instance: Instance, { channel, handler }: ReportedConsumer): boolean {
+    return isThisProcess(instance) && this.#local.of(channel, handler).length > 0
   }
 }
 
-async function listInstances(stores: Federation): Promise<readonly StoreInstance[]> {
-  const answers = await stores
-    .each(async ({ store }) => (await store.fleet?.list()) ?? [])
-    .catch(() => undefined)
-  return answers?.found.flatMap(({ name, value }) => value.map(each => ({ ...each, store: name }))) ?? []
+async function listInstances(stores: Federation): Promise<FleetAnswer> {
+  const { found, faults } = await stores.each(async ({ store }) => (await store.fleet?.list()) ?? [])
+  const instances = found.flatMap(({ name, value }) => value.map(each => ({ ...each, store: name })))
+  return { instances, faults }
 }
 
+/** Whether the report is one of this process, which the server runs in. */
 function isThisProcess({ report: { host, pid } }: Instance): boolean {
   return pid === process.pid && host === hostname()
 }

@@ -1,27 +1,23 @@
-import { breakerGauge } from '../../runtime/breaker.ts'
 import type { RemoteConsumer, StoreInstance } from '../stores/fleet-reader.ts'
+import { sumConsumers } from './consumer-sums.ts'
 
 /** The health of each handler in other processes: the worst breaker and all pauses, the sum of the counts. */
 export function healthByHandler(consumers: readonly RemoteConsumer[]) {
   const handlers = Map.groupBy(consumers, ({ channel, handler }) => JSON.stringify([channel, handler]))
   return [...handlers.values()].map(same => {
-    const [{ channel, handler }] = same as [RemoteConsumer]
-    const sum = (value: (each: RemoteConsumer) => number) =>
-      same.reduce((total, each) => total + value(each), 0)
-    const worst = same.reduce((a, b) => (breakerGauge(b.breaker) > breakerGauge(a.breaker) ? b : a))
-    const perMinute = sum(each => each.perMinute)
-    const times = same.flatMap(({ lastProcessedAt }) => lastProcessedAt ?? [])
+    const { channel } = same[0]!
+    const sums = sumConsumers(same)
+    const { handler, processes, breaker, paused, failureRate, active, waiting, lastProcessedAt } = sums
     return {
       channel,
       handler,
-      processes: same.length,
-      breakerState: worst.breaker,
-      paused: [...new Set(same.flatMap(({ paused }) => paused))],
-      // A busy process counts for more than an idle one.
-      failureRate: perMinute === 0 ? 0 : sum(each => each.perMinute * each.failureRate) / perMinute,
-      active: sum(each => each.active),
-      waiting: sum(each => each.waiting),
-      lastProcessedAt: times.length === 0 ? undefined : Math.max(...times),
+      processes,
+      breakerState: breaker,
+      paused,
+      failureRate,
+      active,
+      waiting,
+      lastProcessedAt,
     }
   })
 }

@@ -27,13 +27,19 @@ export function FleetActions({ part, to, where }: { part: Part; to: Recipients; 
     <PartActions
       name={partName(part)}
       where={where}
-      breakers={part.breakers}
-      paused={part.paused.map(reasons => reasons.includes('manual'))}
+      breakers={part.breakers.map(({ state }) => state)}
+      paused={pausesOf(part)}
       more={moreOf(part)}
       may={() => may}
       onAct={(act, reason) => change.mutateAsync({ act, reason })}
     />
   )
+}
+
+/** Whether it is paused in some of the processes, and whether it runs in some. */
+function pausesOf({ kind, processes, pausedProcesses }: Part): readonly boolean[] {
+  if (kind === 'sink') return []
+  return [...(pausedProcesses > 0 ? [true] : []), ...(pausedProcesses < processes ? [false] : [])]
 }
 
 function partName({ name, handler }: Part): string {

@@ -1,5 +1,5 @@
 import { useCommandRequest } from '../../api/queries.ts'
-import type { CommandRequestView, FleetInstance } from '../../api/types.ts'
+import type { CommandRequestView } from '../../api/types.ts'
 import { counted, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Button } from '../../ui/buttons.tsx'
@@ -14,14 +14,13 @@ type Command = CommandRequestView['commands'][number]
 const MOST_SHOWN = 20
 
 /** What became of the commands that were sent from here. It stays in sight while the page scrolls. */
-export function Outcomes({ instances }: { instances: readonly FleetInstance[] }) {
+export function Outcomes() {
   const { ids, dismiss } = useRequests()
   if (ids.length === 0) return null
-  const names = new Map(instances.map(instance => [instance.id, processName(instance)]))
   return (
     <section className="sent-commands" aria-label="Commands">
       {ids.map(id => (
-        <Outcome key={id} id={id} names={names} onDismiss={() => dismiss(id)} />
+        <Outcome key={id} id={id} onDismiss={() => dismiss(id)} />
       ))}
     </section>
   )
@@ -29,11 +28,10 @@ export function Outcomes({ instances }: { instances: readonly FleetInstance[] })
 
 interface OutcomeProps {
   readonly id: string
-  readonly names: ReadonlyMap<string, string>
   readonly onDismiss: () => void
 }
 
-function Outcome({ id, names, onDismiss }: OutcomeProps) {
+function Outcome({ id, onDismiss }: OutcomeProps) {
   const { data, error } = useCommandRequest(id)
   const commands =
     data?.commands.toSorted((a, b) => URGENCY.indexOf(a.state) - URGENCY.indexOf(b.state)) ?? []
@@ -55,7 +53,7 @@ function Outcome({ id, names, onDismiss }: OutcomeProps) {
       <ul>
         {commands.slice(0, MOST_SHOWN).map(command => (
           <li key={command.id} className="external-text">
-            <CommandTag state={command.state} /> <span className="small">{whoOf(command, names)}</span>
+            <CommandTag state={command.state} /> <span className="small">{whoOf(command)}</span>
             <span className="small quiet">
               {whyOf(command)}
               {answerOf(command)}
@@ -89,9 +87,9 @@ function CommandTag({ state }: Pick<Command, 'state'>) {
 }
 
 /** The process that a command is for or that took it, or the number of those that may take it. */
-function whoOf({ instance, recipients }: Command, names: ReadonlyMap<string, string>): string {
+function whoOf({ instance, host, pid, recipients }: Command): string {
   if (instance === undefined) return `any of ${counted(recipients.length, 'process', 'processes')}`
-  return names.get(instance) ?? plainText(instance)
+  return host === undefined || pid === undefined ? plainText(instance) : processName({ host, pid })
 }
 
 /** What a process answered to a probe, or what became of letters. */

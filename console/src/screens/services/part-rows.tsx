@@ -1,4 +1,4 @@
-import type { BreakerState } from '../../api/types.ts'
+import type { BreakerCounts } from '../../api/types.ts'
 import { percent, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { NotConsuming, PausedTag } from '../../ui/pauses.tsx'
@@ -52,13 +52,14 @@ export function PartRows({ parts, to, where }: PartRowsProps) {
         </td>
       </tr>
     )
-  return parts.map(part => (
-    <tr key={JSON.stringify([part.kind, part.name, part.handler])}>
+  return parts.map((part, index) => (
+    // A process may have two consumers with the same names.
+    <tr key={JSON.stringify([part.kind, part.name, part.handler, index])}>
       <td>
         <PartName part={part} />
       </td>
       <td>
-        <Breakers states={part.breakers} />
+        <Breakers of={part.breakers} />
         <Paused part={part} />
       </td>
       <Numbers part={part} />
@@ -70,13 +71,12 @@ export function PartRows({ parts, to, where }: PartRowsProps) {
 }
 
 function PartName({ part: { kind, name, handler, broker, paused, lastAt } }: { part: Part }) {
-  const reasons = [...new Set(paused.flat())]
   return (
     <>
       <strong className="external-text">{plainText(name)}</strong>
       <div className="small quiet external-text">
         {kind === 'sink' ? 'sink' : `${plainText(handler ?? '')} on ${plainText(broker ?? '')}`}
-        <NotConsuming paused={reasons} />
+        <NotConsuming paused={paused} />
         {lastAt !== undefined && (
           <div>
             <RelativeTime at={lastAt} prefix={kind === 'sink' ? 'last delivered ' : 'last processed '} />
@@ -88,25 +88,29 @@ function PartName({ part: { kind, name, handler, broker, paused, lastAt } }: { p
 }
 
 /** Each state once. Where processes differ, with the number of processes. */
-function Breakers({ states }: { states: readonly BreakerState[] }) {
-  const counts = [...Map.groupBy(states, state => state)]
+export function Breakers({ of: counts }: { of: BreakerCounts }) {
   return (
     <ul className="breakers">
-      {counts.map(([state, { length }]) => (
+      {counts.map(({ state, processes }) => (
         <li key={state}>
           <BreakerTag state={state} />
-          {counts.length > 1 && <span className="small quiet"> in {whole(length)}</span>}
+          {counts.length > 1 && <span className="small quiet"> in {whole(processes)}</span>}
         </li>
       ))}
     </ul>
   )
 }
 
-function Paused({ part: { paused } }: { part: Part }) {
-  const count = paused.filter(reasons => reasons.includes('manual')).length
-  if (count === 0) return null
+export function Paused({
+  part: { pausedProcesses, processes },
+}: {
+  part: Pick<Part, 'pausedProcesses' | 'processes'>
+}) {
+  if (pausedProcesses === 0) return null
   return (
-    <PausedTag>{count === paused.length ? 'paused' : `paused in ${count} of ${paused.length}`}</PausedTag>
+    <PausedTag>
+      {pausedProcesses === processes ? 'paused' : `paused in ${pausedProcesses} of ${processes}`}
+    </PausedTag>
   )
 }
 

@@ -5,10 +5,10 @@ import { absolute, relative } from '../../lib/times.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
 import { Tag } from '../../ui/tags.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
-import { partsOf } from './service-view.ts'
+import { partsOfInstance } from './service-view.ts'
 
 /** People know a process by its host and process id. */
-export function processName({ host, pid }: FleetInstance): string {
+export function processName({ host, pid }: Pick<FleetInstance, 'host' | 'pid'>): string {
   return `${plainText(host)}, pid ${pid}`
 }
 
@@ -33,7 +33,7 @@ export function Process({ instance }: { instance: FleetInstance }) {
 
 /** A process that does not work any more. Its breakers and rates are not true any more either. */
 export function EndedProcess({ instance }: { instance: FleetInstance }) {
-  const names = partsOf([instance]).map(({ name }) => plainText(name))
+  const names = partsOfInstance(instance).map(({ name }) => plainText(name))
   return (
     <>
       <Process instance={instance} />

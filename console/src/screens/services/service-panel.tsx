@@ -1,22 +1,27 @@
 import { useState } from 'react'
-import type { FleetInstance } from '../../api/types.ts'
+import type { FleetInstance, FleetService } from '../../api/types.ts'
 import { counted, percent, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Tag } from '../../ui/tags.tsx'
+import { InstancePages } from './instance-pages.tsx'
 import { PartRows, PartsHead } from './part-rows.tsx'
 import { EndedProcess, Process, processName } from './process.tsx'
-import { partsOf, type ServiceView, type VersionView } from './service-view.ts'
+import { partsOfInstance, partsOfService } from './service-view.ts'
 
 interface ServicePanelProps {
-  readonly service: ServiceView
-  /** The number of processes of each state that are shown at first. */
-  readonly limit: number
+  readonly service: FleetService
+  /** Whether its processes are shown at first. */
+  readonly isOpen: boolean
 }
 
-export function ServicePanel({ service, limit }: ServicePanelProps) {
+/** A service: the sums over its living processes, and each process. Processes are loaded when they are shown. */
+export function ServicePanel({ service, isOpen }: ServicePanelProps) {
   const { name, alive, gone, left, versions } = service
+  const [isShown, setShown] = useState(isOpen)
+  // A process that goes away must not take the row, and with it an open dialog, out of the table.
+  const hasSums = alive + gone > 1 || !isShown
   return (
     <Panel
       title={<span className="external-text">{plainText(name)}</span>}
@@ -24,31 +29,46 @@ export function ServicePanel({ service, limit }: ServicePanelProps) {
       bare
     >
       <div className="service">
-        {alive.length > 0 && <Versions of={versions} />}
-        {alive.length > 0 && <LivingProcesses service={service} limit={limit} />}
-        {gone.length > 0 && <Ended processes={gone} limit={limit} />}
-        {left.length > 0 && (
-          <details className="left-processes">
-            <summary>{counted(left.length, 'process', 'processes')} left</summary>
-            <Ended processes={left} limit={limit} />
-          </details>
+        {alive > 0 && <Versions of={versions} />}
+        {alive > 0 && hasSums && <Sums of={service} />}
+        {isShown ? (
+          <>
+            {alive > 0 && (
+              <InstancePages service={name} state="alive">
+                {instances => <LivingProcesses instances={instances} />}
+              </InstancePages>
+            )}
+            {gone > 0 && (
+              <InstancePages service={name} state="gone">
+                {instances => <EndedProcesses instances={instances} />}
+              </InstancePages>
+            )}
+            {left > 0 && <LeftProcesses of={service} />}
+          </>
+        ) : (
+          <p className="more-processes">
+            <Button
+              label={`Show processes of ${plainText(name)}`}
+              onPress={() => setShown(true)}
+            >{`Show ${counted(alive + gone + left, 'process', 'processes')}`}</Button>
+          </p>
         )}
       </div>
     </Panel>
   )
 }
 
-function Counts({ of: { alive, gone } }: { of: ServiceView }) {
+function Counts({ of: { alive, gone } }: { of: FleetService }) {
   return (
     <>
-      {alive.length > 0 && (
+      {alive > 0 && (
         <Tag tone="good" glyph="check">
-          {whole(alive.length)} alive
+          {whole(alive)} alive
         </Tag>
       )}
-      {gone.length > 0 && (
+      {gone > 0 && (
         <Tag tone="signal" glyph="flag">
-          {whole(gone.length)} gone
+          {whole(gone)} gone
         </Tag>
       )}
     </>
@@ -56,7 +76,7 @@ function Counts({ of: { alive, gone } }: { of: ServiceView }) {
 }
 
 /** During a release two versions run at once: the one that fails can be told from the other. */
-function Versions({ of: versions }: { of: readonly VersionView[] }) {
+function Versions({ of: versions }: { of: FleetService['versions'] }) {
   return (
     <ul className="versions" aria-label="Versions">
       {versions.map(({ version, release, processes, failureRate }) => (
@@ -79,69 +99,74 @@ function Versions({ of: versions }: { of: readonly VersionView[] }) {
   )
 }
 
-function LivingProcesses({ service: { name, alive, gone }, limit }: ServicePanelProps) {
-  const [shown, more] = useLimited(alive, limit)
-  // A process that goes away must not take the row, and with it an open dialog, out of the table.
-  const hasSums = alive.length + gone.length > 1
-  const where = `${counted(alive.length, 'living process', 'living processes')} of ${plainText(name)}`
+/** The consumers and sinks of all living processes. */
+function Sums({ of: service }: { of: FleetService }) {
+  const { name, alive } = service
+  const living = counted(alive, 'living process', 'living processes')
   return (
-    <>
-      <table className="table parts">
-        <PartsHead />
-        {hasSums && (
-          <tbody>
-            <tr className="process">
-              <th scope="rowgroup" colSpan={7}>
-                All {counted(alive.length, 'living process', 'living processes')}
-              </th>
-            </tr>
-            <PartRows parts={partsOf(alive)} to={{ service: name }} where={where} />
-          </tbody>
-        )}
-        {shown.map(instance => (
-          <tbody key={instance.id} aria-label={processName(instance)}>
-            <tr className="process">
-              <th scope="rowgroup" colSpan={7}>
-                <Process instance={instance} />
-              </th>
-            </tr>
-            <PartRows
-              parts={partsOf([instance])}
-              to={{ instance: instance.id, store: instance.store }}
-              where={processName(instance)}
-            />
-          </tbody>
-        ))}
-      </table>
-      {more}
-    </>
+    <table className="table parts">
+      <PartsHead />
+      <tbody>
+        <tr className="process">
+          <th scope="rowgroup" colSpan={7}>
+            All {living}
+          </th>
+        </tr>
+        <PartRows
+          parts={partsOfService(service)}
+          to={{ service: name }}
+          where={`${living} of ${plainText(name)}`}
+        />
+      </tbody>
+    </table>
   )
 }
 
-function Ended({ processes, limit }: { processes: readonly FleetInstance[]; limit: number }) {
-  const [shown, more] = useLimited(processes, limit)
+function LivingProcesses({ instances }: { instances: readonly FleetInstance[] }) {
   return (
-    <>
-      <ul className="ended-processes">
-        {shown.map(instance => (
-          <li key={instance.id}>
-            <EndedProcess instance={instance} />
-          </li>
-        ))}
-      </ul>
-      {more}
-    </>
+    <table className="table parts">
+      <PartsHead />
+      {instances.map(instance => (
+        <tbody key={instance.id} aria-label={processName(instance)}>
+          <tr className="process">
+            <th scope="rowgroup" colSpan={7}>
+              <Process instance={instance} />
+            </th>
+          </tr>
+          <PartRows
+            parts={partsOfInstance(instance)}
+            to={{ instance: instance.id, store: instance.store }}
+            where={processName(instance)}
+          />
+        </tbody>
+      ))}
+    </table>
   )
 }
 
-/** The first of them, and a button for the others. */
-function useLimited(processes: readonly FleetInstance[], limit: number) {
-  const [isLimited, setLimited] = useState(true)
-  if (!isLimited || processes.length <= limit) return [processes, null] as const
-  const more = (
-    <p className="more-processes">
-      <Button onPress={() => setLimited(false)}>Show all {whole(processes.length)} processes</Button>
-    </p>
+function EndedProcesses({ instances }: { instances: readonly FleetInstance[] }) {
+  return (
+    <ul className="ended-processes">
+      {instances.map(instance => (
+        <li key={instance.id}>
+          <EndedProcess instance={instance} />
+        </li>
+      ))}
+    </ul>
   )
-  return [processes.slice(0, limit), more] as const
+}
+
+/** Those that ended in order need nobody, so they are folded away. */
+function LeftProcesses({ of: { name, left } }: { of: FleetService }) {
+  const [isUnfolded, setUnfolded] = useState(false)
+  return (
+    <details className="left-processes" onToggle={({ currentTarget }) => setUnfolded(currentTarget.open)}>
+      <summary>{counted(left, 'process', 'processes')} left</summary>
+      {isUnfolded && (
+        <InstancePages service={name} state="left">
+          {instances => <EndedProcesses instances={instances} />}
+        </InstancePages>
+      )}
+    </details>
+  )
 }

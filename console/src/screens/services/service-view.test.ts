@@ -1,91 +1,83 @@
 import { describe, expect, it } from 'vitest'
-import type { FleetInstance } from '../../api/types.ts'
-import { partsOf, servicesOf } from './service-view.ts'
+import type { FleetInstance, FleetService } from '../../api/types.ts'
+import { partsOfInstance, partsOfService } from './service-view.ts'
 
-type Consumer = FleetInstance['consumers'][number]
-
-const consumer: Consumer = {
-  ...{ channel: 'orders', handler: 'bill', broker: 'rabbitmq', breaker: 'closed', paused: [] },
-  ...{ perMinute: 0, failureRate: 0, active: 0, waiting: 0 },
+const time = '2026-05-04T03:00:00.000Z'
+const consumer: FleetInstance['consumers'][number] = {
+  ...{
+    channel: 'orders',
+    handler: 'bill',
+    broker: 'rabbitmq',
+    breaker: 'open',
+    paused: ['breaker', 'manual'],
+  },
+  ...{
+    perMinute: 4,
+    failureRate: 0.25,
+    active: 1,
+    waiting: 2,
+    lag: 42,
+    lastProcessedAt: time,
+    hasSchema: true,
+  },
 }
 const sink: FleetInstance['sinks'][number] = {
-  ...{ name: 'crm', breaker: 'closed', buffered: 0, inFlight: 0, retrying: 0, delivered: 0, gaveUp: 0 },
+  ...{ name: 'crm', breaker: 'closed', buffered: 5, inFlight: 2, retrying: 1, delivered: 3, gaveUp: 1 },
+  lastDeliveredAt: time,
+}
+const instance: FleetInstance = {
+  ...{ id: 'a', store: 'main', service: 'shop', host: 'web', pid: 1, startedAt: time, seenAt: time },
+  ...{ state: 'alive', silentMs: 0, consumers: [consumer], sinks: [sink] },
+}
+const service: FleetService = {
+  ...{ name: 'shop', alive: 3, gone: 0, left: 0, versions: [] },
+  consumers: [
+    {
+      ...{ channel: 'orders', handler: 'bill', brokers: ['rabbitmq', 'redis'], processes: 3 },
+      ...{ breaker: 'open', paused: ['manual'], pausedProcesses: 1, active: 1, waiting: 2 },
+      ...{ perMinute: 0, failureRate: 0 },
+      breakers: [
+        { state: 'open', processes: 1 },
+        { state: 'closed', processes: 2 },
+      ],
+    },
+  ],
+  sinks: [],
 }
 
-function instance(id: string, more: Partial<FleetInstance> = {}): FleetInstance {
-  const time = '2026-05-04T03:00:00.000Z'
-  return {
-    ...{ id, store: 'main', service: 'shop', host: 'web', pid: 1, startedAt: time, seenAt: time },
-    ...{ state: 'alive', silentMs: 0, consumers: [], sinks: [] },
-    ...more,
-  }
-}
-
-describe('servicesOf', () => {
-  it('B17: keeps the living, the gone and the left of a service apart, those seen last first', () => {
-    const services = servicesOf([
-      instance('m', { service: 'mailer' }),
-      instance('a'),
-      instance('b', { state: 'gone', silentMs: 60_000 }),
-      instance('c', { state: 'gone', silentMs: 20_000 }),
-      instance('d', { state: 'left' }),
+describe('partsOfInstance', () => {
+  it('B17: shows the consumers and sinks of one process', () => {
+    expect(partsOfInstance(instance)).toEqual([
+      {
+        ...{ kind: 'consumer', name: 'orders', handler: 'bill', broker: 'rabbitmq', hasSchema: true },
+        ...{ processes: 1, breakers: [{ state: 'open', processes: 1 }] },
+        ...{ paused: ['breaker', 'manual'], pausedProcesses: 1 },
+        ...{ perMinute: 4, failureRate: 0.25, active: 1, waiting: 2, backlog: 42, lastAt: time },
+      },
+      {
+        ...{ kind: 'sink', name: 'crm', handler: undefined, broker: undefined, hasSchema: false },
+        ...{ processes: 1, breakers: [{ state: 'closed', processes: 1 }], paused: [], pausedProcesses: 0 },
+        ...{ perMinute: undefined, failureRate: 0.25, active: 2, waiting: 1, backlog: 5, lastAt: time },
+      },
     ])
-    expect(services.map(({ name }) => name)).toEqual(['mailer', 'shop'])
-    const { alive, gone, left } = services[1]!
-    expect([alive, gone, left].map(each => each.map(({ id }) => id))).toEqual([['a'], ['c', 'b'], ['d']])
   })
 
-  it('B17: counts living processes by version, and weighs the failures by the events', () => {
-    const busy = { ...consumer, perMinute: 90, failureRate: 0.1 }
-    const failing = { ...consumer, perMinute: 10, failureRate: 1 }
-    const [shop] = servicesOf([
-      instance('a', { version: '1', consumers: [busy, failing] }),
-      instance('b', { version: '1', release: 'r2' }),
-      instance('c', { version: '1', state: 'gone', consumers: [failing] }),
-      instance('d', { version: '1' }),
-    ])
-    expect(shop!.versions).toEqual([
-      { version: '1', release: undefined, processes: 2, failureRate: 0.19 },
-      { version: '1', release: 'r2', processes: 1, failureRate: undefined },
-    ])
+  it('B17: has no failure rate for what has no events', () => {
+    const idle = { ...instance, consumers: [{ ...consumer, perMinute: 0, failureRate: 0 }] }
+    const fresh = { ...sink, delivered: 0, gaveUp: 0 }
+    const rates = partsOfInstance({ ...idle, sinks: [fresh] }).map(({ failureRate }) => failureRate)
+    expect(rates).toEqual([undefined, undefined])
   })
 })
 
-describe('partsOf', () => {
-  it('B17: sums the consumers of processes, except the lag, which each process counts for all', () => {
-    const at = (hour: number) => `2026-05-04T0${hour}:00:00.000Z`
-    const [part] = partsOf([
-      instance('a', {
-        consumers: [
-          { ...consumer, perMinute: 3, active: 1, lag: 40, lastProcessedAt: at(5), hasSchema: true },
-        ],
-      }),
-      instance('b', {
-        consumers: [
-          { ...consumer, perMinute: 1, failureRate: 1, waiting: 2, lag: 42, lastProcessedAt: at(4) },
-        ],
-      }),
-      instance('c', { consumers: [{ ...consumer, breaker: 'open', paused: ['breaker', 'manual'] }] }),
+describe('partsOfService', () => {
+  it('B17: shows the sums of the living processes', () => {
+    expect(partsOfService(service)).toMatchObject([
+      {
+        ...{ kind: 'consumer', name: 'orders', broker: 'rabbitmq, redis', hasSchema: false },
+        ...{ processes: 3, pausedProcesses: 1, failureRate: undefined, backlog: undefined },
+        breakers: service.consumers[0]!.breakers,
+      },
     ])
-    expect(part).toEqual({
-      ...{ kind: 'consumer', name: 'orders', handler: 'bill', broker: 'rabbitmq', hasSchema: true },
-      breakers: ['closed', 'closed', 'open'],
-      paused: [[], [], ['breaker', 'manual']],
-      ...{ perMinute: 4, failureRate: 0.25, active: 1, waiting: 2, backlog: 42, lastAt: at(5) },
-    })
-  })
-
-  it('B17: keeps handlers and sinks apart, and sums the sinks of the same name', () => {
-    const parts = partsOf([
-      instance('a', { consumers: [consumer, { ...consumer, handler: 'ship' }], sinks: [sink] }),
-      instance('b', { sinks: [{ ...sink, buffered: 5, delivered: 3, gaveUp: 1 }] }),
-    ])
-    expect(parts.map(({ kind, name, handler }) => [kind, name, handler])).toEqual([
-      ['consumer', 'orders', 'bill'],
-      ['consumer', 'orders', 'ship'],
-      ['sink', 'crm', undefined],
-    ])
-    expect(parts[0]).toMatchObject({ failureRate: undefined, backlog: undefined })
-    expect(parts[2]).toMatchObject({ paused: [], perMinute: undefined, failureRate: 0.25, backlog: 5 })
   })
 })

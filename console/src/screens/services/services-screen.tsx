@@ -1,19 +1,23 @@
-import { useFleet } from '../../api/queries.ts'
-import type { FleetInstance } from '../../api/types.ts'
+import { useLocation, useSearch } from 'wouter'
+import { useServices } from '../../api/queries.ts'
+import { servicesQuery } from '../../api/screen-queries.ts'
+import { urlWith, useParams } from '../../lib/use-search-params.ts'
+import { LinkButton } from '../../ui/buttons.tsx'
 import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { Outcomes } from './outcomes.tsx'
 import { ServicePanel } from './service-panel.tsx'
-import { servicesOf } from './service-view.ts'
 import '../../ui/table.css'
 import './services.css'
 
-/** The processes that are drawn at first, over all services, and the fewest of each: a large fleet must not hold up the page. */
-const MOST_AT_FIRST = 60
-const FEWEST_AT_FIRST = 2
+/** With more services than these, each shows its processes only when asked: a large fleet must not hold up the page. */
+const MOST_OPEN = 5
 
 export function ServicesScreen() {
-  const { data, error, refetch } = useFleet()
+  const [params] = useParams()
+  const query = servicesQuery(params)
+  const { data, error, refetch } = useServices(query)
+  const isEmpty = data?.services.length === 0 && query.cursor === undefined
   return (
     <Page
       name="Services"
@@ -21,25 +25,38 @@ export function ServicesScreen() {
     >
       {error && <ErrorNote error={error} onRetry={refetch} />}
       <MissingData faults={data?.faults} />
-      {data === undefined ? (
-        !error && <Loading rows={8} />
-      ) : data.instances.length === 0 ? (
+      {data === undefined && !error && <Loading rows={8} />}
+      {isEmpty && (
         <Panel>
           <Empty title="No processes">
             A process appears here after it calls <code>joinFleet()</code> with a store of this server. The
             guide <code>docs/guides/fleet.md</code> shows how.
           </Empty>
         </Panel>
-      ) : (
-        <Services instances={data.instances} />
       )}
-      <Outcomes instances={data?.instances ?? []} />
+      {data?.services.map(service => (
+        <ServicePanel
+          key={service.name}
+          service={service}
+          isOpen={data.services.length <= MOST_OPEN && data.cursor === undefined}
+        />
+      ))}
+      <Pages first={query.cursor !== undefined} next={data?.cursor} />
+      <Outcomes />
     </Page>
   )
 }
 
-function Services({ instances }: { instances: readonly FleetInstance[] }) {
-  const services = servicesOf(instances)
-  const limit = Math.max(FEWEST_AT_FIRST, Math.floor(MOST_AT_FIRST / services.length))
-  return services.map(service => <ServicePanel key={service.name} service={service} limit={limit} />)
+function Pages({ first, next }: { first: boolean; next: string | undefined }) {
+  const [path] = useLocation()
+  const search = useSearch()
+  if (!first && next === undefined) return null
+  return (
+    <nav className="row" aria-label="Pages">
+      {first && <LinkButton href={urlWith(path, search, { cursor: undefined })}>First services</LinkButton>}
+      {next !== undefined && (
+        <LinkButton href={urlWith(path, search, { cursor: next })}>More services</LinkButton>
+      )}
+    </nav>
+  )
 }
