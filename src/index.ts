@@ -150,6 +150,9 @@ export type {
   UserFunction,
 } from './ports/observer.ts'
 export type {
+  AnsweringProcess,
+  GateAnswer,
+  GateCheck,
   ItemQuery,
   ItemStatus,
   PatchOperation,
@@ -194,7 +197,7 @@ export type { PlanRequest } from './replay/plan-options.ts'
 export { type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'
 export { sinkReplays } from './replay/sink-replays.ts'
 export { type AutomaticReplayOptions, startAutomaticReplay } from './replay/start-automatic.ts'
-export type { ReplayEnvironment, ReplayTarget } from './replay/target.ts'
+export type { DownstreamAnswer, ReplayEnvironment, ReplayTarget } from './replay/target.ts'
 export { type AttemptContext, TimeoutError } from './runtime/attempt/attempt.ts'
 export { type Breaker, type BreakerSnapshot, createBreaker } from './runtime/breaker.ts'
 export { ClosedError } from './runtime/closed-error.ts'

@@ -223,6 +223,7 @@ export const planFlags = {
   patch: word('FILE', 'JSON Patch (RFC 6902) to apply to every payload'),
   'max-age': duration('skip letters that first failed longer ago than this [24h]'),
   'allow-quarantined': switchFlag('also send quarantined letters, after you fixed their cause'),
+  'require-schema': switchFlag('skip letters that no schema has checked'),
   'needs-approval': switchFlag('require approval by a second person'),
   by: BY,
   ...storeFlags,

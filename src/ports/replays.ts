@@ -92,6 +92,44 @@ export interface ReplayOverlap {
   readonly count: number
 }
 
+/** The gates that know only what somebody tells them. */
+export const ASKED_GATES = ['schema', 'downstream'] as const
+
+/** A process of the fleet that answered for a gate. */
+export interface AnsweringProcess {
+  readonly id: string
+  readonly service: string
+  readonly version?: string | undefined
+}
+
+/**
+ * Who answered for a gate: the process that made the plan, living processes of the fleet, or nobody. After the answer of
+ * nobody the letters were not checked. `saidAt` is the time of the oldest answer, by the clock of the planning process.
+ */
+export type GateAnswer =
+  | { readonly answeredBy: 'planner'; readonly saidAt: number }
+  | {
+      readonly answeredBy: 'fleet'
+      readonly saidAt: number
+      /** The number of processes that answered. */
+      readonly count: number
+      /** The first of them. */
+      readonly processes: readonly AnsweringProcess[]
+    }
+  | { readonly answeredBy: 'nobody'; readonly reason: string }
+
+/** Whose word a plan has for a gate, for the letters of one consumer or sink. */
+export interface GateCheck {
+  readonly gate: (typeof ASKED_GATES)[number]
+  readonly channel: string
+  /** Absent if the letters go to every handler of the channel, or to a sink. */
+  readonly handler?: string | undefined
+  readonly sink?: string | undefined
+  /** The number of letters that came to this gate. */
+  readonly letters: number
+  readonly answer: GateAnswer
+}
+
 /** A replay: the letters it selects, how it sends them, and its state. */
 export interface Replay {
   readonly v: 1
@@ -118,6 +156,10 @@ export interface Replay {
   readonly maxAgeMs: number
   readonly allowQuarantined: boolean
   readonly needsApproval: boolean
+  /** Letters that no schema has checked are skipped. */
+  readonly requireSchema?: boolean | undefined
+  /** Whose word the gates of the plan have, and how old it is. Absent in plans of earlier versions. */
+  readonly checks?: readonly GateCheck[] | undefined
   /** A schedule planned it, so it sends only letters with `autoReplay: true`. */
   readonly isAutomatic?: boolean | undefined
   /** Other unfinished replays that had some of its letters to send when it was planned; absent when there were none. */

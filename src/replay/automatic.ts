@@ -2,10 +2,10 @@ import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import { type Schedule, startSchedule } from '../operations/schedule.ts'
 import type { Replay, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
-import { AnswerLimit } from '../runtime/answer-limit.ts'
 import { startReplay } from './control.ts'
 import { ReplayRefusedError } from './errors.ts'
-import { judge, planUnlessEmpty } from './plan.ts'
+import { planUnlessEmpty } from './plan.ts'
+import { MAX_JUDGED, PlanJudge } from './plan-judge.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import { type RunOptions, runReplay } from './runner.ts'
 import { withRoutes } from './target.ts'
@@ -87,13 +87,15 @@ async function lettersToSend(
 ): Promise<readonly string[]> {
   const asked = resolvePlan(request)
   const now = environment.clock.now()
-  const answers = new AnswerLimit(environment.clock)
+  const judge = new PlanJudge(store, asked, environment, now)
+  const atOnce = Math.min(batchSize, MAX_JUDGED)
   const ids: string[] = []
   for await (const page of letterPages(store.deadLetters, { state: 'dead', after: now - maxAgeMs }, PAGE))
-    for (const letter of page) {
-      if (ids.length >= batchSize || signal.aborted) return ids
-      const { decision } = await judge(letter, asked, environment, now, answers)
-      if (decision === 'replay') ids.push(letter.id)
+    for (let at = 0; at < page.length; at += atOnce) {
+      if (ids.length >= batchSize || signal.aborted) return ids.slice(0, batchSize)
+      const letters = page.slice(at, at + atOnce)
+      const verdicts = await judge.judge(letters)
+      ids.push(...letters.filter((_, n) => verdicts[n]!.decision === 'replay').map(({ id }) => id))
     }
-  return ids
+  return ids.slice(0, batchSize)
 }

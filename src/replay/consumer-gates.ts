@@ -2,6 +2,8 @@ import type { Clock } from '../ports/clock.ts'
 import type { Consumer } from '../runtime/consumer/consumer.ts'
 import type { ReplayEnvironment } from './target.ts'
 
+const NO_CONSUMER = { answeredBy: 'nobody', reason: 'this process does not have its consumer' } as const
+
 /** The part of a consumer that the gates ask. */
 export type GateConsumer = Pick<Consumer, 'health' | 'breaker' | 'schema'>
 
@@ -24,7 +26,8 @@ export function consumerGates(
       const own = found.find(({ health }) => health.handler === handler) ?? found[0]
       return own?.consumer.schema
     },
-    downstreamFault(channel) {
+    downstreamFault(channel, sink) {
+      if (sink !== undefined || of(channel).length === 0) return { answer: NO_CONSUMER }
       const now = clock.now()
       for (const { consumer, health } of of(channel)) {
         // A breaker that admits a probe is not a fault.

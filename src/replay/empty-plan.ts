@@ -1,5 +1,5 @@
 import { LazaretError } from '../core/failure/errors.ts'
-import type { ReplayDecision, ReplayItem } from '../ports/replays.ts'
+import type { GateCheck, ReplayDecision, ReplayItem } from '../ports/replays.ts'
 
 type Skip = Exclude<ReplayDecision, 'replay'>
 
@@ -8,7 +8,7 @@ const SKIP_TEXTS: Readonly<Record<Skip, string>> = {
   skip_state: 'already replaying, parked, resolved or discarded',
   skip_unreachable: 'without a replay target here',
   skip_unapproved: 'quarantined, or not allowed for automatic replay',
-  skip_schema: 'with a payload that the schema refuses',
+  skip_schema: 'with a payload that the schema refuses or nobody checked',
   skip_expired: 'over the age limit',
   skip_downstream: 'with a consumer that is paused or has an open breaker',
 }
@@ -34,8 +34,9 @@ export class EmptyPlanError extends LazaretError {
   readonly refusal: string
   // Private, so that a log that prints all properties of an error does not print payloads.
   readonly #skipped: readonly ReplayItem[]
+  readonly #checks: readonly GateCheck[]
 
-  constructor(skipped: readonly ReplayItem[]) {
+  constructor(skipped: readonly ReplayItem[], checks: readonly GateCheck[] = []) {
     const findings = countDecisions(skipped)
     const refusal = `${refusalOf(skipped.length)}; nothing was planned`
     super(`${refusal}${reasonsOf(findings)}`, {
@@ -45,11 +46,20 @@ export class EmptyPlanError extends LazaretError {
     this.findings = findings
     this.refusal = refusal
     this.#skipped = skipped
+    // A person who plans here knows what this process says.
+    this.#checks = checks.filter(
+      ({ gate, answer }) => findings[`skip_${gate}`] !== undefined && answer.answeredBy !== 'planner',
+    )
   }
 
   /** The selected letters with the decisions and the reasons. A reason can quote a payload: mask it before you show it. */
   get skipped(): readonly ReplayItem[] {
     return this.#skipped
+  }
+
+  /** Whose word the gates had that refused letters, if it was not that of this process. */
+  get checks(): readonly GateCheck[] {
+    return this.#checks
   }
 }
 

@@ -23,10 +23,19 @@ function world() {
         { v: 1, id, service: 'shop', host: 'h', pid: 1, startedAt: 0, consumers, sinks: [] },
         15_000,
       ),
+    reportSinks: (id: string, breaker: 'open' | 'closed') =>
+      fleet!.report(
+        {
+          ...{ v: 1, id, service: 'shop', host: 'h', pid: 1, startedAt: 0, consumers: [] },
+          sinks: [{ name: 'crm', breaker, buffered: 0, inFlight: 0, retrying: 0, delivered: 0, gaveUp: 0 }],
+        },
+        15_000,
+      ),
     async ask(channel = 'orders') {
       await clock.advance(2_000)
-      return gate(channel)
+      return (await gate(channel)).fault
     },
+    gate,
   }
 }
 
@@ -68,6 +77,46 @@ describe('the downstream gate of the fleet', () => {
     await report('a', OPEN)
     fleet.list = () => Promise.reject(new Error('away'))
     expect(await ask()).toBeUndefined()
+  })
+
+  it('B18: says whose report it has and how old that is, also without a fault', async () => {
+    const { clock, report, gate, fleet } = world()
+    await report('a', OPEN)
+    await clock.advance(4_000)
+    await report('b', HEALTHY)
+    await clock.advance(2_000)
+    expect(await gate('orders')).toEqual({
+      fault: undefined,
+      answer: {
+        ...{ answeredBy: 'fleet', saidAt: clock.now() - 6_000, count: 2 },
+        processes: [
+          { id: 'a', service: 'shop' },
+          { id: 'b', service: 'shop' },
+        ],
+      },
+    })
+    const nobody = (reason: string) => ({ answer: { answeredBy: 'nobody', reason } })
+    expect(await gate('refunds')).toEqual(nobody('no living process in the fleet consumes refunds'))
+    fleet.list = () => Promise.reject(new Error('away'))
+    await clock.advance(2_000)
+    expect(await gate('orders')).toEqual(nobody('the fleet of the store cannot be read'))
+    expect(await fleetGate([], clock)('orders')).toEqual(nobody('the store keeps no fleet'))
+  })
+
+  it('B18, E17: a sink has a fault when its breaker is open in every process, whatever its channel does', async () => {
+    const { clock, reportSinks, report, gate } = world()
+    await report('a', OPEN)
+    expect(await gate('orders', 'crm')).toMatchObject({
+      answer: { answeredBy: 'nobody', reason: "no living process in the fleet has the sink 'crm'" },
+    })
+    await reportSinks('b', 'open')
+    await clock.advance(2_000)
+    expect((await gate('orders', 'crm')).fault).toBe(
+      'the sink crm has an open breaker in 1 process of shop (reported 2 s ago)',
+    )
+    await reportSinks('c', 'closed')
+    await clock.advance(2_000)
+    expect(await gate('orders', 'crm')).toMatchObject({ fault: undefined, answer: { count: 2 } })
   })
 
   it('B18: a plan of many letters reads the reports once a second', async () => {

@@ -16,13 +16,12 @@ interface GateInput {
   readonly routeFault: string | undefined
   /** The reason why the stored event differs from the sent one; undefined if it does not, or if the payload is replaced. */
   readonly unsendable: string | undefined
-  /** The schema fault of the payload to be sent; undefined if it is valid, or if no schema is known. */
-  readonly schemaFault: string | undefined
   /** The reason why the consumer of the channel cannot take events now; undefined if it can, or if that is unknown. */
   readonly downstreamFault: string | undefined
 }
 
-interface GateVerdict {
+/** The decision on a letter, and the reason if it is skipped. */
+export interface GateVerdict {
   readonly decision: ReplayDecision
   readonly reason: string | undefined
 }
@@ -34,11 +33,12 @@ const PASSED: GateVerdict = Object.freeze({ decision: 'replay', reason: undefine
 
 /**
  * Checks a letter against the gates, in this order: state, route, approval, schema, age, downstream. The first gate that
- * refuses decides. The route comes early, because without one neither an approval nor an edit helps.
+ * refuses decides. The route comes early, because without one neither an approval nor an edit helps. Of the schema gate this
+ * is only the part that needs no schema: the schemas are asked about the letters that come so far.
  */
 export function passGates(letter: DeadLetter, circumstances: GateInput): GateVerdict {
   const { now, maxAgeMs, isAutomatic, isEdited, allowQuarantined } = circumstances
-  const { routeFault, unsendable, schemaFault, downstreamFault } = circumstances
+  const { routeFault, unsendable, downstreamFault } = circumstances
   const { state, event, cycle } = letter
   if (state === 'replaying') return skip('skip_state', 'another replay has sent it and has no outcome yet')
   if (state === 'parked')
@@ -60,7 +60,6 @@ export function passGates(letter: DeadLetter, circumstances: GateInput): GateVer
       'skip_schema',
       `the store does not hold it as it was sent (${unsendable}); replace the whole payload to replay it`,
     )
-  if (schemaFault !== undefined) return skip('skip_schema', schemaFault)
   const worthUntil = event.expiresAt ?? cycle.firstFailedAt + maxAgeMs
   const expiresAt = Math.min(worthUntil, letter.expiresAt ?? worthUntil)
   if (expiresAt <= now) return skip('skip_expired', `it expired at ${new Date(expiresAt).toISOString()}`)

@@ -46,6 +46,11 @@ export interface PlanRequest {
   readonly maxAgeMs?: number | undefined
   /** Whether the replay may send quarantined letters [false]. */
   readonly allowQuarantined?: boolean | undefined
+  /**
+   * Whether the replay skips letters that no schema has checked [false]. Without it they are sent, and their consumer checks
+   * them again. Letters of sinks have no schema and are sent.
+   */
+  readonly requireSchema?: boolean | undefined
   /** Whether no person asks for it, so that it sends only letters with `autoReplay: true` [false]. */
   readonly isAutomatic?: boolean | undefined
   /** Whether a second person must approve the replay before it starts [false]. */
@@ -72,6 +77,7 @@ const rules = {
   patch: optional(patchRule),
   maxAgeMs: withDefault(milliseconds({ min: 1 }), DEFAULT_MAX_AGE_MS),
   allowQuarantined: withDefault(flag(), false),
+  requireSchema: withDefault(flag(), false),
   isAutomatic: withDefault(flag(), false),
   needsApproval: withDefault(flag(), false),
 }

@@ -2,18 +2,13 @@ import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import { withAudit } from '../adapter-kit/with-audit.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
-import { notReplayable } from '../core/dead-letter/storable-event.ts'
-import { readThrown } from '../core/failure/thrown.ts'
 import { hash128 } from '../core/hash.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
-import type { Replay, ReplayDecision, ReplayItem, ReplayOverlap } from '../ports/replays.ts'
-import type { StandardSchema } from '../ports/schema.ts'
+import type { GateCheck, Replay, ReplayItem, ReplayOverlap } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
-import { AnswerLimit, NoAnswerError } from '../runtime/answer-limit.ts'
-import { payloadOf, schemaFault } from '../runtime/schema-fault.ts'
 import { countDecisions, EmptyPlanError } from './empty-plan.ts'
-import { passGates } from './gates.ts'
 import { findOverlaps } from './overlaps.ts'
+import { MAX_JUDGED, PlanJudge } from './plan-judge.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import type { ReplayEnvironment } from './target.ts'
 
@@ -38,11 +33,13 @@ export async function planReplay(
 ): Promise<Replay> {
   const asked = resolvePlan(request)
   const now = environment.clock.now()
-  const items = await judgeAll(store, asked, environment, now)
+  const judge = new PlanJudge(store, asked, environment, now)
+  const items = await judgeAll(store, asked, judge, now)
   const toSend = items.filter(({ decision }) => decision === 'replay')
-  if (toSend.length === 0) throw new EmptyPlanError(items)
+  const checks = judge.checks()
+  if (toSend.length === 0) throw new EmptyPlanError(items, checks)
   const overlaps = await findOverlaps(store.replays, new Set(toSend.map(({ letterId }) => letterId)))
-  return storePlan(store, { ...asked, overlaps }, items, environment.newId(now), now)
+  return storePlan(store, { ...asked, overlaps, checks }, items, environment.newId(now), now)
 }
 
 /** Like `planReplay`, for a program that has nothing to do when no letter can be sent. Then it returns undefined. */
@@ -59,17 +56,17 @@ export async function planUnlessEmpty(...of: Parameters<typeof planReplay>): Pro
 async function judgeAll(
   store: Store,
   asked: ResolvedPlan,
-  environment: ReplayEnvironment,
+  judge: PlanJudge,
   now: number,
 ): Promise<readonly ReplayItem[]> {
   const candidates: Candidate[] = []
-  const answers = new AnswerLimit(environment.clock)
-  for await (const letter of select(store.deadLetters, asked)) {
-    const gateDecision = await judge(letter, asked, environment, now, answers)
-    candidates.push({
-      item: { letterId: letter.id, ...gateDecision, fingerprint: groupingOf(letter).id },
-      occurredAt: letter.event.occurredAt,
-    })
+  for await (const letters of inParts(select(store.deadLetters, asked), MAX_JUDGED)) {
+    const verdicts = await judge.judge(letters)
+    for (const [at, letter] of letters.entries())
+      candidates.push({
+        item: { letterId: letter.id, ...verdicts[at]!, fingerprint: groupingOf(letter).id },
+        occurredAt: letter.event.occurredAt,
+      })
   }
   // Oldest first, so that handlers see events nearly in their original order.
   candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.item.letterId < b.item.letterId ? -1 : 1))
@@ -81,7 +78,10 @@ async function judgeAll(
 
 async function storePlan(
   store: Store,
-  asked: ResolvedPlan & { readonly overlaps: readonly ReplayOverlap[] },
+  asked: ResolvedPlan & {
+    readonly overlaps: readonly ReplayOverlap[]
+    readonly checks: readonly GateCheck[]
+  },
   items: readonly ReplayItem[],
   id: string,
   now: number,
@@ -105,6 +105,8 @@ async function storePlan(
     maxAgeMs: asked.maxAgeMs,
     allowQuarantined: asked.allowQuarantined,
     needsApproval: asked.needsApproval,
+    ...(asked.requireSchema ? { requireSchema: true } : {}),
+    checks: asked.checks,
     ...(asked.isAutomatic ? { isAutomatic: true } : {}),
     ...(asked.overlaps.length === 0 ? {} : { overlaps: asked.overlaps }),
     stage: 0,
@@ -138,61 +140,13 @@ function isUnfinished({ state }: DeadLetter): boolean {
   return state !== 'resolved' && state !== 'discarded'
 }
 
-/**
- * Runs when planning, and again before each send, because a letter may change in between. `answers` limits the time of
- * schemas and checks. Give one to all letters of a plan, so that a schema that does not answer is not asked for each.
- */
-export async function judge(
-  letter: DeadLetter,
-  asked: Pick<Replay, 'to' | 'patch' | 'maxAgeMs' | 'allowQuarantined' | 'isAutomatic'>,
-  environment: ReplayEnvironment,
-  now: number,
-  answers = new AnswerLimit(environment.clock),
-): Promise<{ readonly decision: ReplayDecision; readonly reason: string | undefined }> {
-  const channel = asked.to ?? letter.channel
-  const handler = channel === letter.channel ? letter.handler : undefined
-  const route = await environment.routeOf?.(letter, asked.to)
-  return passGates(letter, {
-    now,
-    maxAgeMs: asked.maxAgeMs,
-    isAutomatic: asked.isAutomatic ?? false,
-    isEdited: asked.patch !== undefined,
-    allowQuarantined: asked.allowQuarantined,
-    routeFault: route?.kind === 'none' ? route.reason : undefined,
-    unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
-    schemaFault: await payloadFault(letter, asked, environment.schemaOf?.(channel, handler), answers),
-    downstreamFault: await downstreamFault(channel, environment, answers),
-  })
-}
-
-function replacesPayload({ patch }: Pick<Replay, 'patch'>): boolean {
-  return patch?.some(({ op, path }) => (op === 'replace' || op === 'add') && path === '') ?? false
-}
-
-async function payloadFault(
-  letter: DeadLetter,
-  asked: Pick<Replay, 'patch'>,
-  schema: StandardSchema | undefined,
-  answers: AnswerLimit,
-): Promise<string | undefined> {
-  try {
-    const payload = payloadOf(letter, asked)
-    return schema && (await schemaFault(schema, payload, answers))
-  } catch (error) {
-    return readThrown(error).message
+async function* inParts<T>(all: AsyncIterable<T>, size: number): AsyncGenerator<readonly T[]> {
+  let part: T[] = []
+  for await (const each of all) {
+    part.push(each)
+    if (part.length < size) continue
+    yield part
+    part = []
   }
-}
-
-async function downstreamFault(
-  channel: string,
-  { downstreamFault: ask }: ReplayEnvironment,
-  answers: AnswerLimit,
-): Promise<string | undefined> {
-  if (ask === undefined) return undefined
-  try {
-    return await answers.of(channel, 'the check of its consumer', () => ask(channel))
-  } catch (error) {
-    if (error instanceof NoAnswerError) return error.message
-    throw error
-  }
+  if (part.length > 0) yield part
 }

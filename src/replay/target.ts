@@ -2,7 +2,7 @@ import type { DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
-import type { Replay, ReplayItem } from '../ports/replays.ts'
+import type { GateAnswer, Replay, ReplayItem } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 
 /**
@@ -39,6 +39,13 @@ export interface FleetDeliveries {
   isAlive(instance: string): Promise<boolean>
 }
 
+/** What is known of the consumers of a channel, or of a sink, and whose word that is. */
+export interface DownstreamAnswer {
+  /** Why they cannot take events now; undefined if they can, or if nobody knows. */
+  readonly fault?: string | undefined
+  readonly answer: GateAnswer
+}
+
 /** The clock, the ids and the optional checks of replays. A check that is not given is skipped. */
 export interface ReplayEnvironment {
   /** Supplies the time and the timers. */
@@ -52,9 +59,15 @@ export interface ReplayEnvironment {
   readonly schemaOf?:
     | ((channel: string, handler: string | undefined) => StandardSchema | undefined)
     | undefined
-  /** Returns why a channel's consumer cannot take events now; undefined when it can [not checked]. */
+  /**
+   * Returns why a channel's consumer cannot take events now; undefined when it can [not checked]. `sink` is given for letters
+   * that go to a sink. An answer in the long form also says whose word it is.
+   */
   readonly downstreamFault?:
-    | ((channel: string) => string | undefined | Promise<string | undefined>)
+    | ((
+        channel: string,
+        sink?: string,
+      ) => string | undefined | DownstreamAnswer | Promise<string | undefined | DownstreamAnswer>)
     | undefined
   /**
    * Returns the route of a letter, to the channel `to` if it is given: `routeOf` of a replay target [not checked].

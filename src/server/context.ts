@@ -83,7 +83,13 @@ export function createServerContext(options: ServerOptions) {
     newId,
     schemaOf: (channel, handler) =>
       Object.hasOwn(schemas, channel) ? schemas[channel] : gates.schemaOf?.(channel, handler),
-    downstreamFault: async channel => (await gates.downstreamFault?.(channel)) ?? (await askFleet(channel)),
+    async downstreamFault(channel, sink) {
+      const own = await gates.downstreamFault?.(channel, sink)
+      if (typeof own === 'string') return own
+      const others = await askFleet(channel, sink)
+      // The consumers of this process are in the fleet too, unless it has not joined.
+      return own === undefined && others.answer.answeredBy === 'nobody' ? own : others
+    },
   }
   const targets = new Map<NamedStore['store'], ReplayTarget | undefined>()
   /** One target for each store, because it remembers the processes of the fleet. */

@@ -187,7 +187,7 @@ describe('what a schema says', () => {
     const { status, body, text } = await tell('/api/v1/replays', { ids: [id], reason: 'x', patch }, OPERATOR)
     expect(status).toBe(422)
     expect(body.detail).toBe(
-      `The letter cannot be sent; nothing was planned: 1 with a payload that the schema refuses. 1 × ${HIDDEN_MESSAGE}.`,
+      `The letter cannot be sent; nothing was planned: 1 with a payload that the schema refuses or nobody checked. 1 × ${HIDDEN_MESSAGE}.`,
     )
     for (const secret of ['brand new', 'X-4711', 'ann@example.org']) expect(text).not.toContain(secret)
     expect(await store.replays.list()).toEqual([])

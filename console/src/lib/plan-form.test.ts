@@ -43,6 +43,11 @@ describe('readPlan', () => {
     ])
   })
 
+  it('K8: the plan demands the check of a schema only if the user did', () => {
+    expect(readPlan(EMPTY_PLAN, selection).body).not.toHaveProperty('requireSchema')
+    expect(readPlan({ ...EMPTY_PLAN, requireSchema: true }, selection).body.requireSchema).toBe(true)
+  })
+
   it('B13: the plan has a patch only if the user enabled it', () => {
     const patch = '[{"op":"remove","path":"/total"}]'
     expect(readPlan({ ...EMPTY_PLAN, patch }, selection).body.patch).toBeUndefined()

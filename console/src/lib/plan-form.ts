@@ -13,6 +13,7 @@ export interface PlanForm {
   readonly haltOnSame: boolean
   readonly maxAge: string
   readonly allowQuarantined: boolean
+  readonly requireSchema: boolean
   readonly needsApproval: boolean
   readonly reason: string
 }
@@ -28,6 +29,7 @@ export const EMPTY_PLAN: PlanForm = {
   haltOnSame: true,
   maxAge: '24h',
   allowQuarantined: false,
+  requireSchema: false,
   needsApproval: false,
   reason: '',
 }
@@ -63,6 +65,7 @@ export function readPlan(form: PlanForm, selection: PlanSelection): { body: Plan
     haltRefailRatio: haltPercent / 100,
     haltOnSameFingerprint: form.haltOnSame,
     allowQuarantined: form.allowQuarantined,
+    ...(form.requireSchema ? { requireSchema: true } : {}),
     ...(form.needsApproval ? { needsApproval: true } : {}),
     reason: form.reason.trim(),
   }

@@ -2,7 +2,9 @@ import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
 import type { Replay, ReplayCounts, ReplayDecision, ReplayItem } from '../../ports/replays.ts'
+import { mostFrequentReasons } from '../../server/views/item-reasons.ts'
 import { counted, fieldLines, heading } from './fields.ts'
+import { checkLines } from './format-checks.ts'
 import { safeText } from './safe-text.ts'
 import { type Paint, stateColour } from './style.ts'
 import { isoAndRelative, spanText } from './times.ts'
@@ -18,18 +20,16 @@ const DECISION_TEXTS: Readonly<Record<ReplayDecision, string>> = {
   skip_state: 'skipped: not allowed in this state',
   skip_unreachable: 'skipped: no replay target here',
   skip_unapproved: 'skipped: quarantined, add --allow-quarantined',
-  skip_schema: 'skipped: payload does not match the schema',
+  skip_schema: 'skipped: payload refused by the schema, or not checked',
   skip_expired: 'skipped: over the age limit',
   skip_downstream: 'skipped: consumer paused or breaker open',
 }
-
-const MAX_REASONS = 5
 
 /** Formats a replay for a person: plan, decisions of the gates, outcomes. */
 export function formatReplay(
   replay: Replay,
   counts: ReplayCounts | undefined,
-  skipped: readonly ReplayItem[],
+  findings: readonly string[],
   { masks, now, paint }: ReplayFormatOptions,
 ): string {
   const { selectedBy, halt, patch } = replay
@@ -71,7 +71,8 @@ export function formatReplay(
     patch === undefined ? '' : heading('Patch', paint),
     ...(patch ?? []).map(operation => `  ${safeText(JSON.stringify(maskForDisplay(operation, masks)))}\n`),
     heading('Gates', paint),
-    ...findingLines(replay, skipped, masks),
+    ...findings,
+    ...checkLines(replay.checks ?? [], masks, now),
     counts === undefined ? '' : heading('Outcomes', paint) + fieldLines(outcomes(counts), paint),
   ].join('')
 }
@@ -83,30 +84,26 @@ function overlapText({ overlaps }: Replay): string | undefined {
 }
 
 /** One line per decision of the gates. The gates run again before each send, so later decisions are added. */
-export function findingLines(
+export async function findingLines(
   { findings }: Pick<Replay, 'findings'>,
   skipped: readonly ReplayItem[],
-  masks: Masks,
-): string[] {
+  maskReason: (item: ReplayItem) => Promise<string | undefined>,
+): Promise<string[]> {
   const later = new Map<string, number>()
   for (const { decision } of skipped)
     if (findings[decision] === undefined) later.set(decision, (later.get(decision) ?? 0) + 1)
-  return [...Object.entries(findings), ...later].map(([decision, letters]) => {
+  const lines = [...Object.entries(findings), ...later].map(async ([decision, letters]) => {
     const says = DECISION_TEXTS[decision as ReplayDecision] ?? decision
-    return `  ${counted(letters, 'letter')} ${says}${reasons(decision, skipped, masks)}\n`
+    const items = skipped.filter(item => item.decision === decision)
+    return `  ${counted(letters, 'letter')} ${says}${reasonText(await mostFrequentReasons(items, maskReason))}\n`
   })
+  return Promise.all(lines)
 }
 
 /** A single reason follows on the same line, several reasons below it. */
-function reasons(decision: string, skipped: readonly ReplayItem[], masks: Masks): string {
-  const counts = new Map<string, number>()
-  for (const item of skipped)
-    if (item.decision === decision && item.reason !== undefined)
-      counts.set(item.reason, (counts.get(item.reason) ?? 0) + 1)
-  const told = [...counts].toSorted(([, a], [, b]) => b - a).slice(0, MAX_REASONS)
-  const say = (reason: string) => safeText(masks.maskText(reason))
-  if (told.length <= 1) return told.map(([reason]) => ` (${say(reason)})`).join('')
-  return told.map(([reason, times]) => `\n    ${times} × ${say(reason)}`).join('')
+function reasonText(told: readonly { readonly reason: string; readonly count: number }[]): string {
+  if (told.length <= 1) return told.map(({ reason }) => ` (${safeText(reason)})`).join('')
+  return told.map(({ reason, count }) => `\n    ${count} × ${safeText(reason)}`).join('')
 }
 
 function outcomes(counts: ReplayCounts): [string, string][] {

@@ -39,6 +39,7 @@ const DEFAULTS = {
   maxAgeMs: 86_400_000,
   allowQuarantined: false,
   needsApproval: false,
+  checks: expect.any(Array),
   stage: 0,
   revision: 0,
 }
@@ -101,6 +102,15 @@ describe('B10: a plan of the command line', () => {
     })
     const items = await world.store.replays.items(id)
     expect(items.map(({ letterId }) => letterId).toSorted()).toEqual(ids.toSorted())
+  })
+
+  it('K8: --require-schema plans nothing when no schema can check the letters', async () => {
+    const { lazaret, store } = await createWorldAfterOutage(2)
+    const { code, err } = await lazaret('replay', 'plan', '--reason', 'fixed', '--require-schema')
+    expect([code, await store.replays.list()]).toEqual([1, []])
+    expect(err).toContain(
+      '2 letters skipped: payload refused by the schema, or not checked (unknown: no living process in the fleet consumes orders/orders)',
+    )
   })
 
   it.each([

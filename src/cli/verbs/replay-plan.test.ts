@@ -42,6 +42,8 @@ describe('replay plan', () => {
 Gates
   2 letters will be sent
   1 letter skipped: not allowed in this state (it was replayed 0 times and is parked; unpark it to allow another)
+  schema of orders/orders: 2 letters not checked: no living process in the fleet consumes orders/orders
+  downstream of orders: 2 letters not checked: no living process in the fleet consumes orders
 `)
     expect(shop.handled).toEqual([])
   })

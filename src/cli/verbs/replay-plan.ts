@@ -4,7 +4,7 @@ import type { Masks } from '../../core/dead-letter/masks.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
-import type { PatchOperation, Replay } from '../../ports/replays.ts'
+import type { PatchOperation, Replay, ReplayCounts } from '../../ports/replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { EmptyPlanError } from '../../replay/empty-plan.ts'
 import { fleetGate } from '../../replay/fleet-gate.ts'
@@ -13,6 +13,7 @@ import { recordLateOutcomes } from '../../replay/outcomes.ts'
 import { planReplay } from '../../replay/plan.ts'
 import { replayToBroker, routeReplays } from '../../replay/routes.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough } from '../../replay/target.ts'
+import { createReasonMasker } from '../../server/views/item-reasons.ts'
 import { openBrokers } from '../brokers.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
@@ -20,6 +21,7 @@ import { commandLine } from '../command-line.ts'
 import { findLetter, findReplay } from '../find-by-id.ts'
 import { filterOf, type planFlags, type replayListFlags, type storeFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
+import { checkLines } from '../print/format-checks.ts'
 import { findingLines, formatReplay } from '../print/format-replay.ts'
 import { jsonLine, toJson } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
@@ -62,12 +64,14 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         haltOnSameFingerprint: flags['no-halt-on-same-cause'] ? false : undefined,
         maxAgeMs: flags['max-age'] ?? maxAge,
         allowQuarantined: flags['allow-quarantined'],
+        requireSchema: flags['require-schema'],
         needsApproval: flags['needs-approval'] ?? needsApproval,
       },
       { ...replayEnvironment(io, store), routeOf: routes.routeOf },
     )
-      .catch((error: unknown) => {
-        throw error instanceof EmptyPlanError ? new FailedError(emptyPlanText(error, filter, masks)) : error
+      .catch(async (error: unknown) => {
+        if (!(error instanceof EmptyPlanError)) throw error
+        throw new FailedError(await emptyPlanText(session, error, filter, patch))
       })
       .finally(() => routes.close())
     for (const { replayId, count } of replay.overlaps ?? [])
@@ -75,17 +79,10 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         `warning: replay ${replayId} also has ${count} of these letters to send; a letter that fails there is then sent again by this one. Cancel one of the two: ${commandLine('replay cancel', replayId, place)}\n`,
       )
     if (flags.json) {
-      await io.stdout.write(jsonLine(toJson(replay)))
+      await io.stdout.write(jsonLine(replayJson(replay, masks)))
       return 0
     }
-    const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: 1_000 })
-    await io.stdout.write(
-      formatReplay(replay, undefined, skipped, {
-        masks,
-        now: io.clock.now(),
-        paint: paintFor(io.stdout, io.env),
-      }),
-    )
+    await io.stdout.write(await replayText(session, replay, undefined))
     const next = replay.needsApproval
       ? `next, another person approves it: ${commandLine('replay approve', replay.id, place)}`
       : `next, start it: ${commandLine('replay start', replay.id, place)}`
@@ -94,15 +91,23 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
   })
 }
 
-function emptyPlanText(error: EmptyPlanError, filter: LetterFilter, masks: Masks): string {
-  const { refusal, skipped } = error
-  if (skipped.length > 0) return `${refusal}\n${findingLines(error, skipped, masks).join('')}`.trimEnd()
+async function emptyPlanText(
+  { io, store, masks }: Session,
+  error: EmptyPlanError,
+  filter: LetterFilter,
+  patch: readonly PatchOperation[] | undefined,
+): Promise<string> {
+  const { refusal, skipped, checks } = error
+  if (skipped.length > 0) {
+    const findings = await findingLines(error, skipped, createReasonMasker(masks, store, { patch }))
+    return `${refusal}\n${[...findings, ...checkLines(checks, masks, io.clock.now())].join('')}`.trimEnd()
+  }
   const isFiltered = Object.keys(filter).length > 0
   return `no letter ${isFiltered ? `matches ${describeFilter(filter)}` : 'waits for a replay'}; nothing was planned. Run 'lazaret dlq stats' to see the channels and states`
 }
 
 export function replayEnvironment(io: Io, { fleet }: Pick<Store, 'fleet'>): ReplayEnvironment {
-  const downstreamFault = fleet && fleetGate([fleet], io.clock)
+  const downstreamFault = fleetGate(fleet === undefined ? [] : [fleet], io.clock)
   return { clock: io.clock, newId: createIdSource(io.random), downstreamFault }
 }
 
@@ -127,24 +132,43 @@ export const replayShow = onStore<typeof storeFlags>(async (session, { args, fla
 )
 
 export async function showReplay(
-  { io, store, masks }: Session,
+  session: Session,
   replay: Replay,
   asJson: boolean | undefined,
 ): Promise<void> {
+  const { io, store, masks } = session
   await recordLateOutcomes(store, replay, io.clock)
   const counts = await store.replays.counts(replay.id)
   if (asJson) {
-    await io.stdout.write(jsonLine({ ...(toJson(replay) as object), outcomes: counts }))
+    await io.stdout.write(jsonLine({ ...replayJson(replay, masks), outcomes: counts }))
     return
   }
-  const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: MAX_SKIPPED_READ })
-  const options = { masks, now: io.clock.now(), paint: paintFor(io.stdout, io.env) }
-  await io.stdout.write(formatReplay(replay, counts, skipped, options))
+  await io.stdout.write(await replayText(session, replay, counts))
 }
 
-export const replayList = onStore<typeof replayListFlags>(async ({ store }, { io, flags }) => {
+async function replayText(
+  { io, store, masks }: Session,
+  replay: Replay,
+  counts: ReplayCounts | undefined,
+): Promise<string> {
+  const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: MAX_SKIPPED_READ })
+  const findings = await findingLines(replay, skipped, createReasonMasker(masks, store, replay))
+  const options = { masks, now: io.clock.now(), paint: paintFor(io.stdout, io.env) }
+  return formatReplay(replay, counts, findings, options)
+}
+
+/** The reason why nobody answered for a gate can quote an error of a process, so it is masked. */
+function replayJson(replay: Replay, masks: Masks): object {
+  const checks = replay.checks?.map(({ answer, ...check }) => ({
+    ...check,
+    answer: answer.answeredBy === 'nobody' ? { ...answer, reason: masks.maskText(answer.reason) } : answer,
+  }))
+  return toJson({ ...replay, checks }) as object
+}
+
+export const replayList = onStore<typeof replayListFlags>(async ({ store, masks }, { io, flags }) => {
   const replays = await store.replays.list({ state: flags.state, limit: flags.limit ?? DEFAULT_LISTED })
-  if (flags.json) return io.stdout.write(replays.map(replay => jsonLine(toJson(replay))).join(''))
+  if (flags.json) return io.stdout.write(replays.map(replay => jsonLine(replayJson(replay, masks))).join(''))
   if (replays.length === 0)
     return io.stderr.write("no replays found; create one with 'lazaret replay plan'\n")
   const columns: Column<Replay>[] = [

@@ -9,8 +9,11 @@ import {
   resumeReplay,
   startReplay,
 } from '../../replay/control.ts'
+import { describeCheck } from '../../replay/describe-check.ts'
 import { EmptyPlanError } from '../../replay/empty-plan.ts'
-import { judge, planReplay } from '../../replay/plan.ts'
+import type { GateVerdict } from '../../replay/gates.ts'
+import { planReplay } from '../../replay/plan.ts'
+import { PlanJudge } from '../../replay/plan-judge.ts'
 import { type PlanRequest, resolvePlan } from '../../replay/plan-options.ts'
 import { payloadOf } from '../../runtime/schema-fault.ts'
 import type { Caller } from '../auth/authenticator.ts'
@@ -30,17 +33,11 @@ import {
 } from '../schema/replays.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import { toLetterFilter } from '../views/filter.ts'
+import { createReasonMasker, mostFrequentReasons } from '../views/item-reasons.ts'
 import { patchedView, payloadView } from '../views/patched.ts'
 import { masksOfResend } from '../views/payload-masks.ts'
 import { auditSearch, findLetter, oneId } from './letters.ts'
-import {
-  createReasonMasker,
-  findReplay,
-  mostFrequentReasons,
-  type ReplayContext,
-  replayPermission,
-  replayView,
-} from './replays.ts'
+import { findReplay, type ReplayContext, replayPermission, replayView } from './replays.ts'
 
 const REPLAYS = `${API}/replays`
 const PREVIEW_SIZE = 5
@@ -93,8 +90,12 @@ export const replayChangeRoutes = [
       const { named, sample } = await select(context, body)
       const letters = await sample()
       await auditSearch(context, caller, named, body.filter === undefined ? {} : toLetterFilter(body.filter))
-      const samples = await Promise.all(letters.map(letter => sampleOf(context, named, letter, body)))
-      return { samples }
+      const judged = await judgeSamples(context, caller, named, letters, body).catch((error: Error) => error)
+      const samples = letters.map((letter, at) => {
+        const verdict = 'verdicts' in judged ? judged.verdicts[at]! : judged
+        return sampleOf(context, named, letter, body, verdict)
+      })
+      return { samples, ...('notChecked' in judged && { notChecked: judged.notChecked }) }
     },
   }),
   controlRoute('approve', 'Approves a replay. The planner cannot approve it.', approveReplay),
@@ -135,12 +136,21 @@ function controlRoute(
 async function emptyPlanProblem(
   context: Context,
   named: NamedStore,
-  { message, skipped }: EmptyPlanError,
+  { message, skipped, checks }: EmptyPlanError,
   body: Pick<PlanBody, 'patch'>,
 ): Promise<ProblemError> {
-  const reasons = await mostFrequentReasons(skipped, createReasonMasker(context, named, body))
+  const reasons = await mostFrequentReasons(skipped, createReasonMasker(context.masks, named.store, body))
   const details = reasons.map(({ reason, count }) => ` ${count} × ${reason}.`).join('')
-  return new ProblemError('unprocessable', `${message[0]!.toUpperCase()}${message.slice(1)}.${details}`)
+  const { masks, clock } = context
+  const options = {
+    ageOf: (saidAt: number) => `${Math.round((clock.now() - saidAt) / 1_000)} s ago`,
+    maskText: (text: string) => masks.maskText(text),
+  }
+  const whose = checks.map(check => ` Gate ${describeCheck(check, options)}.`).join('')
+  return new ProblemError(
+    'unprocessable',
+    `${message[0]!.toUpperCase()}${message.slice(1)}.${details}${whose}`,
+  )
 }
 
 /** A `test` discloses whether a value is present, so a caller who may not reveal payloads must not use it. */
@@ -202,12 +212,33 @@ async function select(
   }
 }
 
-async function sampleOf(
+/** What the gates say of a few letters. Without a route, they check the payload even if nobody can send the letter. */
+async function judgeSamples(
+  context: Context,
+  caller: Caller,
+  named: NamedStore,
+  letters: readonly DeadLetter[],
+  { patch, to }: Pick<PlanBody, 'patch' | 'to'>,
+): Promise<{ readonly verdicts: readonly GateVerdict[]; readonly notChecked: string | undefined }> {
+  const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: caller.name, to, patch })
+  const environment = { ...context.environmentOf(named), routeOf: undefined }
+  const judge = new PlanJudge(named.store, asked, environment, context.clock.now())
+  const verdicts = await judge.judge(letters)
+  const unanswered = judge
+    .checks()
+    .flatMap(({ gate, answer }) =>
+      gate === 'schema' && answer.answeredBy === 'nobody' ? [answer.reason] : [],
+    )
+  return { verdicts, notChecked: unanswered[0] && context.masks.maskText(unanswered[0]) }
+}
+
+function sampleOf(
   context: Context,
   named: NamedStore,
   letter: DeadLetter,
-  { patch, to }: Pick<PlanBody, 'patch' | 'to'>,
-): Promise<Preview['samples'][number]> {
+  { patch }: Pick<PlanBody, 'patch'>,
+  verdict: GateVerdict | Error,
+): Preview['samples'][number] {
   const { masks } = context
   const { payload } = letter.event
   const ofTexts = masksOfResend(letter, patch, masks)
@@ -216,10 +247,8 @@ async function sampleOf(
     const after = patch === undefined ? shown.before : patchedView(payload, patch, masks)
     // Throws an error that names the operation that does not fit.
     payloadOf(letter, { patch })
-    const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: 'nobody', to, patch })
-    // Without a route, the gates check the payload even if this server cannot send the letter.
-    const environment = { ...context.environmentOf(named), routeOf: undefined }
-    const { decision, reason } = await judge(letter, asked, environment, context.clock.now())
+    if (verdict instanceof Error) throw verdict
+    const { decision, reason } = verdict
     return {
       ...shown,
       after,

@@ -1,5 +1,5 @@
 import { MASK } from '../../core/dead-letter/mask-text.ts'
-import type { Replay, ReplayItem } from '../../ports/replays.ts'
+import type { Replay } from '../../ports/replays.ts'
 import { REPLAY_STEPS } from '../../replay/control.ts'
 import type { Caller } from '../auth/authenticator.ts'
 import type { ServerContext } from '../context.ts'
@@ -20,14 +20,13 @@ import {
 import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { planCommand } from '../views/command.ts'
 import { fromLetterFilter } from '../views/filter.ts'
-import { masksOfResend } from '../views/payload-masks.ts'
-import { itemView, patchView, replaySummary } from '../views/replay.ts'
+import { createReasonMasker, mostFrequentReasons } from '../views/item-reasons.ts'
+import { checkView, itemView, patchView, replaySummary } from '../views/replay.ts'
 import { oneId } from './letters.ts'
 
 const REPLAYS = `${API}/replays`
 const MAX_SKIPPED_ITEMS = 1_000
 const SAMPLES_SHOWN = 5
-const REASONS_SHOWN = 5
 
 export type ReplayContext = Pick<
   ServerContext,
@@ -78,7 +77,7 @@ export const replayRoutes = [
       const { value, ...named } = await findReplay(context, params.id)
       const items = await named.store.replays.items(value.id, { status, after, limit: limit + 1 })
       const page = items.slice(0, limit)
-      const maskReason = createReasonMasker(context, named, value)
+      const maskReason = createReasonMasker(context.masks, named.store, value)
       return {
         items: await Promise.all(page.map(async item => itemView(item, await maskReason(item)))),
         after: items.length > limit ? page.at(-1)?.position : undefined,
@@ -94,7 +93,7 @@ export const replayRoutes = [
     async handle({ context, params }) {
       const { value: replay, ...named } = await findReplay(context, params.id)
       const { store } = named
-      const maskReason = createReasonMasker(context, named, replay)
+      const maskReason = createReasonMasker(context.masks, store, replay)
       const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: MAX_SKIPPED_ITEMS })
       const going = await store.replays.items(replay.id, { limit: MAX_SKIPPED_ITEMS })
       const findings = Object.entries(replay.findings).map(async ([name, count]) => {
@@ -115,43 +114,6 @@ export const replayRoutes = [
 
 export function findReplay({ stores }: Pick<ReplayContext, 'stores'>, id: string) {
   return stores.find('replay', id, ({ store }) => store.replays.get(id))
-}
-
-/** Returns a function that masks the reason of a gate for an item. */
-export function createReasonMasker(
-  { masks }: Pick<ReplayContext, 'masks'>,
-  { store }: Pick<NamedStore, 'store'>,
-  { patch }: Pick<Replay, 'patch'>,
-) {
-  return async ({ reason, decision, letterId }: ReplayItem): Promise<string | undefined> => {
-    // Only schema errors quote payload values.
-    if (reason === undefined || decision !== 'skip_schema') return reason && masks.maskText(reason)
-    const letter = await store.deadLetters.get(letterId)
-    // Without the letter it is unknown which values are masked.
-    if (letter === undefined && masks.hidesNothing !== true) return MASK
-    return masksOfResend(letter, patch, masks).maskText(reason)
-  }
-}
-
-/**
- * The most frequent reasons, masked. Letters with the same reason text share the masks of the first letter, because the
- * text is the same.
- */
-export async function mostFrequentReasons(
-  items: readonly ReplayItem[],
-  maskReason: (item: ReplayItem) => Promise<string | undefined>,
-): Promise<{ reason: string; count: number }[]> {
-  const byReason = Map.groupBy(
-    items.filter(({ reason }) => reason !== undefined),
-    ({ reason }) => reason,
-  )
-  const ranked = [...byReason.values()].sort((a, b) => b.length - a.length).slice(0, REASONS_SHOWN)
-  const counts = new Map<string, number>()
-  for (const same of ranked) {
-    const reason = (await maskReason(same[0]!)) ?? ''
-    counts.set(reason, (counts.get(reason) ?? 0) + same.length)
-  }
-  return [...counts].map(([reason, count]) => ({ reason, count }))
 }
 
 /** The full view of a replay for this caller. */
@@ -178,6 +140,8 @@ export async function replayView(
     patch,
     maxAgeMs: replay.maxAgeMs,
     allowQuarantined: replay.allowQuarantined,
+    requireSchema: replay.requireSchema,
+    checks: replay.checks?.map(check => checkView(check, context.masks)),
     overlaps: replay.overlaps?.map(overlap => ({ ...overlap })),
     rate: replay.state === 'running' ? context.runner.rateOf(replay.id) : undefined,
     arrivedSincePlan: await arrivedSincePlan(

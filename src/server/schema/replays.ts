@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { ITEM_STATUSES, REPLAY_DECISIONS, REPLAY_STATES } from '../../ports/replays.ts'
+import { ASKED_GATES, ITEM_STATUSES, REPLAY_DECISIONS, REPLAY_STATES } from '../../ports/replays.ts'
 import {
   count,
   faults,
@@ -92,6 +92,44 @@ export const permission = z.object({
 })
 export type Permission = z.infer<typeof permission>
 
+const gateAnswer = z.discriminatedUnion('answeredBy', [
+  z.object({
+    answeredBy: z.literal('planner').describe('The process that made the plan.'),
+    saidAt: time.describe('The time of the answer.'),
+  }),
+  z.object({
+    answeredBy: z.literal('fleet').describe('Living processes of the fleet.'),
+    saidAt: time.describe('The time of the oldest answer or report.'),
+    count: count.describe('The number of processes that answered.'),
+    processes: z
+      .array(
+        z.object({
+          id: id.describe('The id of the process.'),
+          service: text('The service of the process.'),
+          version: optionalText('The version of the service. Absent when the process does not report one.'),
+        }),
+      )
+      .describe('The first of the processes.'),
+  }),
+  z.object({
+    answeredBy: z.literal('nobody').describe('Nobody: the letters were not checked.'),
+    reason: text('The reason why nobody answered, masked.'),
+  }),
+])
+
+/** Whose word a gate has for the letters of one consumer or sink. */
+export const gateCheck = z.object({
+  gate: z.enum(ASKED_GATES).describe('The gate.'),
+  channel: text('The channel of the letters.'),
+  handler: optionalText(
+    'The handler whose schema was asked. Absent for a sink, and when no handler is known.',
+  ),
+  sink: optionalText('The sink of the letters. Absent for letters of consumers.'),
+  letters: count.describe('The number of letters that came to the gate.'),
+  answer: gateAnswer.describe('Who answered, and when.'),
+})
+export type GateCheck = z.infer<typeof gateCheck>
+
 export const replay = replaySummary.extend({
   selectedBy: z
     .object({
@@ -118,6 +156,11 @@ export const replay = replaySummary.extend({
       'The gates skip letters this long after their first failure, in milliseconds, unless the event has its own expiry.',
     ),
   allowQuarantined: z.boolean().describe('Whether the replay sends quarantined letters.'),
+  requireSchema: optional(z.boolean(), 'Whether the replay skips letters that no schema has checked.'),
+  checks: optional(
+    z.array(gateCheck),
+    'Whose word the schema gate and the downstream gate have, for each consumer and sink. Absent in plans of earlier versions.',
+  ),
   overlaps: optional(
     z.array(
       z.object({
@@ -191,6 +234,10 @@ export const planBody = selection
       'The gates skip letters this long after their first failure, in milliseconds, unless the event has its own expiry. The default is 86400000: one day.',
     ),
     allowQuarantined: optional(z.boolean(), 'Sends quarantined letters too. The default is false.'),
+    requireSchema: optional(
+      z.boolean(),
+      'Skips letters that no schema has checked. Without it they are sent, and their consumer checks them. The default is false.',
+    ),
     needsApproval: optional(
       z.boolean(),
       'A second person must approve the replay. False has no effect on a server that requires approval.',
@@ -214,6 +261,7 @@ export const preview = z.object({
       }),
     )
     .describe('The first few letters of the selection.'),
+  notChecked: optionalText('Why no schema has checked payloads. Absent when all were checked.'),
 })
 export type Preview = z.infer<typeof preview>
 

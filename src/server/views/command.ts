@@ -33,6 +33,7 @@ export function planCommand(
     ...(to === undefined ? [] : ['--to', to]),
     ...['--max-age', duration(maxAgeMs)],
     ...(allowQuarantined ? ['--allow-quarantined'] : []),
+    ...(replay.requireSchema === true ? ['--require-schema'] : []),
     ...(needsApproval ? ['--needs-approval'] : []),
     ...['--store', storeUrl],
   ].map(quoted)

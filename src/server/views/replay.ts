@@ -1,9 +1,14 @@
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
-import type { Replay, ReplayCounts, ReplayItem } from '../../ports/replays.ts'
+import type { GateAnswer, GateCheck, Replay, ReplayCounts, ReplayItem } from '../../ports/replays.ts'
 import { iso, isoOr, type Json } from '../schema/common.ts'
-import type { ReplayItem as ItemJson, PatchOperation, ReplaySummary } from '../schema/replays.ts'
+import type {
+  GateCheck as CheckJson,
+  ReplayItem as ItemJson,
+  PatchOperation,
+  ReplaySummary,
+} from '../schema/replays.ts'
 import { masksAt } from './payload-masks.ts'
 import { pick } from './pick.ts'
 
@@ -39,6 +44,28 @@ export function itemView(item: ReplayItem, reason: string | undefined): ItemJson
     reason,
     sentAt: isoOr(item.sentAt),
     endedAt: isoOr(item.endedAt),
+  }
+}
+
+/** Whose word a gate has. The reason why nobody answered can quote an error of a process, so it is masked. */
+export function checkView({ answer, ...check }: GateCheck, masks: Masks): CheckJson {
+  return {
+    ...pick(check, 'gate', 'channel', 'handler', 'sink', 'letters'),
+    answer: answerView(answer, masks),
+  }
+}
+
+function answerView(answer: GateAnswer, masks: Masks): CheckJson['answer'] {
+  switch (answer.answeredBy) {
+    case 'planner':
+      return { answeredBy: 'planner', saidAt: iso(answer.saidAt) }
+    case 'fleet':
+      return {
+        ...{ answeredBy: 'fleet', saidAt: iso(answer.saidAt), count: answer.count },
+        processes: answer.processes.map(process => pick(process, 'id', 'service', 'version')),
+      }
+    case 'nobody':
+      return { answeredBy: 'nobody', reason: masks.maskText(answer.reason) }
   }
 }
 

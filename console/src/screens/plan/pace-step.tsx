@@ -64,6 +64,12 @@ export function PaceStep({ form, faults, count, set }: StepProps) {
         checked={form.allowQuarantined}
         onChange={allowQuarantined => set({ allowQuarantined })}
       />
+      <Checkbox
+        label="Skip letters that no schema has checked"
+        hint="Otherwise they are sent, and their consumer checks them."
+        checked={form.requireSchema}
+        onChange={requireSchema => set({ requireSchema })}
+      />
     </>
   )
 }

@@ -38,6 +38,11 @@ export function PatchPreview({
       {error && <ErrorNote error={error} />}
       {data === undefined && !error && <Loading rows={3} />}
       {data?.samples.length === 0 && <p className="quiet small">No letter to preview.</p>}
+      {data?.notChecked && (
+        <p className="quiet small external-text">
+          No schema has checked these payloads: {plainText(data.notChecked)}
+        </p>
+      )}
       {data?.samples.map(sample => (
         <Sample key={sample.letterId} sample={sample} />
       ))}

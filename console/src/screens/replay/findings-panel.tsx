@@ -1,12 +1,14 @@
 import { Link } from 'wouter'
 import { useFindings } from '../../api/queries.ts'
-import type { Findings, Replay, ReplayDecision } from '../../api/types.ts'
+import type { Findings, GateCheck, Replay, ReplayDecision } from '../../api/types.ts'
+import { checkedLetters, gateResult, whoAnswered } from '../../lib/gate-words.ts'
 import { counted, whole } from '../../lib/numbers.ts'
 import { letterPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Icon, type IconName } from '../../ui/icons.tsx'
 import { ErrorNote, Loading, Note } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 
 const GATES: readonly { decision: ReplayDecision; gate: string; says: string; glyph: IconName }[] = [
   {
@@ -30,7 +32,7 @@ const GATES: readonly { decision: ReplayDecision; gate: string; says: string; gl
   {
     decision: 'skip_schema',
     gate: 'Schema',
-    says: 'the payload to be sent does not match the schema',
+    says: 'the payload to be sent does not match the schema, or was not checked',
     glyph: 'cross',
   },
   { decision: 'skip_expired', gate: 'Age', says: 'over the age limit', glyph: 'dash' },
@@ -52,6 +54,7 @@ export function FindingsPanel({ replay }: { replay: Replay }) {
               <Gate
                 key={gate.decision}
                 {...gate}
+                checks={(replay.checks ?? []).filter(check => `skip_${check.gate}` === gate.decision)}
                 finding={data.findings.find(({ decision }) => decision === gate.decision)}
               />
             ))}
@@ -75,29 +78,29 @@ function Gate({
   says,
   glyph,
   finding,
+  checks,
 }: {
   gate: string
   says: string
   glyph: IconName
   finding: Findings['findings'][number] | undefined
+  checks: readonly GateCheck[]
 }) {
   const count = finding?.count ?? 0
+  const { text, isChecked } = gateResult(count, says, checks)
   return (
-    <li className={count > 0 ? 'stops' : 'passes'}>
-      <Icon name={count > 0 ? glyph : 'check'} />
+    <li className={count > 0 ? 'stops' : isChecked ? 'passes' : 'unknown'}>
+      <Icon name={count > 0 ? glyph : isChecked ? 'check' : 'dots'} />
       <div>
         <strong>{gate}:</strong>{' '}
-        {count === 0 ? (
-          <span className="quiet">0 blocked</span>
-        ) : (
-          <span>
-            {whole(count)} blocked: {says}
-          </span>
-        )}
+        <span className={count === 0 && isChecked ? 'quiet' : undefined}>{text}</span>
         {finding?.reasons.map(({ reason, count: times }) => (
           <div key={reason} className="small quiet external-text">
             {whole(times)} × {plainText(reason)}
           </div>
+        ))}
+        {checks.map(check => (
+          <Check key={JSON.stringify(check)} check={check} />
         ))}
         {count > 0 && finding && finding.sampleLetterIds.length > 0 && (
           <div className="small">
@@ -111,5 +114,22 @@ function Gate({
         )}
       </div>
     </li>
+  )
+}
+
+/** Whose word the gate has for some of the letters, and how old it is. */
+function Check({ check }: { check: GateCheck }) {
+  const { answer } = check
+  return (
+    <div className="small quiet external-text">
+      {plainText(checkedLetters(check))}:{' '}
+      {answer.answeredBy === 'nobody' ? (
+        <>not checked: {plainText(answer.reason)}</>
+      ) : (
+        <>
+          checked by {plainText(whoAnswered(answer))}, <RelativeTime at={answer.saidAt} />
+        </>
+      )}
+    </div>
   )
 }

@@ -26,6 +26,7 @@ export function ReplayFacts({ replay }: { replay: Replay }) {
           ],
           ['age limit', span(replay.maxAgeMs)],
           ['quarantined', replay.allowQuarantined ? 'included' : 'excluded unless edited'],
+          ['not checked', replay.requireSchema ? 'skipped' : 'sent'],
           ['approval', approvalOf(replay)],
           ['started', replay.startedAt && <Timestamp at={replay.startedAt} />],
           ['ended', replay.endedAt && <Timestamp at={replay.endedAt} />],
