@@ -1,17 +1,16 @@
-import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile } from 'node:child_process'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
 import { openBrowser } from '../test/services/chromium.ts'
+import { startLazaret } from './harness/lazaret-server.ts'
 import { withTempFolder } from './harness/load.ts'
 import { atMost, type BenchResult, machine, median, row } from './harness/result.ts'
+import { type Visit, visitOf } from './harness/visit.ts'
 
 const execute = promisify(execFile)
 const FILL = fileURLToPath(new URL('./stores-sqlite-million.ts', import.meta.url))
-const LAZARET = fileURLToPath(new URL('../src/cli/main.ts', import.meta.url))
 /** With this interval, thirty days have a million letters. */
 const EVERY_MS = 2_592
 const ROUNDS = 5
@@ -21,18 +20,13 @@ const MOST_TAB_MB = 50
 /** The URL of a screen, and a selector that exists once a person can use it. */
 type Screens = Readonly<Record<string, readonly [path: string, sign: string]>>
 
-interface Visit {
-  readonly ms: number
-  readonly tabMb: number
-}
-
 /** The console with a million letters: the time from the URL to a usable screen, in a browser without a cache. */
 export async function run(): Promise<BenchResult> {
   await execute('npm', ['run', 'build'])
   return await withTempFolder(async dir => {
     const path = join(dir, 'million.db')
     await execute(process.execPath, [FILL, path, String(EVERY_MS)])
-    const server = await serve(path)
+    const server = await startLazaret(`sqlite:${path}`)
     const browser = await openBrowser()
     try {
       return await measure(browser, server.url)
@@ -92,40 +86,4 @@ async function screensOf(url: string): Promise<Screens> {
 
 async function ask<T>(url: string): Promise<T> {
   return (await (await fetch(url)).json()) as T
-}
-
-/** Waits until the selector matches and the page has drawn two more frames, so that nothing blocks it. */
-async function visitOf(browser: Browser, url: string, sign: string): Promise<Visit> {
-  const context = await browser.newContext({ viewport: { width: 1_440, height: 900 } })
-  const page = await context.newPage()
-  await page.addInitScript(`
-    new MutationObserver((_, observer) => {
-      if (document.querySelector(${JSON.stringify(sign)}) === null) return
-      observer.disconnect()
-      requestAnimationFrame(() => requestAnimationFrame(() => { window.readyAt = performance.now() }))
-    }).observe(document, { childList: true, subtree: true })`)
-  await page.goto(url, { waitUntil: 'commit' })
-  const readyAt = await page.waitForFunction(() => (globalThis as { readyAt?: number }).readyAt)
-  const ms = await readyAt.jsonValue()
-  const tabMb = (await page.evaluate<number>('performance.memory.usedJSHeapSize')) / 1e6
-  await context.close()
-  return { ms: ms as number, tabMb }
-}
-
-async function serve(path: string): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const child = spawn(
-    process.execPath,
-    [LAZARET, 'serve', '--json', '--store', `sqlite:${path}`, '--port', '0'],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  )
-  const [line] = await once(createInterface({ input: child.stdout }), 'line')
-  const { url } = JSON.parse(line) as { url: string }
-  return {
-    url,
-    async stop() {
-      const gone = once(child, 'exit')
-      child.kill('SIGTERM')
-      await gone
-    },
-  }
 }

@@ -44,6 +44,11 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
       'durable dead-letter writes on file, SQLite, Postgres and Redis, and a million letters on file and SQLite',
     load: () => import('./stores.ts'),
   },
+  fleet: {
+    about:
+      'the cost of presence for a consumer, and of 1 000 processes for Postgres, the server and the console',
+    load: () => import('./fleet.ts'),
+  },
   console: {
     about: 'load time of each console screen with a million letters, without a browser cache',
     load: () => import('./console.ts'),

@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from '../../src/ports/clock.ts'
+
+const MEMBERS = fileURLToPath(new URL('./members.ts', import.meta.url))
+
+/** Starts a program that acts as many processes of a fleet, and waits until all have reported. */
+export async function startMembers(url: string, count: number) {
+  const child = spawn(process.execPath, [MEMBERS, url, String(count)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit')
+  await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended])
+  if (child.exitCode !== null) throw new Error('bench: the processes of the fleet ended before they joined')
+  return {
+    pid: child.pid!,
+    async stop() {
+      child.kill('SIGTERM')
+      await ended
+    },
+  }
+}
+
+export function pause(ms: number): Promise<void> {
+  return new Promise(resolve => systemClock.schedule(ms, resolve))
+}

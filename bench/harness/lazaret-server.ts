@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+const LAZARET = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+
+/** `lazaret serve` in a process of its own. */
+export interface LazaretServer {
+  readonly url: string
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+/** Starts a server on a free port. `store` is an address such as `sqlite:FILE`. */
+export async function startLazaret(store: string): Promise<LazaretServer> {
+  const child = spawn(process.execPath, [LAZARET, 'serve', '--json', '--store', store, '--port', '0'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = once(child, 'exit').then(() => {
+    throw new Error('bench: lazaret serve ended; its message is above')
+  })
+  const [line] = await Promise.race([once(createInterface({ input: child.stdout }), 'line'), ended])
+  ended.catch(() => {})
+  const { url } = JSON.parse(line) as { url: string }
+  return {
+    url,
+    pid: child.pid!,
+    async stop() {
+      const gone = once(child, 'exit')
+      child.kill('SIGTERM')
+      await gone
+    },
+  }
+}
