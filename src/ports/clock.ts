@@ -1,4 +1,4 @@
-import { callable, custom, withDefault } from '../core/options/rules.ts'
+import { callable, having, withDefault } from '../core/options/rules.ts'
 import type { Random } from '../core/random.ts'
 /** Cancels a scheduled task. Calling it twice, or after the task ran, does nothing. */
 export type Cancel = () => void
@@ -67,7 +67,10 @@ export function yieldToEventLoop(): Promise<void> {
 }
 
 /** The rule of every option `clock`, with the system clock as the default. */
-export const clockRule = withDefault(custom(isClock, 'give a clock with now() and schedule()'), systemClock)
+export const clockRule = withDefault(
+  having<Clock>('give a clock with now() and schedule()', 'now', 'schedule'),
+  systemClock,
+)
 
 /** The rule of every option `random`, with Math.random as the default. */
 export const randomRule = withDefault(
@@ -85,11 +88,6 @@ export interface ClockAndRandomOptions {
 
 /** The rules of `ClockAndRandomOptions`. */
 export const clockAndRandomRules = { clock: clockRule, random: randomRule }
-
-function isClock(value: unknown): value is Clock {
-  const clock = value as Partial<Clock> | null | undefined
-  return typeof clock?.now === 'function' && typeof clock.schedule === 'function'
-}
 
 /** Resolves after the given number of milliseconds. */
 export function delay(clock: Clock, ms: number): Promise<void> {

@@ -3,7 +3,7 @@ import type { LazaretEvent } from '../core/event/event.ts'
 import { TRACEPARENT } from '../core/event/trace-context.ts'
 import { classify } from '../core/failure/classify.ts'
 import type { Failure } from '../core/failure/failure.ts'
-import { custom, optional } from '../core/options/rules.ts'
+import { having, optional } from '../core/options/rules.ts'
 
 /** The consumer that handles a traced event. */
 export interface TracedConsumer {
@@ -84,12 +84,9 @@ const METHODS = [
 ] as const satisfies readonly (keyof Tracing)[]
 
 /** The option `tracing` of whatever handles events. */
-export const tracingRule = optional(custom(isTracing, 'give tracing, such as otelTracing() of lazaret/otel'))
-
-function isTracing(value: unknown): value is Tracing {
-  const tracing = value as Partial<Tracing> | null | undefined
-  return METHODS.every(method => typeof tracing?.[method] === 'function')
-}
+export const tracingRule = optional(
+  having<Tracing>('give tracing, such as otelTracing() of lazaret/otel', ...METHODS),
+)
 
 /** Adds the trace context to headers that have none. */
 export function withTrace(

@@ -7,7 +7,7 @@ import { type MetadataOption, metadataRule } from '../core/dead-letter/metadata.
 import { type ReplayLimitOptions, replayLimitRule } from '../core/dead-letter/replay-limit.ts'
 import type { TimeToLive } from '../core/dead-letter/time-to-live.ts'
 import type { Category } from '../core/failure/failure.ts'
-import { custom, flag, milliseconds, optional, type Rule, text, withDefault } from '../core/options/rules.ts'
+import { flag, having, milliseconds, optional, type Rule, text, withDefault } from '../core/options/rules.ts'
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
 import type { Notifier } from '../ports/notifier.ts'
@@ -43,16 +43,11 @@ export function changeLive<P>(
 
 /** A port's implementation, known by the methods it must have. */
 export function port<T>(noun: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
-  return custom(
-    (value): value is T => isObject(value) && methods.every(method => typeof value[method] === 'function'),
-    `give ${noun} with ${methods.map(method => `${method}()`).join(', ')}`,
-  )
+  const names = methods.map(method => `${method}()`).join(', ')
+  return having(`give ${noun} with ${names}`, ...methods)
 }
 
-const anyObserver: Rule<Observer> = custom(
-  (value): value is Observer => isObject(value),
-  'give an object with methods named after what it observes',
-)
+const anyObserver = having<Observer>('give an object with methods named after what it observes')
 
 /** Its properties can be read without care from here on. */
 export const observerRule: Rule<Observer> = {

@@ -6,6 +6,7 @@ import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
   custom,
   flag,
+  having,
   integer,
   list,
   listener,
@@ -13,7 +14,6 @@ import {
   number,
   optional,
   orWord,
-  type Rule,
   text,
   withDefault,
 } from '../core/options/rules.ts'
@@ -261,14 +261,6 @@ export function isStore(value: unknown): value is Store {
 
 function isStores(value: unknown): value is ServerOptions['stores'] {
   return isStore(value) || (isObject(value) && Object.values(value).every(isStore))
-}
-
-/** Accepts an object by the methods that the server calls, so that any implementation fits. */
-function having<T>(remedy: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
-  return custom(
-    (value): value is T => isObject(value) && methods.every(method => typeof value[method] === 'function'),
-    remedy,
-  )
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

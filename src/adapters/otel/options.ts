@@ -2,7 +2,7 @@ import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
 import { DEFAULT_PREFIX } from '../../core/metrics/prefix.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { custom, oneOf, optional, withDefault } from '../../core/options/rules.ts'
+import { custom, having, oneOf, optional, withDefault } from '../../core/options/rules.ts'
 
 /** Options of `otelTracing()`. */
 export interface OtelTracingOptions {
@@ -19,12 +19,12 @@ export interface OtelTracingOptions {
 
 const tracingRules = {
   tracerProvider: optional(
-    custom(
-      isTracerProvider,
+    having<TracerProvider>(
       'give a tracer provider with getTracer(), or leave it out for the registered one',
+      'getTracer',
     ),
   ),
-  masks: withDefault(custom(isMasks, 'give masks of createMasks'), DEFAULT_MASKS),
+  masks: withDefault(having<Masks>('give masks of createMasks', 'maskText'), DEFAULT_MASKS),
   unsampled: withDefault(oneOf('pass', 'ask'), 'pass'),
 }
 
@@ -44,7 +44,10 @@ export interface OtelMetricsOptions {
 
 const metricsRules = {
   meterProvider: optional(
-    custom(isMeterProvider, 'give a meter provider with getMeter(), or leave it out for the registered one'),
+    having<MeterProvider>(
+      'give a meter provider with getMeter(), or leave it out for the registered one',
+      'getMeter',
+    ),
   ),
   prefix: withDefault(
     custom(isPrefix, "give letters, digits and any of '_.-/', beginning with a letter, such as 'shop.'"),
@@ -56,19 +59,7 @@ export function resolveMetrics(options: OtelMetricsOptions | undefined): Resolve
   return resolveOptions('otelMetrics', metricsRules, options)
 }
 
-function isTracerProvider(value: unknown): value is TracerProvider {
-  return typeof (value as Partial<TracerProvider> | null)?.getTracer === 'function'
-}
-
-function isMeterProvider(value: unknown): value is MeterProvider {
-  return typeof (value as Partial<MeterProvider> | null)?.getMeter === 'function'
-}
-
 /** A valid beginning of an instrument's name. The SDK drops instruments with any other. */
 function isPrefix(value: unknown): value is string {
   return typeof value === 'string' && /^(?:[A-Za-z][\w.\-/]{0,99})?$/.test(value)
-}
-
-function isMasks(value: unknown): value is Masks {
-  return typeof (value as Partial<Masks> | null)?.maskText === 'function'
 }

@@ -6,6 +6,7 @@ import {
   custom,
   derived,
   flag,
+  having,
   integer,
   listener,
   milliseconds,
@@ -17,7 +18,7 @@ import {
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
 import { type Tracing, tracingRule } from '../../ports/tracing.ts'
-import { isPgPool, type PgPool } from './connection/client.ts'
+import type { PgPool } from './connection/client.ts'
 
 const DAY_MS = 86_400_000
 /** The default of the option `leaseMs`. */
@@ -73,7 +74,11 @@ export interface OpenPostgresOptions extends Omit<PostgresOptions, 'pool'> {
 }
 
 const rules = {
-  pool: custom(isPgPool, 'give a pool with query() and connect(), such as new Pool() of pg'),
+  pool: having<PgPool>(
+    'give a pool with query() and connect(), such as new Pool() of pg',
+    'query',
+    'connect',
+  ),
   name: withDefault(text(), 'postgres'),
   ...clockAndRandomRules,
   codec: codecRule,

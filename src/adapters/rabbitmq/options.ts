@@ -5,6 +5,7 @@ import {
   callable,
   custom,
   derived,
+  having,
   integer,
   list,
   listener,
@@ -135,7 +136,7 @@ const rules = {
   reconnectBaseMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_BASE_MS),
   reconnectMaxMs: withDefault(milliseconds({ min: 1 }), DEFAULT_RECONNECT_MAX_MS),
   onConnection: withDefault(listener<(news: ConnectionNews) => void>(), () => {}),
-  client: optional(custom(isClient, 'give the module amqplib')),
+  client: optional(having<AmqpClient>('give the module amqplib', 'connect')),
   ...clockAndRandomRules,
 }
 
@@ -210,8 +211,4 @@ function amqpUrl(): Rule<string> {
       return ''
     },
   }
-}
-
-function isClient(value: unknown): value is AmqpClient {
-  return typeof (value as Partial<AmqpClient> | null | undefined)?.connect === 'function'
 }

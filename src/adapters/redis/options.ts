@@ -3,6 +3,7 @@ import { OptionsError } from '../../core/options/faults.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   custom,
+  having,
   integer,
   listener,
   milliseconds,
@@ -13,7 +14,7 @@ import {
 import { withoutCredentials } from '../../core/options/show.ts'
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
-import { type AnyRedisClient, isRedisClient } from './connection/client.ts'
+import type { AnyRedisClient } from './connection/client.ts'
 import { DEFAULT_PREFIX } from './keys.ts'
 
 const DAY_MS = 86_400_000
@@ -69,7 +70,13 @@ export interface RedisConnectionOptions extends ClockAndRandomOptions {
 /** The rules of every part that connects to a server. */
 export const connectionRules = {
   url: optional(custom(isRedisUrl, 'give a URL such as redis://localhost:6379/0 or rediss://…')),
-  client: optional(custom(isRedisClient, 'give a client such as createClient() of redis, connected')),
+  client: optional(
+    having<AnyRedisClient>(
+      'give a client such as createClient() of redis, connected',
+      'sendCommand',
+      'duplicate',
+    ),
+  ),
   prefix: withDefault(text({ maxLength: 200 }), DEFAULT_PREFIX),
   name: withDefault(text(), 'redis'),
   ...clockAndRandomRules,

@@ -18,23 +18,15 @@ const DEFAULT_WAIT_MS = 10_000
 const RESEND_WAIT_MS = 30_000
 const POLL_MS = 250
 
-export const fleetPause = onStore<typeof fleetFlags>((session, { flags }) => {
-  const { channel, handler } = flags
-  return command(session, flags, {
-    kind: 'pause',
-    channel: required('pause', channel),
-    ...givenFields({ handler }),
-  })
-})
+export const fleetPause = consumerCommand('pause')
+export const fleetResume = consumerCommand('resume')
 
-export const fleetResume = onStore<typeof fleetFlags>((session, { flags }) => {
-  const { channel, handler } = flags
-  return command(session, flags, {
-    kind: 'resume',
-    channel: required('resume', channel),
-    ...givenFields({ handler }),
+function consumerCommand(kind: 'pause' | 'resume') {
+  return onStore<typeof fleetFlags>((session, { flags }) => {
+    const { channel, handler } = flags
+    return command(session, flags, { kind, channel: required(kind, channel), ...givenFields({ handler }) })
   })
-})
+}
 
 export const fleetBreaker = onStore<typeof breakerFlags>((session, { flags }) => {
   const { to } = flags

@@ -161,6 +161,15 @@ export function custom<T>(accepts: (value: unknown) => value is T, remedy: strin
   }
 }
 
+/** An object that has these methods, so that any implementation fits. */
+export function having<T>(remedy: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
+  const isFitting = (value: unknown): value is T =>
+    typeof value === 'object' &&
+    value !== null &&
+    methods.every(method => typeof Reflect.get(value, method) === 'function')
+  return custom(isFitting, remedy)
+}
+
 /** A rule that accepts functions. */
 // biome-ignore lint/suspicious/noExplicitAny: the caller names the function's own type
 export function callable<T extends (...args: any[]) => unknown>(remedy = 'give a function'): Rule<T> {

@@ -4,6 +4,7 @@ import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
 import { group, type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
   custom,
+  having,
   list,
   milliseconds,
   oneOf,
@@ -127,13 +128,7 @@ const rules = {
   deadLetters: port<DeadLetterQueue | DeadLetterStore>('a dead-letter store', 'send', 'close'),
   spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
   groups: optional(port<Pick<Groups, 'get'>>('the groups of a store', 'get')),
-  masks: withDefault(
-    custom(
-      (value): value is Masks => typeof (value as Masks | null)?.maskText === 'function',
-      'give masks of createMasks',
-    ),
-    DEFAULT_MASKS,
-  ),
+  masks: withDefault(having<Masks>('give masks of createMasks', 'maskText'), DEFAULT_MASKS),
   service: optional(text({ maxLength: 100 })),
   consoleUrl: optional(consoleUrlRule),
   runbooks: group(Object.fromEntries(ALERT_KINDS.map(name => [name, optional(runbookUrl)]))) as Rule<{

@@ -34,11 +34,6 @@ export interface PgPool extends PgQueryable {
   connect(): Promise<PgClient>
 }
 
-export function isPgPool(value: unknown): value is PgPool {
-  const pool = value as Partial<PgPool> | null | undefined
-  return typeof pool?.query === 'function' && typeof pool.connect === 'function'
-}
-
 export function isPgQueryable(value: unknown): value is PgQueryable {
   return typeof (value as Partial<PgQueryable> | null | undefined)?.query === 'function'
 }

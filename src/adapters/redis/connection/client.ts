@@ -46,11 +46,6 @@ export interface RedisCommandOptions {
   readonly typeMapping?: Record<never, never>
 }
 
-export function isRedisClient(value: unknown): value is AnyRedisClient {
-  const client = value as Partial<RedisClient> | null | undefined
-  return typeof client?.sendCommand === 'function' && typeof client.duplicate === 'function'
-}
-
 export function isCluster(client: AnyRedisClient): client is RedisClusterClient {
   return 'slots' in client
 }

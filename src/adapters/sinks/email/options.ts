@@ -1,6 +1,6 @@
 import { mailAddress, mailAddresses, smtpAddress, subjectPrefix } from '../../../core/options/addresses.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
-import { custom, derived, milliseconds, optional, withDefault } from '../../../core/options/rules.ts'
+import { derived, having, milliseconds, optional, withDefault } from '../../../core/options/rules.ts'
 import type { MailTransport } from './transport.ts'
 
 /** The default of the option `timeoutMs`. */
@@ -31,10 +31,9 @@ export interface EmailOptions {
 const rules = {
   url: optional(derived(smtpAddress, address => new URL(address))),
   transport: optional(
-    custom(
-      (value): value is MailTransport =>
-        typeof (value as Partial<MailTransport> | null)?.sendMail === 'function',
+    having<MailTransport>(
       'give a transport with sendMail(), such as nodemailer.createTransport(…)',
+      'sendMail',
     ),
   ),
   from: mailAddress,

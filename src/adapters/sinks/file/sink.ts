@@ -1,3 +1,4 @@
+import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { encodeEvent } from '../../../core/event/json.ts'
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
@@ -27,7 +28,7 @@ export class FileSink implements Sink {
   #open: OpenFile | undefined
   #isClosed = false
   /** Operations on the file run one after the other, also when a lane writes several batches at once. */
-  #last: Promise<unknown> = Promise.resolve()
+  readonly #turns = new SerialQueue()
 
   /** @internal Use `file()`. */
   constructor(settings: FileSinkSettings, files: Files) {
@@ -42,7 +43,7 @@ export class FileSink implements Sink {
   }
 
   write(batch: readonly LazaretEvent[], { signal }: { readonly signal: AbortSignal }): Promise<undefined> {
-    return this.#inTurn(async () => {
+    return this.#turns.run(async () => {
       signal.throwIfAborted()
       if (this.#isClosed) throw closed(this.#settings.path)
       const lines = Buffer.from(batch.map(event => `${encodeEvent(event)}\n`).join(''))
@@ -53,7 +54,7 @@ export class FileSink implements Sink {
 
   /** The file can be opened, and its disk has room. */
   async probe(): Promise<void> {
-    await this.#inTurn(async () => {
+    await this.#turns.run(async () => {
       if (this.#isClosed) throw closed(this.#settings.path)
       await this.#closingOnError('probing', () => this.#opened())
       const { folder } = this.#rotatedFiles
@@ -64,13 +65,13 @@ export class FileSink implements Sink {
 
   /** Closes the file; the next batch opens the path again. Call it after the file was moved. */
   async reopen(): Promise<void> {
-    await this.#inTurn(() => this.#closeFile())
+    await this.#turns.run(() => this.#closeFile())
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
     process.off('SIGHUP', this.#onHangUp)
-    await this.#inTurn(() => this.#closeFile())
+    await this.#turns.run(() => this.#closeFile())
   }
 
   async #append(lines: Uint8Array): Promise<void> {
@@ -112,12 +113,6 @@ export class FileSink implements Sink {
     const open = this.#open
     this.#open = undefined
     await open?.close().catch(() => {})
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#last.then(work)
-    this.#last = done.catch(() => {})
-    return done
   }
 }
 

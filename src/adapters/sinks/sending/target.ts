@@ -1,6 +1,6 @@
 import { type Agent, validateHeaderName, validateHeaderValue } from 'node:http'
 import { hiddenText, httpAddress } from '../../../core/options/addresses.ts'
-import { custom, derived, optional, type Rule } from '../../../core/options/rules.ts'
+import { derived, having, optional, type Rule } from '../../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../../ports/clock.ts'
 
 /** The destination of requests, with the credentials removed from the URL. */
@@ -101,10 +101,7 @@ export const secretText = hiddenText(
 )
 
 const agentRule = optional(
-  custom(
-    (value): value is Agent => typeof (value as Partial<Agent> | null)?.destroy === 'function',
-    'give an agent of node:http or node:https, to suit the URL',
-  ),
+  having<Agent>('give an agent of node:http or node:https, to suit the URL', 'destroy'),
 )
 
 /** Options of every sink that sends HTTP requests. */

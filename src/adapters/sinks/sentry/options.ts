@@ -3,8 +3,8 @@ import { sentryDsn } from '../../../core/options/addresses.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
   callable,
-  custom,
   flag,
+  having,
   integer,
   list,
   oneOf,
@@ -52,7 +52,9 @@ export interface SentryOptions {
 
 const rules = {
   dsn: optional(sentryDsn),
-  client: optional(custom(isClient, 'give a client such as Sentry.getClient()')),
+  client: optional(
+    having<SentryClient>('give a client such as Sentry.getClient()', 'captureEvent', 'sendEnvelope'),
+  ),
   release: optional(text()),
   environment: optional(text()),
   capture: withDefault(list(oneOf(...SEVERITIES)), Object.freeze(['error', 'fatal'] as const)),
@@ -75,9 +77,4 @@ export function resolveSentryOptions(options: SentryOptions): SentrySettings {
     if (release !== undefined) fault('release', 'remove it; your client sets its own')
     if (environment !== undefined) fault('environment', 'remove it; your client sets its own')
   })
-}
-
-function isClient(value: unknown): value is SentryClient {
-  const client = value as Partial<SentryClient> | null | undefined
-  return typeof client?.captureEvent === 'function' && typeof client.sendEnvelope === 'function'
 }

@@ -1,7 +1,7 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { encodeEvent } from '../../../core/event/json.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
-import { custom, oneOf, optional, withDefault } from '../../../core/options/rules.ts'
+import { having, oneOf, optional, withDefault } from '../../../core/options/rules.ts'
 import type { Sink } from '../../../ports/sink.ts'
 import { prettyLine, visible } from './pretty.ts'
 import { Output, type OutputStream } from './stream.ts'
@@ -19,7 +19,7 @@ export interface StdoutOptions {
 const rules = {
   format: withDefault(oneOf('auto', 'pretty', 'json'), 'auto'),
   colour: withDefault(oneOf('auto', 'always', 'never'), 'auto'),
-  stream: optional(custom(isStream, 'give a writable stream such as process.stderr')),
+  stream: optional(having<OutputStream>('give a writable stream such as process.stderr', 'write', 'on')),
 }
 
 /** Writes events to standard output, one line for each. */
@@ -45,9 +45,4 @@ export function stdout(options?: StdoutOptions): Sink {
 
 function jsonLine(event: LazaretEvent): string {
   return `${visible(encodeEvent(event))}\n`
-}
-
-function isStream(value: unknown): value is OutputStream {
-  const stream = value as Partial<OutputStream> | null | undefined
-  return typeof stream?.write === 'function' && typeof stream.on === 'function'
 }
