@@ -1,7 +1,7 @@
 // What every store means by a query for the audit log.
 import { resolveOptions } from '../../core/options/resolve.ts'
 import { optional, text } from '../../core/options/rules.ts'
-import type { AuditQuery } from '../../ports/audit.ts'
+import type { AuditEntry, AuditQuery } from '../../ports/audit.ts'
 import { decodeCursor, encodeCursor, type Listing } from './cursor.ts'
 import { pageRules } from './page.ts'
 
@@ -27,4 +27,15 @@ export function resolveAuditQuery<T>(
 /** For logs that number their entries: the place is the number of the last one shown. Entries are only ever added. */
 export function readEntryNumber(place: string): number | undefined {
   return /^\d{1,15}$/.test(place) ? Number(place) : undefined
+}
+
+/** An entry as a table keeps it, with its number. */
+export interface AuditRow extends Omit<AuditEntry, 'detail'> {
+  readonly seq: number
+  readonly detail: string | null
+}
+
+export function auditEntryOf({ at, by, action, target, detail }: AuditRow): AuditEntry {
+  const entry = { at, by, action, target }
+  return detail === null ? entry : { ...entry, detail: JSON.parse(detail) }
 }

@@ -1,4 +1,5 @@
 import type { FailedEvent } from '../dead-letter/failed-event.ts'
+import { timeText } from '../event/attributes.ts'
 import type { LazaretEvent } from '../event/event.ts'
 import { isPlainObject } from '../event/plain.ts'
 import {
@@ -76,9 +77,9 @@ export function alertDocument(
     count,
     newCount,
     alerts,
-    since: isoOf(since),
-    lastSeenAt: isoOf(message.lastSeenAt),
-    at: isoOf(at),
+    since: timeText(since),
+    lastSeenAt: timeText(message.lastSeenAt),
+    at: timeText(at),
     durationMs: at - since,
     resolvedBy,
     service,
@@ -101,10 +102,6 @@ function summaryOf(message: AlertMessage): string {
     return `${newCount} more, ${count} in total in ${spanText(at - since)}. Latest: ${facts.summary}`
   const lasted = spanText((resolvedBy === 'silence' ? lastSeenAt : at) - since)
   return `${ENDED[resolvedBy]}. Occurred ${times}${count === 1 && resolvedBy === 'silence' ? '' : ` in ${lasted}`}. Last: ${facts.summary}`
-}
-
-function isoOf(at: number): string {
-  return new Date(at).toISOString()
 }
 
 /** Undefined fields are left out, in the failed event too: a payload is JSON. */

@@ -40,7 +40,7 @@ function areTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every(each => typeof each === 'string')
 }
 
-function isTrue(value: unknown): value is true {
+export function isTrue(value: unknown): value is true {
   return value === true
 }
 

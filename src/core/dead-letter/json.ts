@@ -3,7 +3,7 @@ import { type EventJson, eventToJson, readEvent } from '../event/json.ts'
 import { readVersioned } from '../event/stored.ts'
 import { Faults } from '../options/faults.ts'
 import { LetterError } from './errors.ts'
-import { readCycle } from './json-cycle.ts'
+import { isTrue, readCycle } from './json-cycle.ts'
 import type { DeadLetter, EveryField, Origin } from './letter.ts'
 import { Reader } from './reader.ts'
 import { isLetterState } from './state.ts'
@@ -94,10 +94,6 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
   } satisfies EveryField<DeadLetter>
   // `readEvent` has reported the fault of a missing event.
   return event === undefined ? undefined : letter
-}
-
-function isTrue(value: unknown): value is true {
-  return value === true
 }
 
 function readOrigin(value: unknown, path: string, faults: Faults): Origin {

@@ -1,6 +1,11 @@
-import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import {
+  type AuditRow,
+  auditEntryOf,
+  readEntryNumber,
+  resolveAuditQuery,
+} from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
-import type { AuditEntry, AuditLog } from '../../../ports/audit.ts'
+import type { AuditLog } from '../../../ports/audit.ts'
 import type { PgPool } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
@@ -39,17 +44,7 @@ export function postgresAudit(openPool: () => PgPool): AuditLog {
         conditions.values,
       )
       const { shown, cursor } = pageOf<AuditRow>(rows, limit, last => cursorAt(last.seq))
-      return { entries: shown.map(entryOf), cursor }
+      return { entries: shown.map(auditEntryOf), cursor }
     },
   }
-}
-
-interface AuditRow extends Omit<AuditEntry, 'detail'> {
-  readonly seq: number
-  readonly detail: string | null
-}
-
-function entryOf({ at, by, action, target, detail }: AuditRow): AuditEntry {
-  const entry = { at, by, action, target }
-  return detail === null ? entry : { ...entry, detail: JSON.parse(detail) }
 }

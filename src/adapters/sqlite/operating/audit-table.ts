@@ -1,14 +1,6 @@
+import type { AuditRow } from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditQuery } from '../../../ports/audit.ts'
 import type { Database } from '../connection/database.ts'
-
-export interface AuditRow {
-  readonly seq: number
-  readonly at: number
-  readonly by: string
-  readonly action: string
-  readonly target: string
-  readonly detail: string | null
-}
 
 export class AuditTable {
   readonly #db: Database

@@ -1,8 +1,7 @@
-import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import { auditEntryOf, readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
-import type { AuditEntry, AuditLog } from '../../../ports/audit.ts'
+import type { AuditLog } from '../../../ports/audit.ts'
 import type { Session } from '../connection/connection.ts'
-import type { AuditRow } from './audit-table.ts'
 
 export function sqliteAudit(session: Session): AuditLog {
   return {
@@ -15,12 +14,7 @@ export function sqliteAudit(session: Session): AuditLog {
       const { limit, behind: before, cursorAt, ...wanted } = resolveAuditQuery(query, readEntryNumber)
       const rows = await connection.read('audit', 'list', wanted, limit + 1, before)
       const { shown, cursor } = pageOf(rows, limit, ({ seq }) => cursorAt(seq))
-      return { entries: shown.map(entryOf), cursor }
+      return { entries: shown.map(auditEntryOf), cursor }
     },
   }
-}
-
-function entryOf({ at, by, action, target, detail }: AuditRow): AuditEntry {
-  const entry = { at, by, action, target }
-  return detail === null ? entry : { ...entry, detail: JSON.parse(detail) }
 }
