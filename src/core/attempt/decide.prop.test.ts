@@ -28,7 +28,7 @@ type Policy = typeof policies extends fc.Arbitrary<infer P> ? P : never
 function decide(policy: Policy, attempts: readonly FailedAttempt[]): AttemptDecision {
   const { category } = attempts.at(-1)!
   const attempt = attempts.length
-  const cycle = { attempts, started: attempt, ended: attempt }
+  const cycle = () => ({ attempts, started: attempt, ended: attempt })
   const history = { attempt, firstStartedAt: NOW, previousDelayMs: 0, cycle }
   return decideAttempt(policy, history, { retryable: true, category, retryAfterMs: undefined }, NOW, () => 0)
 }

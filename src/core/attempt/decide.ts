@@ -18,8 +18,8 @@ export interface AttemptHistory {
   readonly firstStartedAt: number
   /** The wait before that attempt; 0 before the first. */
   readonly previousDelayMs: number
-  /** What the poison policy looks at; undefined where nothing outlives the process. */
-  readonly cycle?: CycleHistory | undefined
+  /** What the poison policy looks at, if it has to; undefined where nothing outlives the process. */
+  readonly cycle?: (() => CycleHistory) | undefined
 }
 
 export type AttemptDecision =
@@ -55,7 +55,7 @@ export function decideAttempt(
   const decision = decideRetry(retry, failed, random)
   const hasRetriesLeft = decision.action === 'retry'
   const mayBePoison = hasRetriesLeft ? blamesEvent(failure.category) : decision.reason !== 'permanent'
-  if (mayBePoison && cycle !== undefined && judgePoison(cycle, poison, now, hasRetriesLeft).poisoned)
+  if (mayBePoison && cycle !== undefined && judgePoison(cycle(), poison, now, hasRetriesLeft).poisoned)
     return POISON
   if (decision.action === 'give-up') return { do: 'give-up', because: decision.reason }
   const { delayMs, delayFrom } = decision

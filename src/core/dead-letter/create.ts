@@ -103,8 +103,12 @@ function endOf(attempt: AttemptRecord): number {
 }
 
 /** The part of a failure that an attempt keeps, within the caps. */
-export function summariseFailure(failure: Failure, caps: LetterCaps = DEFAULT_LETTER_CAPS): AttemptFailure {
-  return { ...summarise(failure, caps), fingerprint: failure.fingerprint.id }
+export function summariseFailure(
+  failure: Failure,
+  fingerprint: string = failure.fingerprint.id,
+  caps: LetterCaps = DEFAULT_LETTER_CAPS,
+): AttemptFailure {
+  return { ...summarise(failure, caps), fingerprint }
 }
 
 function summarise(failure: Failure, caps: LetterCaps): Omit<CycleFailure, 'fingerprint'> {

@@ -38,7 +38,8 @@ function isOfClass(value: object): boolean {
  * of a word, because a password pasted without escaping its / or @ is just what makes a URL end up in an error.
  */
 export function withoutCredentials(text: string): string {
-  return text.replace(/\S+/g, hideUser).replace(SECRET_PARAMETER, '$1***')
+  const usersHidden = text.includes('://') ? text.replace(/\S+/g, hideUser) : text
+  return usersHidden.includes('=') ? usersHidden.replace(SECRET_PARAMETER, '$1***') : usersHidden
 }
 
 const SECRET_PARAMETER = /([?&][^=&\s]{0,40}(?:pass|pwd|secret|token|key|sig|auth)[^=&\s]{0,40}=)[^&#\s]*/gi

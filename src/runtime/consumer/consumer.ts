@@ -25,9 +25,6 @@ import { Work } from './work.ts'
 /** After the grace time: how long brokers and stores may take to close. */
 const CLOSE_LIMIT_MS = 5_000
 
-/** The step of most deliveries, created once to avoid an allocation for each delivery. */
-const HANDLE = (handling: Handling, work: Work) => handling.handle(work)
-
 /** Takes events from a channel and hands them to a handler, with retries, a breaker and dead letters. */
 export interface Consumer {
   /** Resolves when deliveries can arrive. */
@@ -204,15 +201,16 @@ class ChannelConsumer implements Consumer {
     const { concurrency } = this.#policy
     while (this.#active < concurrency && this.#waiting.length > 0 && !this.#pauses.any) {
       const work = this.#waiting.shift()!
-      this.#enter(work, HANDLE)
+      this.#enter(work)
     }
   }
 
   /** Takes up a place among the attempts. */
-  #enter(work: Work, take: (handling: Handling, work: Work) => Next | Promise<Next>): void {
+  #enter(work: Work, step?: (handling: Handling) => Next | Promise<Next>): void {
+    const handling = this.#handling!
     this.#active++
     try {
-      this.#follow(work, take(this.#handling!, work))
+      this.#follow(work, step === undefined ? handling.handle(work) : step(handling))
     } catch (error) {
       this.#giveBackBroken(work, error)
     }
@@ -313,7 +311,7 @@ class ChannelConsumer implements Consumer {
   #probeLedger(): void {
     const isPausedOtherwise = this.#pauses.reasons.length > 1
     const work = isPausedOtherwise ? undefined : this.#waiting.shift()
-    if (work !== undefined) this.#enter(work, HANDLE)
+    if (work !== undefined) this.#enter(work)
     else if (isPausedOtherwise || this.#asleep.size > 0) this.#ledgerProbe.schedule()
     // There is no delivery to probe with; the next one does it.
     else this.#ledgerAnswered()

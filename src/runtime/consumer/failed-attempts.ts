@@ -1,5 +1,7 @@
 import { summariseFailure } from '../../core/dead-letter/create.ts'
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
+import { FingerprintSamples } from '../../core/failure/fingerprint-samples.ts'
+import { blamesEvent } from '../../core/poison/poison.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
 import { endSpan, type TraceSpan } from '../../ports/tracing.ts'
@@ -38,6 +40,7 @@ export class FailedAttempts {
   readonly #claims: Claims | undefined
   readonly #settler: DeliverySettler
   readonly #letters: ConsumerLetters
+  readonly #fingerprints = new FingerprintSamples()
   /** One promise for each late run that no longer counts towards the concurrency. It resolves when the outcome is recorded. */
   readonly #left = new Set<Promise<void>>()
   /** One promise for each late run that has ended and whose outcome is being recorded. */
@@ -101,7 +104,7 @@ export class FailedAttempts {
     const { clock, poison, inProcessWaitMs } = this.#policy
     const { failure, attempt, startedAt, at } = failed
     const { previousDelayMs, firstStartedAt = startedAt } = work
-    const cycle = poison === 'off' ? undefined : work.cycleHistory({ failure, at })
+    const cycle = poison === 'off' ? undefined : () => work.cycleHistory({ failure, at })
     const history = { attempt, firstStartedAt, previousDelayMs, cycle }
     const decision = decideNext(this.#policy, history, failure, clock.now())
     work.record(this.#recordOf(failed, decision.do === 'retry' ? decision.delayMs : undefined))
@@ -212,8 +215,14 @@ export class FailedAttempts {
     return this.#letters.giveUp(work, { reason, failure, thrown }, startedAt, run)
   }
 
-  #recordOf({ attempt, startedAt, at, failure }: FailedAttempt, delayMs: number | undefined): AttemptRecord {
-    const summary = summariseFailure(failure, this.#policy.caps)
+  #recordOf(
+    { thrown, attempt, startedAt, at, failure }: FailedAttempt,
+    delayMs: number | undefined,
+  ): AttemptRecord {
+    // A retry that no poison decision depends on does not need the exact fingerprint.
+    const isExact = delayMs === undefined || blamesEvent(failure.category)
+    const fingerprint = isExact ? failure.fingerprint.id : this.#fingerprints.idOf(thrown, failure)
+    const summary = summariseFailure(failure, fingerprint, this.#policy.caps)
     return { number: attempt, startedAt, endedAt: at, failure: summary, delayMs }
   }
 

@@ -75,12 +75,14 @@ export class Handling {
     const run = this.#runs.get(work.event.id)
     const next = run && this.#behind(run, work, now)
     if (next !== undefined) return next
-    if (work.isChecked) return this.#enter(work, now)
-    const refusal = checkEvent(this.#policy, work, now)
-    if (!(refusal instanceof Promise)) return this.#checked(work, refusal, now)
-    // Waiting for an async schema is part of the attempt and of its deadline.
-    work.validation = refusal
-    return this.#checked(work, undefined, now)
+    if (!work.isChecked) {
+      const refusal = checkEvent(this.#policy, work, now)
+      // Waiting for an async schema is part of the attempt and of its deadline.
+      if (refusal instanceof Promise) work.validation = refusal
+      else if (refusal !== undefined) return this.#refused(work, refusal, now)
+      work.isChecked = true
+    }
+    return this.#enter(work, now)
   }
 
   /** A replay is for the handler that failed. The other handlers of the channel have handled the event already. */
@@ -88,11 +90,7 @@ export class Handling {
     return (work.replayed?.handler ?? this.#policy.name) === this.#policy.name
   }
 
-  #checked(work: Work, refusal: Refusal | undefined, now: number): Next | Promise<Next> {
-    if (refusal === undefined) {
-      work.isChecked = true
-      return this.#enter(work, now)
-    }
+  #refused(work: Work, refusal: Refusal, now: number): Promise<Next> {
     const failure = classifyThrown(this.#policy, refusal.thrown, now)
     return this.#letters.giveUp(work, { ...refusal, failure }, now)
   }

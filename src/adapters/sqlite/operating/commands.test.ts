@@ -20,7 +20,7 @@ describe('commands in a sqlite file', () => {
     db.exec(`pragma user_version = 4; pragma application_id = ${APPLICATION_ID}`)
     db.close()
     const store = openSqlite({ path })
-    await store.commands.send([commandOf('one')], 1_000)
+    await store.commands.send([commandOf('one')], 60_000)
     expect(await store.commands.claim('b', 1)).toEqual([commandOf('one')])
     await store.close()
     const plan = file.with(db =>

@@ -74,7 +74,7 @@ function rejections(
 
 function writeFailure(policy: LanePolicy, thrown: unknown, now: number, chance: number): WriteFailure {
   const failure = classifyThrown(policy, thrown, now)
-  return { thrown, failure, summary: summariseFailure(failure, policy.caps), chance }
+  return { thrown, failure, summary: summariseFailure(failure, failure.fingerprint.id, policy.caps), chance }
 }
 
 /** Adds a failed attempt to the history of an item, and decides what follows it. */
