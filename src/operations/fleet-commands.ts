@@ -9,7 +9,7 @@ import type { Store } from '../ports/store.ts'
 import { resolveTask } from '../runtime/fleet/tasks.ts'
 
 /** A command as a person gives it. */
-interface CommandRequest {
+export interface CommandRequest {
   readonly task: CommandTask
   /** Only this process [every process that has the channel, handler or sink of the task]. */
   readonly instance?: string | undefined
@@ -17,6 +17,8 @@ interface CommandRequest {
   readonly service?: string | undefined
   /** Every such process, or any one of them: the first that takes it [depends on the task]. */
   readonly recipients?: 'all' | 'any' | undefined
+  /** Whether a process that the command concerns may get it [all of them]. */
+  readonly isRecipient?: ((instance: Instance) => boolean) | undefined
   readonly by: string
   readonly reason?: string | undefined
 }
@@ -48,7 +50,7 @@ export class NoRecipientError extends LazaretError {
  */
 export async function sendCommands(
   store: Pick<Store, 'fleet' | 'commands' | 'audit' | 'url'>,
-  { task, instance, service, recipients: wanted, by, reason }: CommandRequest,
+  { task, instance, service, recipients: wanted, isRecipient = () => true, by, reason }: CommandRequest,
   clock: Clock,
 ): Promise<SentCommands> {
   // Before the audit log has the request: a store refuses such commands.
@@ -64,7 +66,8 @@ export async function sendCommands(
       each.state === 'alive' &&
       (instance ?? each.report.id) === each.report.id &&
       (service ?? each.report.service) === each.report.service &&
-      hasPart(each, partOf(task)),
+      hasPart(each, partOf(task)) &&
+      isRecipient(each),
   )
   if (recipients.length === 0) throw new NoRecipientError(describeWanted(task, instance, service))
   const newId = createIdSource(systemRandom)

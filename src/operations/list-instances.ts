@@ -42,7 +42,8 @@ export function pageOfInstances<T extends Instance>(
   return { instances: rows, cursor }
 }
 
-function startPosition({ report: { service, startedAt, id } }: Instance): Position {
+/** Where a process stands in the order of service, start and id. */
+export function startPosition({ report: { service, startedAt, id } }: Instance): Position {
   return [service, startedAt, id]
 }
 

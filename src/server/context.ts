@@ -60,7 +60,7 @@ export function createServerContext(options: ServerOptions) {
     channel => consumers.of(channel).flatMap(({ health }) => health.watch ?? []),
   )
   const retention = { retentionMs, expireUndecidedAfterMs }
-  const streamSources = { stores, consumers, statsCache, snapshotReader, retention, clock, demo }
+  const streamSources = { stores, consumers, fleet, statsCache, snapshotReader, retention, clock, demo }
   const changeStream = new ChangeStream(
     clock,
     () => readStreamState(streamSources),

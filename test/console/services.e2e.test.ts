@@ -281,7 +281,7 @@ inBrowser('the services', () => {
     expect(await page.getByText('All 2 living processes').count()).toBe(50)
     expect(await page.getByText('web, pid', { exact: false }).count()).toBe(0)
     expect(asked).not.toContain('/api/v1/fleet')
-    await page.getByRole('button', { name: 'Show processes of service 07' }).click()
+    await page.getByRole('button', { name: 'Show 2 processes: service 07' }).click()
     await page.getByText('web, pid 66', { exact: true }).waitFor()
     expect(await page.getByText('alive', { exact: true }).count()).toBe(2)
     await page.getByRole('link', { name: 'More services' }).click()

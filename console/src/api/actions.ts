@@ -3,6 +3,7 @@ import { pathOf } from '../lib/paths.ts'
 import { type ApiProblem, send } from './client.ts'
 import type {
   BreakerBody,
+  ChannelChange,
   CommandAnswer,
   CommandBody,
   DemoState,
@@ -43,9 +44,9 @@ export const changeReplay = (id: string, verb: ReplayVerb, reason: string) =>
   send<Replay>('POST', pathOf('replays', id, verb), reason === '' ? {} : { reason })
 
 export const forceBreaker = (channel: string, body: BreakerBody) =>
-  send<unknown>('POST', pathOf('channels', channel, 'breaker'), body)
+  send<ChannelChange>('POST', pathOf('channels', channel, 'breaker'), body)
 export const pauseConsumer = (channel: string, to: 'pause' | 'resume', body: PauseBody) =>
-  send<unknown>('POST', pathOf('channels', channel, to), body)
+  send<ChannelChange>('POST', pathOf('channels', channel, to), body)
 
 export const commandFleet = (body: CommandBody) => send<CommandAnswer>('POST', '/fleet/commands', body)
 

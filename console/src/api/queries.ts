@@ -3,6 +3,7 @@ import { pathOf } from '../lib/paths.ts'
 import { get, type Query, send } from './client.ts'
 import type {
   AuditPage,
+  ChannelInstances,
   ChannelList,
   ChannelTrend,
   CommandRequestView,
@@ -71,6 +72,13 @@ export const useServices = (query: Query) =>
   usePolled<FleetServices>(['fleet', 'services'], '/fleet/services', query)
 export const useInstances = (query: Query) =>
   usePolled<FleetList>(['fleet'], '/fleet', { ...query, limit: INSTANCES_ON_PAGE })
+
+/** The living processes that consume a channel. */
+export const useChannelInstances = (channel: string, query: Query) =>
+  usePolled<ChannelInstances>(['fleet', 'channel', channel], pathOf('channels', channel, 'instances'), {
+    ...query,
+    limit: INSTANCES_ON_PAGE,
+  })
 
 /** The commands of a request, until each of them has ended. */
 export const useCommandRequest = (id: string) =>

@@ -25,6 +25,7 @@ export function Sidebar({ me, stream }: { me: Me | undefined; stream: StreamStat
         },
         l: { count: data.letters.waiting, what: 'waiting', loud: false },
         r: { count: data.replays.running, what: 'running', loud: false },
+        f: { count: data.fleet.gone, what: 'gone', loud: data.fleet.gone > 0 },
         c: { count: data.breakers.open, what: 'breakers open', loud: data.breakers.open > 0 },
       }
     : {}

@@ -1,23 +1,30 @@
-import type { BreakerSnapshot } from '../../runtime/breaker.ts'
+import type * as z from 'zod'
+import { givenFields } from '../../core/options/merge.ts'
+import { pageAfter, startPosition } from '../../operations/list-instances.ts'
+import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { ServerContext } from '../context.ts'
-import { API, type HandlerInput, routeFor } from '../http/route.ts'
+import { API, routeFor } from '../http/route.ts'
 import {
-  breakerBody,
   type Channel,
-  type ChannelConsumer,
+  channelInstances,
   channelList,
+  instancesQuery,
   oneChannel,
-  type PauseBody,
-  pauseBody,
 } from '../schema/channels.ts'
-import { iso, isoOr } from '../schema/common.ts'
-import type { BreakerStats } from '../schema/consumers.ts'
+import { iso } from '../schema/common.ts'
 import { channelTrend, trendQuery } from '../schema/watch.ts'
 import { type NamedStore, withFaults } from '../stores/federation.ts'
+import type { RemoteConsumer } from '../stores/fleet-reader.ts'
 import type { LocalConsumer } from '../stores/local-consumers.ts'
 import { waitingStats } from '../stores/search-stats.ts'
 import { addSeries } from '../stores/stats-cache.ts'
-import { pick } from '../views/pick.ts'
+import {
+  channelConsumers,
+  type LocalWithLag,
+  localInstance,
+  ownReport,
+  remoteInstance,
+} from '../views/channel-consumers.ts'
 import { pointView, watchView } from '../views/watch.ts'
 import type { ChannelWatch } from '../watch/snapshot-reader.ts'
 import { downsample, sumSnapshots } from '../watch/sum-snapshots.ts'
@@ -29,40 +36,35 @@ const MAX_CHANNELS = 200
 const HOUR_MS = 3_600_000
 /** More points than a screen can show. */
 const MAX_POINTS = 240
+/** The time that brokers have to count. */
+const LAG_WAIT_MS = 2_000
 
-type Context = Pick<
+/** The parts of the server that lists and changes of channels need. */
+export type ChannelContext = Pick<
   ServerContext,
-  'stores' | 'consumers' | 'statsCache' | 'snapshotReader' | 'masks' | 'clock' | 'announce'
+  'stores' | 'consumers' | 'fleet' | 'statsCache' | 'snapshotReader' | 'masks' | 'clock' | 'announce'
 >
 
-const route = routeFor<Context>()
+const route = routeFor<ChannelContext>()
 export const channelRoutes = [
   route({
     method: 'GET',
     path: `${API}/channels`,
     about:
-      'Lists the channels that have letters or a consumer in this process: breakers, pauses, rates, letters, inflow and the last snapshot.',
+      'Lists the channels that have letters or a consumer in a living process: breakers, pauses, rates, letters, inflow and the last snapshot.',
     answer: channelList,
     handle: ({ context }) => listChannels(context),
   }),
   route({
-    method: 'POST',
-    path: `${CHANNEL}/breaker`,
-    about: 'Forces the breaker of a handler open or closed until it is set back to auto.',
-    action: 'breaker.force',
+    method: 'GET',
+    path: `${CHANNEL}/instances`,
+    about:
+      'Lists the living processes that consume a channel, with the breaker, pauses and rates of each: first the process of the server, then the others in the order of service, start and id.',
     params: oneChannel,
-    body: breakerBody,
-    answer: channelList,
-    async handle(input) {
-      const { context, caller, params, body } = input
-      const found = context.consumers.requireBreaker(params.channel, body.handler)
-      await auditChange(input, found, 'breaker.force', { to: body.to })
-      for (const { consumer } of found) consumer.breaker?.force(body.to, caller.name)
-      return channelAfterChange(context, params.channel)
-    },
+    query: instancesQuery,
+    answer: channelInstances,
+    handle: ({ context, params, query }) => listInstances(context, params.channel, query),
   }),
-  pauseRoute('pause', 'Pauses the consumers of a channel until they are resumed.'),
-  pauseRoute('resume', 'Resumes consumers that were paused manually.'),
   route({
     method: 'GET',
     path: `${CHANNEL}/trend`,
@@ -80,35 +82,17 @@ export const channelRoutes = [
   }),
 ]
 
-function pauseRoute(verb: 'pause' | 'resume', about: string) {
-  return route({
-    method: 'POST',
-    path: `${CHANNEL}/${verb}`,
-    about,
-    action: `consumer.${verb}`,
-    params: oneChannel,
-    body: pauseBody,
-    answer: channelList,
-    async handle(input) {
-      const { context, params, body } = input
-      const found = context.consumers.require(params.channel, body.handler)
-      await auditChange(input, found, `consumer.${verb}`)
-      for (const { consumer } of found) consumer[verb]()
-      return channelAfterChange(context, params.channel)
-    },
-  })
-}
-
 type Counts = Readonly<Record<string, number>>
 
-async function listChannels(context: Context) {
+export async function listChannels(context: ChannelContext) {
   const { found, faults } = await context.stores.each(async ({ store: { deadLetters } }) => {
     const [all, held] = await Promise.all([deadLetters.stats(), waitingStats(deadLetters)])
     return { all: all.byChannel, held: held.map(({ byChannel }) => byChannel) }
   })
   const all = found.map(({ value }) => value.all)
   const held = found.flatMap(({ value }) => value.held)
-  const live = context.consumers.all().map(({ health }) => health.channel)
+  const remote = Map.groupBy(await context.fleet.remoteConsumers(), ({ channel }) => channel)
+  const live = [...context.consumers.all().map(({ health }) => health.channel), ...remote.keys()]
   const watches = Map.groupBy(await context.snapshotReader.all(), ({ channel }) => channel)
   const watching = [...watches].filter(([, each]) => each.some(needsAttention)).map(([channel]) => channel)
   const channels = [...new Set([...live, ...all.flatMap(Object.keys), ...watching])]
@@ -119,7 +103,7 @@ async function listChannels(context: Context) {
   return {
     channels: await Promise.all(
       channels.map(async each => ({
-        ...(await channelView(context, stores, each)),
+        ...(await channelView(context, stores, remote, each)),
         watch: watchView(watches.get(each.channel) ?? [], context.snapshotReader.policy, context.masks),
       })),
     ),
@@ -136,33 +120,10 @@ function countOf(counts: readonly Counts[], channel: string): number {
   return counts.reduce((sum, each) => sum + (Object.hasOwn(each, channel) ? each[channel]! : 0), 0)
 }
 
-/** Announces a change, and returns the channel as it is now. */
-async function channelAfterChange(context: Context, channel: string) {
-  context.announce('channels')
-  const { channels, ...rest } = await listChannels(context)
-  return { channels: channels.filter(each => each.channel === channel), ...rest }
-}
-
-/** Records the change in the audit log of the first store, because a consumer belongs to no store. */
-async function auditChange(
-  { context, caller, params, body }: HandlerInput<Context, { channel: string }, undefined, PauseBody>,
-  found: readonly LocalConsumer[],
-  action: string,
-  more: Readonly<Record<string, string>> = {},
-): Promise<void> {
-  const handlers = found.map(({ health }) => health.handler)
-  await context.stores.all[0]?.store.audit.append({
-    at: context.clock.now(),
-    by: caller.name,
-    action,
-    target: params.channel,
-    detail: { ...more, handlers, reason: body.reason },
-  })
-}
-
 async function channelView(
-  context: Context,
+  context: ChannelContext,
   stores: readonly NamedStore[],
+  remote: ReadonlyMap<string, readonly RemoteConsumer[]>,
   { channel, letters }: Pick<Channel, 'channel' | 'letters'>,
 ): Promise<Channel> {
   const series = await Promise.all(
@@ -171,44 +132,47 @@ async function channelView(
   const perMinute = addSeries(series, 2 * MINUTES_SHOWN).slice(MINUTES_SHOWN)
   return {
     channel,
-    consumers: await Promise.all(context.consumers.of(channel).map(each => consumerView(stores, each))),
+    consumers: channelConsumers(
+      await withLags(context.consumers.of(channel), context.clock),
+      remote.get(channel) ?? [],
+    ),
     letters,
     inflow: { perMinute, lastHour: perMinute.reduce((sum, each) => sum + each, 0) },
   }
 }
 
-async function consumerView(
-  stores: readonly NamedStore[],
-  { consumer, health }: LocalConsumer,
-): Promise<ChannelConsumer> {
-  const state = consumer.breaker?.state
-  return {
-    ...pick(health, 'handler', 'failureRate', 'active', 'waiting'),
-    breaker: health.breakerState,
-    retryAt: state?.mode === 'open' ? isoOr(state.until) : undefined,
-    breakerStats: consumer.breaker && statsOf(consumer.breaker.snapshot()),
-    paused: [...health.paused],
-    lastProcessedAt: isoOr(health.lastProcessedAt),
-    depth: await depthOf(stores, health),
-  }
-}
-
-function statsOf({ lastFailureAt, lastChangeAt, ...snapshot }: BreakerSnapshot): BreakerStats {
-  return {
-    ...pick(snapshot, 'calls', 'successes', 'failures', 'rejected', 'opened'),
-    lastFailureAt: isoOr(lastFailureAt),
-    lastChangeAt: isoOr(lastChangeAt),
-  }
-}
-
-/** The depth is known only if the store is a broker that can count. */
-async function depthOf(
-  stores: readonly NamedStore[],
-  { channel, handler }: { readonly channel: string; readonly handler: string },
-): Promise<number | undefined> {
-  const depths = await Promise.all(stores.map(({ store }) => store.broker?.depth?.(channel, handler))).catch(
-    () => [],
+async function listInstances(
+  { consumers, fleet, clock }: ChannelContext,
+  channel: string,
+  { handler, limit, cursor }: z.output<typeof instancesQuery>,
+) {
+  const { faults } = await fleet.list()
+  const remote = (await fleet.remoteConsumers()).filter(
+    each => each.channel === channel && (handler ?? each.handler) === each.handler,
   )
-  const known = depths.flatMap(depth => depth ?? [])
-  return known.length === 0 ? undefined : known.reduce((sum, depth) => sum + depth, 0)
+  const processes = new Map(remote.map(each => [each.processId, each.process]))
+  const listing = { name: 'instances', filter: givenFields({ channel, handler }) }
+  const page = pageAfter([...processes.values()], startPosition, listing, { limit, cursor })
+  const own = ownReport(await fleet.instances())
+  const local = cursor === undefined ? await withLags(consumers.of(channel, handler), clock) : []
+  return {
+    instances: [
+      ...local.map(each => localInstance(each, own)),
+      ...page.rows.flatMap(({ report }) =>
+        remote.filter(each => each.processId === report.id).map(remoteInstance),
+      ),
+    ],
+    cursor: page.cursor,
+    ...withFaults(faults),
+  }
+}
+
+/** A broker that cannot count, or does not answer in time, has no lag. */
+function withLags(local: readonly LocalConsumer[], clock: Clock): Promise<LocalWithLag[]> {
+  return Promise.all(
+    local.map(async each => {
+      const asked = each.consumer.lag().catch(() => undefined)
+      return { ...each, lag: (await settlesWithin(clock, LAG_WAIT_MS, asked)) ? await asked : undefined }
+    }),
+  )
 }

@@ -1,5 +1,5 @@
 import { givenFields } from '../../core/options/merge.ts'
-import { describeWanted, NoRecipientError, sendCommands } from '../../operations/fleet-commands.ts'
+import { describeWanted } from '../../operations/fleet-commands.ts'
 import { pageAfter, pageOfInstances } from '../../operations/list-instances.ts'
 import type { CommandTask } from '../../ports/commands.ts'
 import type { ServerContext } from '../context.ts'
@@ -7,7 +7,6 @@ import { API, routeFor } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
 import {
   type CommandBody,
-  type CommandRequestView,
   commandAnswer,
   commandBody,
   commandRequest,
@@ -23,6 +22,7 @@ import { withFaults } from '../stores/federation.ts'
 import { requestView } from '../views/command-request.ts'
 import { instanceView } from '../views/instance.ts'
 import { servicesOf } from '../views/services.ts'
+import { sendToStores } from './send-commands.ts'
 
 const FLEET = `${API}/fleet`
 
@@ -69,20 +69,10 @@ export const fleetRoutes = [
     body: commandBody,
     answer: commandAnswer,
     async handle({ context, caller, body }) {
-      const { stores, clock } = context
       const { instance, service, recipients, reason } = body
       const task = taskOf(body)
-      const { found, faults } = await stores.each(async ({ store }) => {
-        const sent = await sendCommands(
-          store,
-          { task, instance, service, recipients, reason, by: caller.name },
-          clock,
-        ).catch(noRecipient)
-        return sent && (await store.commands!.get(sent.request))
-      }, body.store)
-      const requests: CommandRequestView[] = []
-      for (const { value, ...named } of found)
-        if (value !== undefined) requests.push(await requestView(context, named, value))
+      const request = { task, instance, service, recipients, reason, by: caller.name }
+      const { requests, faults } = await sendToStores(context, request, body.store)
       if (requests.length === 0 && faults.length === 0)
         throw new ProblemError(
           'not-found',
@@ -132,12 +122,6 @@ async function fleetOf(
     instances: instances.filter(each => asked.has(each.store)),
     faults: faults.filter(each => asked.has(each.store)),
   }
-}
-
-/** A store without such a process is not a fault: another store may have one. */
-function noRecipient(error: unknown): undefined {
-  if (error instanceof NoRecipientError) return undefined
-  throw error
 }
 
 function taskOf({ task: kind, channel, handler, sink, to, letters }: CommandBody): CommandTask {

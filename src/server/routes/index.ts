@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { ServerContext } from '../context.ts'
 import { API, type Route, routeFor } from '../http/route.ts'
 import { auditRoutes } from './audit.ts'
+import { channelChangeRoutes } from './channel-changes.ts'
 import { channelRoutes } from './channels.ts'
 import { demoRoutes } from './demo.ts'
 import { fleetRoutes } from './fleet.ts'
@@ -33,6 +34,7 @@ export const ROUTES: readonly Route<ServerContext & OpenApiSource>[] = [
   openApiRoute,
   ...overviewRoutes,
   ...channelRoutes,
+  ...channelChangeRoutes,
   ...fleetRoutes,
   ...letterRoutes,
   ...purgeRoutes,

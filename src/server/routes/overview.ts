@@ -25,6 +25,7 @@ type Context = Pick<
   | 'stores'
   | 'statsCache'
   | 'consumers'
+  | 'fleet'
   | 'retention'
   | 'groupTexts'
   | 'targetOf'
@@ -75,7 +76,7 @@ export const overviewRoutes = [
       })
       const counts = new Map(gathered.found.map(({ name, value }) => [name, value.stats.count]))
       return {
-        ...addNumbers(context, gathered),
+        ...(await addNumbers(context, gathered)),
         stores: context.stores.all.map(named => {
           const fault = gathered.faults.find(({ store }) => store === named.name)
           return {

@@ -48,13 +48,19 @@ export const overviewNumbers = z.object({
       open: count.describe('The number of open breakers, forced ones included.'),
       total: count.describe('The number of breakers.'),
     })
-    .describe('The breakers of the consumers in this process.'),
+    .describe('The breakers of the consumers in this process and in the living processes of the fleet.'),
   consumers: z
     .object({
       paused: count.describe('The number of paused consumers.'),
       total: count.describe('The number of consumers.'),
     })
-    .describe('The consumers in this process.'),
+    .describe('The consumers in this process and in the living processes of the fleet.'),
+  fleet: z
+    .object({
+      alive: count.describe('The number of living processes.'),
+      gone: count.describe('The number of processes that stopped reporting without leaving.'),
+    })
+    .describe('The processes that report to the stores.'),
   replays: z
     .object({
       running: count.describe('The number of running replays.'),

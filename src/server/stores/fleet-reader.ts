@@ -59,6 +59,16 @@ export class FleetReader {
     )
   }
 
+  /** Whether the process reports a consumer of the channel that the server does not have itself. */
+  hasRemote(instance: Instance, channel: string, handler: string | undefined): boolean {
+    return instance.report.consumers.some(
+      each =>
+        each.channel === channel &&
+        (handler ?? each.handler) === each.handler &&
+        !this.#isLocal(instance, each),
+    )
+  }
+
   #isLocal(instance: Instance, { channel, handler }: ReportedConsumer): boolean {
     return isThisProcess(instance) && this.#local.of(channel, handler).length > 0
   }
@@ -71,6 +81,6 @@ async function listInstances(stores: Federation): Promise<FleetAnswer> {
 }
 
 /** Whether the report is one of this process, which the server runs in. */
-function isThisProcess({ report: { host, pid } }: Instance): boolean {
+export function isThisProcess({ report: { host, pid } }: Instance): boolean {
   return pid === process.pid && host === hostname()
 }

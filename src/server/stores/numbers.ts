@@ -3,21 +3,26 @@ import { countWaiting } from '../../core/dead-letter/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { LetterStats } from '../../ports/dead-letters.ts'
 import type { Group } from '../../ports/groups.ts'
+import { breakerGauge } from '../../runtime/breaker.ts'
 import { iso, isoOr } from '../schema/common.ts'
 import type { OverviewNumbers } from '../schema/overview.ts'
 import type { Federation, StoreAnswers } from './federation.ts'
-import { isOpen, type LocalConsumers } from './local-consumers.ts'
+import type { FleetReader } from './fleet-reader.ts'
+import type { LocalConsumers } from './local-consumers.ts'
 import { countOf, oldestOf, waitingStats } from './search-stats.ts'
 import { addSeries, type StatsCache } from './stats-cache.ts'
 
 const DAY_MS = 86_400_000
 const MINUTES_SHOWN = 60
 const MAX_RUNNING = 50
+/** The gauge of an open breaker, also of a forced one. */
+const BREAKER_OPEN = 2
 
 /** The sources of the overview numbers. */
 export interface NumberSources {
   readonly stores: Federation
   readonly consumers: LocalConsumers
+  readonly fleet: FleetReader
   readonly statsCache: StatsCache
   readonly retention: Retention
   readonly clock: Clock
@@ -62,7 +67,11 @@ export function gatherNumbers(sources: NumberSources): Promise<StoreAnswers<Stor
   })
 }
 
-export function addNumbers(sources: NumberSources, { found }: StoreAnswers<StoreNumbers>): OverviewNumbers {
+/** Adds the numbers of the stores, of the consumers of this process and of the fleet. */
+export async function addNumbers(
+  sources: NumberSources,
+  { found }: StoreAnswers<StoreNumbers>,
+): Promise<OverviewNumbers> {
   const now = sources.clock.now()
   const numbers = found.map(({ value }) => value)
   const sum = (of: (each: StoreNumbers) => number) => numbers.reduce((total, each) => total + of(each), 0)
@@ -72,7 +81,11 @@ export function addNumbers(sources: NumberSources, { found }: StoreAnswers<Store
     numbers.map(each => each.inflow),
     2 * MINUTES_SHOWN,
   )
-  const consumers = sources.consumers.all().map(({ health }) => health)
+  const instances = await sources.fleet.instances()
+  const consumers = [
+    ...sources.consumers.all().map(({ health }) => ({ ...health, breaker: health.breakerState })),
+    ...(await sources.fleet.remoteConsumers()),
+  ]
   const total = (of: readonly number[]) => of.reduce((all, each) => all + each, 0)
   return {
     at: iso(now),
@@ -92,12 +105,16 @@ export function addNumbers(sources: NumberSources, { found }: StoreAnswers<Store
       hourBefore: total(inflow.slice(0, MINUTES_SHOWN)),
     },
     breakers: {
-      open: consumers.filter(isOpen).length,
-      total: consumers.filter(({ breakerState }) => breakerState !== 'off').length,
+      open: consumers.filter(({ breaker }) => breakerGauge(breaker) === BREAKER_OPEN).length,
+      total: consumers.filter(({ breaker }) => breaker !== 'off').length,
     },
     consumers: {
       paused: consumers.filter(({ paused }) => paused.length > 0).length,
       total: consumers.length,
+    },
+    fleet: {
+      alive: instances.filter(({ state }) => state === 'alive').length,
+      gone: instances.filter(({ state }) => state === 'gone').length,
     },
     replays: {
       running: sum(({ replays }) => replays.running),

@@ -1,5 +1,6 @@
 import type { DemoControl } from '../demo-control.ts'
 import { addNumbers, gatherNumbers, type NumberSources } from '../stores/numbers.ts'
+import { sumsByHandler } from '../views/fleet-health.ts'
 import type { SnapshotReader } from '../watch/snapshot-reader.ts'
 import type { StreamState } from './change-stream.ts'
 
@@ -26,17 +27,23 @@ export async function readStreamState(sources: StreamStateSources): Promise<Stre
     const { channel, handler, breakerState, paused, failureRate } = health
     return [channel, handler, breakerState, paused, Math.round(failureRate * 100)]
   })
+  const fleet = sumsByHandler(await sources.fleet.remoteConsumers()).map(
+    ({ channel, handler, breakers, paused, pausedProcesses, processes, failureRate }) => {
+      const rate = Math.round(failureRate * 100)
+      return [channel, handler, breakers, paused, pausedProcesses, processes, rate]
+    },
+  )
   // Another server may have taken the newest snapshot.
   const watches = await sources.snapshotReader.all()
   const snapshotAt = Math.max(0, ...watches.map(({ newestFirst: [{ at }] }) => at))
-  const numbers = addNumbers(sources, gathered)
+  const numbers = await addNumbers(sources, gathered)
   return {
     numbers,
     marks: {
       letters: JSON.stringify(letters),
       groups: JSON.stringify(groups),
       replays: JSON.stringify([replays.found.map(({ value }) => value), numbers.replays]),
-      channels: JSON.stringify([channels, snapshotAt]),
+      channels: JSON.stringify([channels, fleet, snapshotAt]),
       demo: JSON.stringify(sources.demo?.state() ?? null),
     },
   }

@@ -2,7 +2,7 @@ import { breakerGauge } from '../../runtime/breaker.ts'
 import type { BreakerCounts, BreakerState, ConsumerSum, PauseReason } from '../schema/consumers.ts'
 
 /** A consumer in one process. */
-interface CountedConsumer {
+export interface CountedConsumer {
   readonly handler: string
   /** Names the process: two consumers of one process are one process. */
   readonly processId: string
@@ -18,7 +18,7 @@ interface CountedConsumer {
 }
 
 /** The times in it are epoch milliseconds. */
-type Sum = Omit<ConsumerSum, 'lastProcessedAt'> & Pick<CountedConsumer, 'lastProcessedAt'>
+type Sum = Omit<ConsumerSum, 'lastProcessedAt'> & { readonly lastProcessedAt: number | undefined }
 
 /** The same consumer in several processes as one: the worst breaker, all pauses, the sum of the counts. */
 export function sumConsumers(same: readonly CountedConsumer[]): Sum {

@@ -1,25 +1,29 @@
 import type { RemoteConsumer, StoreInstance } from '../stores/fleet-reader.ts'
 import { sumConsumers } from './consumer-sums.ts'
+import { pick } from './pick.ts'
 
-/** The health of each handler in other processes: the worst breaker and all pauses, the sum of the counts. */
-export function healthByHandler(consumers: readonly RemoteConsumer[]) {
+/** Each handler in other processes: the worst breaker and all pauses, the sum of the counts. */
+export function sumsByHandler(consumers: readonly RemoteConsumer[]) {
   const handlers = Map.groupBy(consumers, ({ channel, handler }) => JSON.stringify([channel, handler]))
-  return [...handlers.values()].map(same => {
-    const { channel } = same[0]!
-    const sums = sumConsumers(same)
-    const { handler, processes, breaker, paused, failureRate, active, waiting, lastProcessedAt } = sums
-    return {
-      channel,
-      handler,
-      processes,
-      breakerState: breaker,
-      paused,
-      failureRate,
-      active,
-      waiting,
-      lastProcessedAt,
-    }
-  })
+  return [...handlers.values()].map(same => ({ ...sumConsumers(same), channel: same[0]!.channel }))
+}
+
+/** The health of each handler in other processes. */
+export function healthByHandler(consumers: readonly RemoteConsumer[]) {
+  return sumsByHandler(consumers).map(sums => ({
+    ...pick(
+      sums,
+      'channel',
+      'handler',
+      'processes',
+      'paused',
+      'failureRate',
+      'active',
+      'waiting',
+      'lastProcessedAt',
+    ),
+    breakerState: sums.breaker,
+  }))
 }
 
 /**

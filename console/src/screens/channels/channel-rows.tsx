@@ -1,57 +1,94 @@
+import { useState } from 'react'
 import { Link } from 'wouter'
-import type { BreakerStats, Channel, ChannelConsumer } from '../../api/types.ts'
-import { percent, whole } from '../../lib/numbers.ts'
+import type { Channel, ChannelConsumer } from '../../api/types.ts'
+import { counted, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
+import { Button } from '../../ui/buttons.tsx'
 import { Sparkline } from '../../ui/charts.tsx'
-import { NotConsuming, PausedTag } from '../../ui/pauses.tsx'
-import { BreakerTag } from '../../ui/tags.tsx'
-import { RelativeTime } from '../../ui/time.tsx'
+import { Breakers, Paused } from '../../ui/part-states.tsx'
+import { NotConsuming } from '../../ui/pauses.tsx'
 import { ConsumerActions } from './consumer-actions.tsx'
+import { BreakerDetails, Numbers } from './consumer-cells.tsx'
+import { InstanceRows } from './instance-rows.tsx'
 
-/** A channel: what arrives of it, and a line for each of its consumers. */
+/** A channel: what arrives of it, and a line for each of its handlers. */
 export function ChannelRows({ channel }: { channel: Channel }) {
   const [first, ...others] = channel.consumers
+  if (first === undefined)
+    return (
+      <tbody>
+        <tr>
+          <td>
+            <ChannelName channel={channel} />
+          </td>
+          <td>
+            <Inflow channel={channel} />
+          </td>
+          <td colSpan={6} className="small quiet">
+            No living process reports a consumer. <Link href="/services">Services</Link> shows the processes.
+          </td>
+        </tr>
+      </tbody>
+    )
   return (
     <tbody>
-      <tr>
-        <td>
-          <strong className="external-text">{plainText(channel.channel)}</strong>
-          <Handler consumer={first} />
-        </td>
-        <td>
-          <Inflow channel={channel} />
-        </td>
-        {first === undefined ? (
-          <td colSpan={6} className="small quiet">
-            No consumer runs in this process. <Link href="/services">Services</Link> shows those of other
-            processes.
-          </td>
-        ) : (
-          <Cells channel={channel.channel} consumer={first} />
-        )}
-      </tr>
+      <HandlerRows key={first.handler} channel={channel} consumer={first} isFirst />
       {others.map(consumer => (
-        <tr key={consumer.handler} className="also">
-          <td>
-            <Handler consumer={consumer} />
-          </td>
-          <td />
-          <Cells channel={channel.channel} consumer={consumer} />
-        </tr>
+        <HandlerRows key={consumer.handler} channel={channel} consumer={consumer} />
       ))}
     </tbody>
   )
 }
 
-function Handler({ consumer }: { consumer: ChannelConsumer | undefined }) {
-  if (consumer === undefined) return null
-  const { handler, paused } = consumer
+interface HandlerRowsProps {
+  readonly channel: Channel
+  readonly consumer: ChannelConsumer
+  readonly isFirst?: boolean
+}
+
+/** A handler: the sum over all living processes, and each process when asked. */
+function HandlerRows({ channel, consumer, isFirst = false }: HandlerRowsProps) {
+  const { handler, processes, isLocal, breakers, paused } = consumer
+  const [isOpen, setOpen] = useState(false)
+  const isHereAlone = isLocal && processes === 1
+  const toggle = `${isOpen ? 'Hide' : 'Show'} ${counted(processes, 'process', 'processes')}`
   return (
-    <div className="small quiet external-text">
-      {plainText(handler)}
-      <NotConsuming paused={paused} />
-    </div>
+    <>
+      <tr className={isFirst ? undefined : 'also'}>
+        <td>
+          {isFirst && <ChannelName channel={channel} />}
+          <div className="small quiet external-text">
+            {plainText(handler)}
+            <NotConsuming paused={paused} />
+          </div>
+          {!isHereAlone && (
+            <Button
+              look="quiet"
+              label={`${toggle}: ${plainText(channel.channel)}, ${plainText(handler)}`}
+              onPress={() => setOpen(!isOpen)}
+            >
+              {toggle}
+            </Button>
+          )}
+        </td>
+        <td>{isFirst && <Inflow channel={channel} />}</td>
+        <td>
+          <Breakers of={breakers} />
+          {isHereAlone && <BreakerDetails of={consumer} />}
+          <Paused of={consumer} />
+        </td>
+        <Numbers of={consumer} />
+        <td>
+          <ConsumerActions channel={channel.channel} consumer={consumer} />
+        </td>
+      </tr>
+      {isOpen && !isHereAlone && <InstanceRows channel={channel.channel} handler={handler} />}
+    </>
   )
+}
+
+function ChannelName({ channel: { channel } }: { channel: Channel }) {
+  return <strong className="external-text">{plainText(channel)}</strong>
 }
 
 function Inflow({ channel: { channel, inflow, letters } }: { channel: Channel }) {
@@ -62,54 +99,6 @@ function Inflow({ channel: { channel, inflow, letters } }: { channel: Channel })
         {whole(inflow.lastHour)} in the last hour ·{' '}
         <Link href={`/letters?${new URLSearchParams({ channel })}`}>{whole(letters.waiting)} waiting</Link>
       </div>
-    </>
-  )
-}
-
-function BreakerNumbers({ stats }: { stats: BreakerStats }) {
-  const { calls, failures, rejected, lastFailureAt, lastChangeAt } = stats
-  return (
-    <div className="small quiet">
-      {whole(failures)} of {whole(calls)} calls failed{rejected > 0 && `, ${whole(rejected)} refused`}
-      {lastFailureAt && (
-        <div>
-          <RelativeTime at={lastFailureAt} prefix="last failure " />
-        </div>
-      )}
-      {lastChangeAt && (
-        <div>
-          <RelativeTime at={lastChangeAt} prefix="last change " />
-        </div>
-      )}
-    </div>
-  )
-}
-
-function Cells({ channel, consumer }: { channel: string; consumer: ChannelConsumer }) {
-  const { breaker, breakerStats, retryAt, paused, failureRate, active, waiting, depth, lastProcessedAt } =
-    consumer
-  return (
-    <>
-      <td>
-        <BreakerTag state={breaker} />
-        {retryAt && (
-          <div className="small quiet">
-            <RelativeTime at={retryAt} prefix="next probe " />
-          </div>
-        )}
-        {breakerStats && <BreakerNumbers stats={breakerStats} />}
-        {paused.includes('manual') && <PausedTag />}
-      </td>
-      <td className={failureRate > 0.2 ? 'number strong failing' : 'number'}>{percent(failureRate)}</td>
-      <td className="number">
-        {whole(active)}
-        {waiting > 0 && <div className="small quiet">{whole(waiting)} waiting</div>}
-      </td>
-      <td className="number">{depth === undefined ? <span className="quiet">–</span> : whole(depth)}</td>
-      <td className="quiet">{lastProcessedAt ? <RelativeTime at={lastProcessedAt} /> : 'Never'}</td>
-      <td>
-        <ConsumerActions channel={channel} consumer={consumer} />
-      </td>
     </>
   )
 }

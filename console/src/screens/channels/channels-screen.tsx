@@ -1,5 +1,6 @@
 import { useChannels } from '../../api/queries.ts'
 import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
+import { Outcomes } from '../../ui/outcomes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { ChannelRows } from './channel-rows.tsx'
 import { WaitingOverTime } from './waiting-over-time.tsx'
@@ -11,7 +12,7 @@ export function ChannelsScreen() {
   return (
     <Page
       name="Channels"
-      lead="Consumers of this process, their circuit breakers, and new and waiting dead letters by channel."
+      lead="Consumers in all living processes, their circuit breakers, and new and waiting dead letters by channel."
     >
       {error && <ErrorNote error={error} onRetry={refetch} />}
       <MissingData faults={data?.faults} />
@@ -20,7 +21,7 @@ export function ChannelsScreen() {
       ) : data.channels.length === 0 ? (
         <Panel>
           <Empty title="No channels">
-            Channels appear here once they have a consumer in the server's process or a dead letter.
+            Channels appear here once they have a consumer in a living process or a dead letter.
           </Empty>
         </Panel>
       ) : (
@@ -36,6 +37,7 @@ export function ChannelsScreen() {
           <WaitingOverTime channels={data.channels} />
         </>
       )}
+      <Outcomes />
     </Page>
   )
 }

@@ -3,9 +3,10 @@ import { ApiProblem } from '../../api/client.ts'
 import type { CommandBody } from '../../api/types.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useCan } from '../../lib/use-can.ts'
+import { useRequests } from '../../lib/use-requests.ts'
 import { type AskingAct, type PartAct, PartActions } from '../../ui/part-actions.tsx'
+import { pausesOf } from '../../ui/part-states.tsx'
 import type { Part } from './service-view.ts'
-import { useRequests } from './use-requests.ts'
 
 /** The processes that a command goes to. */
 export type Recipients = Pick<CommandBody, 'instance' | 'service' | 'store'>
@@ -28,18 +29,12 @@ export function FleetActions({ part, to, where }: { part: Part; to: Recipients; 
       name={partName(part)}
       where={where}
       breakers={part.breakers.map(({ state }) => state)}
-      paused={pausesOf(part)}
+      paused={part.kind === 'sink' ? [] : pausesOf(part)}
       more={moreOf(part)}
       may={() => may}
       onAct={(act, reason) => change.mutateAsync({ act, reason })}
     />
   )
-}
-
-/** Whether it is paused in some of the processes, and whether it runs in some. */
-function pausesOf({ kind, processes, pausedProcesses }: Part): readonly boolean[] {
-  if (kind === 'sink') return []
-  return [...(pausedProcesses > 0 ? [true] : []), ...(pausedProcesses < processes ? [false] : [])]
 }
 
 function partName({ name, handler }: Part): string {

@@ -1,8 +1,7 @@
-import type { BreakerCounts } from '../../api/types.ts'
 import { percent, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
-import { NotConsuming, PausedTag } from '../../ui/pauses.tsx'
-import { BreakerTag } from '../../ui/tags.tsx'
+import { Breakers, Paused } from '../../ui/part-states.tsx'
+import { NotConsuming } from '../../ui/pauses.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
 import { FleetActions, type Recipients } from './fleet-actions.tsx'
 import type { Part } from './service-view.ts'
@@ -60,7 +59,7 @@ export function PartRows({ parts, to, where }: PartRowsProps) {
       </td>
       <td>
         <Breakers of={part.breakers} />
-        <Paused part={part} />
+        <Paused of={part} />
       </td>
       <Numbers part={part} />
       <td>
@@ -84,33 +83,6 @@ function PartName({ part: { kind, name, handler, broker, paused, lastAt } }: { p
         )}
       </div>
     </>
-  )
-}
-
-/** Each state once. Where processes differ, with the number of processes. */
-export function Breakers({ of: counts }: { of: BreakerCounts }) {
-  return (
-    <ul className="breakers">
-      {counts.map(({ state, processes }) => (
-        <li key={state}>
-          <BreakerTag state={state} />
-          {counts.length > 1 && <span className="small quiet"> in {whole(processes)}</span>}
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-export function Paused({
-  part: { pausedProcesses, processes },
-}: {
-  part: Pick<Part, 'pausedProcesses' | 'processes'>
-}) {
-  if (pausedProcesses === 0) return null
-  return (
-    <PausedTag>
-      {pausedProcesses === processes ? 'paused' : `paused in ${pausedProcesses} of ${processes}`}
-    </PausedTag>
   )
 }
 

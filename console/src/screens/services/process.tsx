@@ -1,16 +1,12 @@
 import type { FleetInstance } from '../../api/types.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { usePreference, zone } from '../../lib/preferences.ts'
+import { processName } from '../../lib/process-name.ts'
 import { absolute, relative } from '../../lib/times.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
 import { Tag } from '../../ui/tags.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
 import { partsOfInstance } from './service-view.ts'
-
-/** People know a process by its host and process id. */
-export function processName({ host, pid }: Pick<FleetInstance, 'host' | 'pid'>): string {
-  return `${plainText(host)}, pid ${pid}`
-}
 
 /** A line about a process: its state, where it runs, what it runs, and since when. */
 export function Process({ instance }: { instance: FleetInstance }) {

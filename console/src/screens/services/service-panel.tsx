@@ -2,12 +2,13 @@ import { useState } from 'react'
 import type { FleetInstance, FleetService } from '../../api/types.ts'
 import { counted, percent, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
+import { processName } from '../../lib/process-name.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Tag } from '../../ui/tags.tsx'
 import { InstancePages } from './instance-pages.tsx'
 import { PartRows, PartsHead } from './part-rows.tsx'
-import { EndedProcess, Process, processName } from './process.tsx'
+import { EndedProcess, Process } from './process.tsx'
 import { partsOfInstance, partsOfService } from './service-view.ts'
 
 interface ServicePanelProps {
@@ -20,6 +21,7 @@ interface ServicePanelProps {
 export function ServicePanel({ service, isOpen }: ServicePanelProps) {
   const { name, alive, gone, left, versions } = service
   const [isShown, setShown] = useState(isOpen)
+  const show = `Show ${counted(alive + gone + left, 'process', 'processes')}`
   // A process that goes away must not take the row, and with it an open dialog, out of the table.
   const hasSums = alive + gone > 1 || !isShown
   return (
@@ -47,10 +49,9 @@ export function ServicePanel({ service, isOpen }: ServicePanelProps) {
           </>
         ) : (
           <p className="more-processes">
-            <Button
-              label={`Show processes of ${plainText(name)}`}
-              onPress={() => setShown(true)}
-            >{`Show ${counted(alive + gone + left, 'process', 'processes')}`}</Button>
+            <Button label={`${show}: ${plainText(name)}`} onPress={() => setShown(true)}>
+              {show}
+            </Button>
           </p>
         )}
       </div>

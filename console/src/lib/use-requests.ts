@@ -1,4 +1,4 @@
-import { useParams } from '../../lib/use-search-params.ts'
+import { useParams } from './use-search-params.ts'
 
 const PARAM = 'requests'
 const MOST_KEPT = 5
