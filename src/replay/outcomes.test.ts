@@ -48,6 +48,19 @@ it('B12: the outcomes of a replay that was stopped are gathered when someone loo
   expect(await replays.counts(it.replay.id)).toMatchObject({ sent: 0, failed_same_cause: 40 })
 })
 
+it('B12: an item of a finished replay that a process recorded late as sent gets its outcome again', async () => {
+  const it = await createWorldAfterOutage(3)
+  it.world.broken = () => false
+  const replay = await it.plan({ stages: ['rest'] })
+  await it.start(replay)
+  const { replays } = it.store
+  const ended = await it.run(replay)
+  const [item] = await replays.items(replay.id)
+  await replays.record(replay.id, [{ ...item!, status: 'sent', endedAt: undefined }])
+  await recordLateOutcomes(it.store, ended, it.clock)
+  expect(await replays.counts(replay.id)).toMatchObject({ sent: 0, recovered: 3 })
+})
+
 it('E20, B12: each sent event is reported once when it is published, and once when its outcome is known', async () => {
   const it = await createWorldAfterOutage(5)
   const [stillBroken] = it.events

@@ -10,8 +10,11 @@ import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { returnUnsentLetters } from './unsent.ts'
 
 const SENT_PAGE = 500
-/** States without a runner in which sent letters may still get an outcome. */
-const STATES_WITHOUT_RUNNER: readonly ReplayState[] = ['paused', 'halted', 'cancelled']
+/**
+ * States without a runner in which sent letters may still get an outcome. In a finished replay a letter is sent only if a
+ * process recorded that it had sent it after the outcome was recorded.
+ */
+const STATES_WITHOUT_RUNNER: readonly ReplayState[] = ['paused', 'halted', 'cancelled', 'finished']
 
 /**
  * Returns the outcome of a sent letter; undefined while it has none. The outcome follows from the state of the letter: a

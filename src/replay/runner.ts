@@ -22,7 +22,7 @@ import { isUnroutable } from './routes.ts'
 import { SentItems } from './sent-items.ts'
 import { haltReason, stageEnds } from './stages.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough, withRoutes } from './target.ts'
-import { returnLetter, returnUnsentLetters } from './unsent.ts'
+import { returnGivenUpLetters, returnLetter, returnUnsentLetters } from './unsent.ts'
 
 /** The greatest number of letters in a round (K8). Between rounds the runner reads commands and outcomes. */
 const BATCH = 50
@@ -92,13 +92,15 @@ class Runner {
       )
     try {
       let replay = await this.#replay()
-      if (replay.state === 'running')
+      if (replay.state === 'running') {
+        await returnGivenUpLetters(this.#store, this.#id, this.#options.environment.clock)
         this.#mayBeLost = (await replays.items(this.#id, { status: 'sent' }))
           .filter(
             ({ handedOn, heldBy }) =>
               handedOn !== 'durable' && (heldBy === undefined || this.#options.target.fleet === undefined),
           )
           .map(withoutDelivery)
+      }
       while (replay.state === 'running' && !this.#options.signal?.aborted && (await this.#lease.keep())) {
         await this.#round(replay)
         replay = await this.#replay()
@@ -278,7 +280,7 @@ class Runner {
   async #giveUp(letter: DeadLetter, replay: Replay, item: ReplayItem, reason: string): Promise<void> {
     const { clock } = this.#options.environment
     const ended = { decision: 'skip_unreachable', reason, status: 'skipped', endedAt: clock.now() } as const
-    await this.#store.replays.record(this.#id, [{ ...item, ...ended }])
+    await this.#store.replays.record(this.#id, [{ ...item, ...ended, cycle: letter.replays }])
     await returnLetter(this.#store.deadLetters, letter, clock)
     observeEnded(this.#options.observer ?? {}, replay, 'skipped', letter)
   }

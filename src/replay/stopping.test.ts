@@ -5,6 +5,7 @@ import { reopenLetter } from '../operations/decide.ts'
 import { cancelReplay, pauseReplay } from './control.ts'
 import { recordLateOutcomes } from './outcomes.ts'
 import { runReplay } from './runner.ts'
+import type { ReplayTarget } from './target.ts'
 
 const SLOW = { perSecond: 0.1, stages: ['rest'] } as const
 
@@ -70,6 +71,41 @@ describe('a replay is stopped', () => {
     expect(await replays.counts(replay.id)).toMatchObject({ waiting: 1, sent: 0 })
     expect((await it.store.deadLetters.stats()).byState).toEqual({ dead: 1 })
   })
+
+  it.each(['the next runner', 'a cancellation'] as const)(
+    'B11: %s returns a letter that a runner gave up and could not return',
+    async who => {
+      const it = await createWorldAfterOutage(1)
+      const replay = await it.plan()
+      await it.start(replay)
+      const { deadLetters, replays } = it.store
+      const change = deadLetters.change.bind(deadLetters)
+      deadLetters.change = async (id, asked) => {
+        if (asked.to === 'dead') throw new Error('the store is away')
+        return change(id, asked)
+      }
+      // The fleet lost the only process that could send the letter.
+      let isReachable = true
+      const target = {
+        ...it.target,
+        routeOf: () =>
+          isReachable
+            ? { kind: 'durable', via: 'x' }
+            : ({ kind: 'none', reason: 'nobody is there' } as const),
+        send: () => Promise.reject(new Error('the broker is away')),
+      } as ReplayTarget
+      const run = () => runReplay(it.store, replay.id, { target, environment: it.environment, owner: 'r' })
+      await expect(run()).rejects.toThrow('the broker is away')
+      isReachable = false
+      await expect(run()).rejects.toThrow('the store is away')
+      expect(await replays.counts(replay.id)).toMatchObject({ skipped: 1 })
+      expect((await deadLetters.stats()).byState).toEqual({ replaying: 1 })
+      deadLetters.change = change
+      if (who === 'a cancellation') await cancelReplay(it.store, replay.id, it.ann)
+      else expect(await run()).toMatchObject({ state: 'finished' })
+      expect((await deadLetters.stats()).byState).toEqual({ dead: 1 })
+    },
+  )
 
   it('B11: a stop that comes before the end is what the audit tells of, and nothing else', async () => {
     const it = await createWorldAfterOutage(1)

@@ -1,3 +1,4 @@
+import { lastSendingOf } from '../core/dead-letter/change.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { quarantines } from '../core/dead-letter/reason.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -7,13 +8,14 @@ import type { Store } from '../ports/store.ts'
 
 /** A runner takes waiting items in order, a few at a time, so the letters of a crashed runner are among the first. */
 const WAITING_PAGE = 100
-const SENT_PAGE = 500
+const PAGE = 500
 
 /**
  * Returns letters that a cancelled replay claimed and did not send, so that no letter stays `replaying`:
  *
  * - a letter that is `replaying` while its item is `waiting`: the runner ended between the two writes;
- * - a letter whose item is `sent` without `handedOn`: the runner crashed, or sending failed.
+ * - a letter whose item is `sent` without `handedOn`: the runner crashed, or sending failed;
+ * - a letter that the runner gave up: it ended before it returned the letter.
  *
  * The replay must be cancelled first. A live runner records an item, then reads the state, and does not send after a
  * cancel. While a runner is alive, only the runner returns the letters that it is sending.
@@ -25,19 +27,44 @@ export async function returnUnsentLetters(
   by: 'the runner' | 'someone else',
 ): Promise<void> {
   const { replays } = store
+  await returnGivenUpLetters(store, id, clock)
   await returnLetters(store, id, await replays.items(id, { status: 'waiting', limit: WAITING_PAGE }), clock)
   const returnThose = async () => returnLetters(store, id, await unconfirmedItems(store, id), clock)
   if (by === 'the runner') await returnThose()
   else if ((await unconfirmedItems(store, id)).length > 0) await withoutRunner(store, id, clock, returnThose)
 }
 
+/** Returns the letter unless something else has happened to it since it was read. */
 export async function returnLetter(
   deadLetters: DeadLetterStore,
-  { id, cycle }: DeadLetter,
+  letter: DeadLetter,
   clock: Clock,
 ): Promise<void> {
-  const to = quarantines(cycle.reason) ? 'quarantined' : 'dead'
-  await deadLetters.change(id, { to, from: 'replaying', at: clock.now() })
+  const to = quarantines(letter.cycle.reason) ? 'quarantined' : 'dead'
+  await deadLetters.change(letter.id, { to, at: clock.now(), onlyIfSentBy: lastSendingOf(letter) })
+}
+
+/**
+ * Returns letters whose items were recorded as given up, if the runner ended before it returned them. Such an item has a
+ * `cycle`: an item that a plan or a gate skipped has none, because its letter was not claimed.
+ */
+export async function returnGivenUpLetters(
+  { replays, deadLetters }: Store,
+  id: string,
+  clock: Clock,
+): Promise<void> {
+  let after = -1
+  for (;;) {
+    const skipped = await replays.items(id, { status: 'skipped', after, limit: PAGE })
+    for (const { decision, cycle, letterId } of skipped) {
+      if (decision !== 'skip_unreachable' || cycle === undefined) continue
+      const letter = await deadLetters.get(letterId)
+      if (letter?.state === 'replaying' && letter.replayId === id)
+        await returnLetter(deadLetters, letter, clock)
+    }
+    if (skipped.length < PAGE) return
+    after = skipped.at(-1)!.position
+  }
 }
 
 /** The items that are recorded as sent without a confirmation that they were sent. */
@@ -45,9 +72,9 @@ async function unconfirmedItems({ replays }: Store, id: string): Promise<readonl
   const found: ReplayItem[] = []
   let after = -1
   for (;;) {
-    const sent = await replays.items(id, { status: 'sent', after, limit: SENT_PAGE })
+    const sent = await replays.items(id, { status: 'sent', after, limit: PAGE })
     found.push(...sent.filter(({ handedOn }) => handedOn === undefined))
-    if (sent.length < SENT_PAGE) return found
+    if (sent.length < PAGE) return found
     after = sent.at(-1)!.position
   }
 }
