@@ -20,6 +20,7 @@ import { guardRandom, guardTest } from '../user-functions/guards.ts'
 import { UserFaults } from '../user-functions/user-faults.ts'
 import { DispatcherLetters } from './after/letters.ts'
 import { resend } from './after/resend.ts'
+import { Resolutions } from './after/resolutions.ts'
 import { UnsentItems } from './after/unsent-items.ts'
 import { type DispatcherHealth, dispatcherHealth } from './dispatcher-health.ts'
 import {
@@ -105,6 +106,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
   readonly #lanes: ReadonlyMap<string, Lane>
   readonly #saver: LetterSaver
   readonly #context: TrackingContext
+  readonly #resolutions: Resolutions
   readonly #checker: HealthChecker | undefined
   readonly #limiters: readonly (RateLimiter | RetryLimiter)[]
   readonly #waiting = new Set<WaitingEvent>()
@@ -136,6 +138,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
     const notices = notifier && letterNotices(notifier, { observer, clock, faults })
     const lettersObserver = notices === undefined ? observer : combineObservers(observer, notices)
     this.#saver = new LetterSaver({ deadLetters, spill, observer: lettersObserver, clock })
+    this.#resolutions = new Resolutions(policy)
     const names = [...this.#lanes.keys()]
     const trackJournal = journal && new TrackJournal(journal, clock, observer)
     this.#context = {
@@ -243,7 +246,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
 
   resend(letter: DeadLetter): Promise<TrackResult> {
     if (this.#closed !== undefined) return Promise.reject(new ClosedError('dispatcher'))
-    return resend(letter, this.#policy, this.#context, this.#lanes)
+    return resend(letter, this.#policy, this.#context, this.#resolutions, this.#lanes)
   }
 
   async flush(): Promise<void> {
@@ -287,7 +290,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
     const abandoned = Promise.all(lanes.map(lane => lane.abandon(reason, unsentItems)))
     // A journal that hangs is given up on in this time, and then there are letters to be saved.
     await settlesWithin(clock, journal === undefined ? CLOSE_LIMIT_MS : 2 * CLOSE_LIMIT_MS, abandoned)
-    await this.#context.letters.close(CLOSE_LIMIT_MS)
+    await Promise.all([this.#context.letters.close(CLOSE_LIMIT_MS), this.#resolutions.close(CLOSE_LIMIT_MS)])
     await settlesWithin(clock, CLOSE_LIMIT_MS, Promise.all([journal?.settled(), this.#saver.close()]))
     const made = this.#limiters.map(limiter => limiter.close())
     const given = this.#resources().map(resource => release(resource, leaveOpen))

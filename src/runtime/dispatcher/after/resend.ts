@@ -1,15 +1,14 @@
-import { lastSendingOf } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { notReplayable } from '../../../core/dead-letter/storable-event.ts'
 import { OptionsError } from '../../../core/options/faults.ts'
 import type { ReplayOutcome } from '../../../ports/observer.ts'
-import { isStore } from '../../letter-saver.ts'
 import type { DispatcherPolicy } from '../dispatcher-options.ts'
 import type { Lane } from '../lane/lane.ts'
 import { EVERY_SINK } from '../track/entry-limit.ts'
 import { observeAsOwn } from '../track/own-context.ts'
 import type { TrackResult } from '../track/track-result.ts'
 import { Tracked, type TrackingContext } from '../track/tracked.ts'
+import type { Resolutions } from './resolutions.ts'
 
 /**
  * Sends a letter's event to the sink that gave up on it, and to no other: they have had it. What fails again comes back
@@ -19,6 +18,7 @@ export async function resend(
   letter: DeadLetter,
   policy: DispatcherPolicy,
   context: TrackingContext,
+  resolutions: Resolutions,
   allLanes: ReadonlyMap<string, Lane>,
 ): Promise<TrackResult> {
   requireReplayable(letter)
@@ -31,12 +31,12 @@ export async function resend(
   for (const lane of lanes) lane.offer(tracked, now)
   try {
     const result = await tracked.outcome()
-    await resolve(letter, policy)
+    await resolutions.resolve(letter)
     tell(letter, policy, 'recovered')
     return result
   } catch (error) {
     // No sink has it, but now each has a letter of its own: the one for all of them is done with.
-    if (letter.handler === EVERY_SINK && tracked.isSafe) await resolve(letter, policy)
+    if (letter.handler === EVERY_SINK && tracked.isSafe) await resolutions.resolve(letter)
     tell(letter, policy, 'failed_again')
     throw error
   }
@@ -56,19 +56,6 @@ function lanesFor({ handler, id }: DeadLetter, lanes: ReadonlyMap<string, Lane>)
   if (lane !== undefined) return [lane]
   const remedy = `resend letter ${id} with a dispatcher that has this sink; this one has ${[...lanes.keys()].join(', ')}`
   throw new OptionsError('resend', [{ path: 'letter.handler', received: handler, remedy }])
-}
-
-/** The event is delivered, whether or not the letter can be resolved. */
-async function resolve(letter: DeadLetter, policy: DispatcherPolicy): Promise<void> {
-  const { id, channel, handler: name, state } = letter
-  const { deadLetters, clock, observer } = policy
-  try {
-    // A letter that is not replaying was sent by a person, and the send counts as the decision.
-    const onlyIfSentBy = state === 'replaying' ? lastSendingOf(letter) : undefined
-    if (isStore(deadLetters)) await deadLetters.change(id, { to: 'resolved', at: clock.now(), onlyIfSentBy })
-  } catch (error) {
-    if (observer.letterWriteFailed) observeAsOwn(observer, 'letterWriteFailed', { channel, name, error })
-  }
 }
 
 function tell({ id: letterId, channel }: DeadLetter, policy: DispatcherPolicy, outcome: ReplayOutcome): void {
