@@ -7,6 +7,7 @@ export interface ReportedConsumer {
   readonly handler: string
   /** The name of its broker. */
   readonly broker: string
+  /** An open breaker that admits its next event as a probe is reported as `half-open`. */
   readonly breaker: BreakerMode | 'off'
   readonly paused: readonly PauseReason[]
   /** Events that ended in the last minute, whatever became of them. */
@@ -27,6 +28,7 @@ export interface ReportedConsumer {
 /** A sink of a process, as the process reports it. */
 export interface ReportedSink {
   readonly name: string
+  /** As for a consumer. */
   readonly breaker: BreakerMode | 'off'
   /** Events in its buffer: waiting, in flight and between retries. */
   readonly buffered: number

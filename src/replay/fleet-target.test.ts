@@ -4,6 +4,7 @@ import { memorySink } from '../adapters/memory/index.ts'
 import type { Sink } from '../ports/sink.ts'
 import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
 import type { FleetMembership } from '../runtime/fleet/join-fleet.ts'
+import { sleep } from '../runtime/sleep.ts'
 import type { FakeClock } from '../testing/fake-clock.ts'
 import { pauseReplay, resumeReplay, startReplay } from './control.ts'
 import { EmptyPlanError } from './empty-plan.ts'
@@ -323,6 +324,43 @@ describe('letters of sinks in other processes', () => {
     await left
     expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
     expect(written.filter(each => each.startsWith('two'))).toHaveLength(12)
+    await leave(clock)
+  })
+
+  it.each(['refuses', 'does not answer'] as const)(
+    'B18: a replay does not stand still when the store %s once after the sink has the event',
+    async how => {
+      const { clock, store, joinWith, start, run, until, written } = await sinkWorld()
+      ends.push(await joinWith('one'))
+      await clock.advance(1_000)
+      const id = await start()
+      const change = store.deadLetters.change.bind(store.deadLetters)
+      let refusals = 1
+      store.deadLetters.change = async (letter, asked) => {
+        if (asked.to !== 'resolved' || refusals-- <= 0) return change(letter, asked)
+        return how === 'refuses' ? Promise.reject(new Error('the store is away')) : new Promise(() => {})
+      }
+      expect((await until(run(id))).state).toBe('finished')
+      expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
+      expect(written).toHaveLength(12)
+      await leave(clock)
+    },
+  )
+
+  it('B18: a process that leaves in order lets its sink finish, so that no other one sends the event too', async () => {
+    const { clock, store, joinWith, start, run, until, written } = await sinkWorld()
+    const first = await joinWith('one', () => sleep(clock, 4_000))
+    await clock.advance(1_000)
+    const id = await start()
+    const running = run(id)
+    while (written.length < 1) await clock.advance(100)
+    ends.push(await joinWith('two'))
+    await clock.advance(1_000)
+    const left = first.close()
+    expect((await until(running)).state).toBe('finished')
+    await left
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
+    expect(written).toHaveLength(12)
     await leave(clock)
   })
 

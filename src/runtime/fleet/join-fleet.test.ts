@@ -65,6 +65,33 @@ async function world(more: Partial<FleetOptions> = {}) {
 }
 
 describe('a process in the fleet', () => {
+  it('B18: reports an open breaker as half-open when its next event would be a probe', async () => {
+    const { clock, store, consumer, join, report, end } = await world()
+    const idle = createDispatcher({
+      ...{ sinks: { crm: memorySink() }, deadLetters: store.deadLetters, leaveOpen: true, clock },
+      healthCheck: 'off',
+    })
+    const breakers = [consumer.breaker!, idle.breaker('crm')!]
+    for (const breaker of breakers)
+      while (breaker.state.mode === 'closed')
+        breaker.settle(breaker.admit(clock.now()) as number, 'failure', clock.now())
+    const member = join({ dispatchers: [idle] })
+    await clock.advance(0)
+    const reported = async () => {
+      const { consumers, sinks } = await report()
+      return [...consumers, ...sinks].map(({ breaker }) => breaker)
+    }
+    expect(await reported()).toEqual(['open', 'open'])
+    const untils = breakers.map(({ state }) => (state.mode === 'open' ? state.until : 0))
+    await clock.advance(Math.max(...untils) - clock.now() + 10_000)
+    // Nothing has asked the breakers, so they are still open.
+    expect(breakers.map(({ state }) => state.mode)).toEqual(['open', 'open'])
+    expect(await reported()).toEqual(['half-open', 'half-open'])
+    await member.close()
+    await idle.close()
+    await end()
+  })
+
   it('B17: reports itself, its consumers and its sinks', async () => {
     const { clock, broker, make, join, report, end } = await world({ version: '1.2', release: 'r7' })
     await broker.publish([make.event({ channel: 'orders' })])

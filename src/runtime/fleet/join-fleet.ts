@@ -17,7 +17,9 @@ import type { Fleet } from '../../ports/fleet.ts'
 import type { Replays } from '../../ports/replays.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Consumer } from '../consumer/consumer.ts'
+import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { port } from '../option-rules.ts'
+import { sleep } from '../sleep.ts'
 import { type FleetDispatcher, type FleetLetters, type FleetParts, reportParts } from './report.ts'
 import { executeCommand } from './tasks.ts'
 
@@ -65,6 +67,8 @@ export interface FleetMembership {
 
 const LEASE_REPORTS = 3
 const COMMANDS_AT_ONCE = 20
+/** How often a process that leaves looks whether its sinks have finished. */
+const LOOK_EVERY_MS = 100
 /** Brokers count their events at most this often, because counting can be a query over a large table. */
 const LAG_EVERY_MS = 30_000
 /** Each process deletes old records of the fleet at its start and then this often, so that they stay few. */
@@ -155,10 +159,19 @@ class FleetMember implements FleetMembership {
       this.#endWaits()
       await this.#work
       await this.#limited(Promise.all(this.#executing))
+      await this.#sinksFinish()
       this.#hasLeft = true
       await this.#limited(this.#settings.store.fleet?.leave(this.id))
     })()
     return this.#closing
+  }
+
+  /** Once this process has left, another one sends the letters that sinks of this one still have: not at the same time. */
+  async #sinksFinish(): Promise<void> {
+    const { clock, dispatchers, reportEveryMs } = this.#settings
+    const areSending = () => dispatchers.some(dispatcher => lettersInFlight(dispatcher).size > 0)
+    for (let waitedMs = 0; waitedMs < reportEveryMs && areSending(); waitedMs += LOOK_EVERY_MS)
+      await sleep(clock, LOOK_EVERY_MS)
   }
 
   async #reportAgainAndAgain(): Promise<void> {

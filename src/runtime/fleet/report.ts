@@ -1,6 +1,8 @@
+import type { BreakerMode } from '../../core/breaker/state.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { InstanceReport, ReportedConsumer, ReportedSink } from '../../ports/fleet.ts'
+import type { Breaker } from '../breaker.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 import type { DeliveryParts } from './deliver.ts'
@@ -23,16 +25,18 @@ export type FleetLetters = Pick<DeadLetterStore, 'get' | 'list' | 'change'>
 
 /** What a process says of its open consumers and the sinks of its open dispatchers now. `lags` has the lag of the consumers whose broker can count it. */
 export function reportParts(
-  { consumers, dispatchers }: Pick<FleetParts, 'consumers' | 'dispatchers'>,
+  { consumers, dispatchers, clock }: Pick<FleetParts, 'consumers' | 'dispatchers' | 'clock'>,
   lags: ReadonlyMap<Consumer, number>,
 ): Pick<InstanceReport, 'consumers' | 'sinks'> {
   return {
-    consumers: consumers.filter(isOpen).map(consumer => reportConsumer(consumer, lags.get(consumer))),
+    consumers: consumers
+      .filter(isOpen)
+      .map(consumer => reportConsumer(consumer, lags.get(consumer), clock.now())),
     sinks: dispatchers.filter(isOpen).flatMap(dispatcher =>
       Object.entries(dispatcher.health().sinks).map(
         ([name, sink]): ReportedSink => ({
           name,
-          breaker: sink.breakerState,
+          breaker: reportedMode(sink.breakerState, dispatcher.breaker(name), clock.now()),
           buffered: sink.buffered,
           inFlight: sink.inFlight,
           retrying: sink.retrying,
@@ -62,14 +66,14 @@ export function consumersOf(
   return found
 }
 
-function reportConsumer(consumer: Consumer, lag: number | undefined): ReportedConsumer {
+function reportConsumer(consumer: Consumer, lag: number | undefined, now: number): ReportedConsumer {
   const { channel, handler, breakerState, paused, perMinute, failureRate, active, waiting, lastProcessedAt } =
     consumer.health()
   return {
     channel,
     handler,
     broker: consumer.brokerName,
-    breaker: breakerState,
+    breaker: reportedMode(breakerState, consumer.breaker, now),
     paused,
     perMinute,
     failureRate,
@@ -79,4 +83,9 @@ function reportConsumer(consumer: Consumer, lag: number | undefined): ReportedCo
     lag,
     ...(consumer.schema !== undefined && { hasSchema: true }),
   }
+}
+
+/** Only an attempt moves an open breaker on. A replay that waits for a closed one would wait for itself. */
+function reportedMode(mode: BreakerMode | 'off', breaker: Breaker | undefined, now: number) {
+  return mode === 'open' && breaker?.wouldAdmit(now) ? 'half-open' : mode
 }

@@ -164,7 +164,7 @@ function forceBreakers(
 /** The consumers or the sink as they are now, which can be newer than the last report. */
 async function probe({ consumers, dispatchers, clock }: FleetParts, { channel, handler, sink }: PartTask) {
   if (sink !== undefined) {
-    const { sinks } = reportParts({ consumers: [], dispatchers }, new Map())
+    const { sinks } = reportParts({ consumers: [], dispatchers, clock }, new Map())
     const found = sinks.filter(({ name }) => name === sink)
     if (found.length === 0) throw new Error(`sink ${sink}: this process has no such sink`)
     return { sinks: found }
@@ -176,5 +176,5 @@ async function probe({ consumers, dispatchers, clock }: FleetParts, { channel, h
     if (lag !== undefined) lags.set(consumer, lag)
   })
   await settlesWithin(clock, LAG_WAIT_MS, Promise.all(counting))
-  return { consumers: reportParts({ consumers: found, dispatchers: [] }, lags).consumers }
+  return { consumers: reportParts({ consumers: found, dispatchers: [], clock }, lags).consumers }
 }
