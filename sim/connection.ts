@@ -1,5 +1,6 @@
 import type { AttemptRecord } from '../src/core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../src/core/event/event.ts'
+import { REPLAY_HEADERS } from '../src/core/event/replay-headers.ts'
 import {
   type Broker,
   type BrokerCapabilities,
@@ -12,9 +13,12 @@ import {
 import { type EventName, nameOf, replayIdOf, replayOf } from './names.ts'
 import { InjectedError, type Process } from './process.ts'
 
+/** The name of the broker for the processes. */
+export const CONNECTION_NAME = 'world'
+
 /** The connection of a process to the broker of the world. */
 export class Connection implements Broker {
-  readonly name = 'world'
+  readonly name = CONNECTION_NAME
   readonly capabilities: BrokerCapabilities
   readonly subscriptions: ClientSubscription[] = []
   readonly #process: Process
@@ -26,7 +30,10 @@ export class Connection implements Broker {
   }
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
-    await this.#process.callPort('broker', 'publish', () => this.#process.world.broker.publish(events))
+    await this.#process.callPort('broker', 'publish', () => {
+      for (const event of events) this.#recordReplay(event)
+      return this.#process.world.broker.publish(events)
+    })
   }
 
   async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
@@ -47,6 +54,19 @@ export class Connection implements Broker {
     await this.#process.callPort('broker', 'unblockKey', () => {
       history.record({ what: 'unblockKey', event: eventId, channel, handler })
       return broker.unblockKey(channel, eventId, handler)
+    })
+  }
+
+  /** Only a process of a fleet publishes through its consumers, for a replay. */
+  #recordReplay(event: LazaretEvent): void {
+    const { name: by, world } = this.#process
+    const { id, channel, headers } = event
+    const to = headers[REPLAY_HEADERS.handler]
+    const replayId = replayIdOf(event)
+    world.history.record({
+      ...{ what: 'published', event: id, channel, replay: replayOf(event), by },
+      ...(to !== undefined && { to }),
+      ...(replayId !== undefined && { replayId }),
     })
   }
 

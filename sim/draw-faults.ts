@@ -1,5 +1,6 @@
 import type { Chance } from './chance.ts'
-import type { FaultKind, FaultPlan, HandlerFault, Outage, OutageKind, Port } from './faults.ts'
+import type { FaultKind, FaultPlan, FleetPort, HandlerFault, Outage, OutageKind, Port } from './faults.ts'
+import type { FleetPlan } from './fleet-plan.ts'
 import type { HandlerPlan, MachinePlan } from './plan.ts'
 
 /** An action of people, the network or the clock, at a fixed time. */
@@ -41,8 +42,8 @@ const HANDLER_FAULTS: readonly HandlerFault[] = [
   'crash',
   'crash-after',
 ]
-/** The fault kinds that each port can have. Timers and deliveries can only be late. */
-const POSSIBLE: { readonly [P in Port]: readonly FaultKind[] } = {
+/** The fault kinds that each port can have. Timers and deliveries can only be late. A fleet has its own faults. */
+const POSSIBLE: { readonly [P in Exclude<Port, FleetPort>]: readonly FaultKind[] } = {
   broker: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
   subscribe: ['refuse', 'lose', 'hang', 'crash-before', 'crash-after'],
   delivery: ['late'],
@@ -60,8 +61,9 @@ export function drawFaultPlan(
   chance: Chance,
   faultPhaseMs: number,
   handlers: readonly HandlerPlan[],
+  fleetRates: FleetPlan['rates'] = { fleet: {}, server: {} },
 ): FaultPlan {
-  const rates = {} as Record<Port, Record<string, number>>
+  const rates = { ...fleetRates } as Record<Port, Record<string, number>>
   for (const [port, kinds] of Object.entries(POSSIBLE) as [Port, readonly FaultKind[]][]) {
     rates[port] = {}
     for (const kind of kinds) if (chance.maybe(0.2)) rates[port][kind] = chance.pick([0.02, 0.05, 0.15])

@@ -2,9 +2,11 @@ import { Chance } from './chance.ts'
 import { drawEmitter, drawTracks } from './draw-emitters.ts'
 import { drawExtras, withKindByHandler } from './draw-extras.ts'
 import { drawActions, drawFaultPlan, type PlannedAction } from './draw-faults.ts'
+import { drawFleet, fleetChance, withEmitters } from './draw-fleet.ts'
 import { drawEvents, drawHandlers } from './draw-handlers.ts'
 import type { Extras } from './extras.ts'
 import type { FaultPlan } from './faults.ts'
+import type { FleetPlan } from './fleet-plan.ts'
 import type { EventPlan, HandlerPlan, MachinePlan, TrackPlan } from './plan.ts'
 
 /** The plan of a small world, drawn completely from its seed. */
@@ -25,6 +27,8 @@ export interface Plan {
   readonly faultPlan: FaultPlan
   readonly actions: readonly PlannedAction[]
   readonly extras: Extras
+  /** Undefined in most worlds: their processes do not report themselves. */
+  readonly fleet: FleetPlan | undefined
 }
 
 export function drawPlan(seed: number): Plan {
@@ -36,7 +40,7 @@ export function drawPlan(seed: number): Plan {
   const handlers = [...base, ...extras.handlers]
   const machineCount = chance.int(1, 3)
   const emitting = new Chance(seed, 8)
-  const machines = Array.from({ length: machineCount }, (_, index) => ({
+  const drawn = Array.from({ length: machineCount }, (_, index) => ({
     name: `m${index + 1}`,
     // The first machine runs all handlers, so that every handler has a consumer.
     handlers:
@@ -45,7 +49,12 @@ export function drawPlan(seed: number): Plan {
         : [...base.filter(() => chance.maybe(0.7)), ...extras.handlers.filter(() => extraChance.maybe(0.7))],
     emitter: emitting.maybe(0.25) ? drawEmitter(emitting) : undefined,
   })).filter(machine => machine.handlers.length > 0)
-  const letters = chance.pick(['store', 'store', 'store', 'queue', 'broker'] as const)
+  const ofFleet = fleetChance(seed)
+  const machines = ofFleet === undefined ? drawn : withEmitters(ofFleet, drawn)
+  const drawnLetters = chance.pick(['store', 'store', 'store', 'queue', 'broker'] as const)
+  // A fleet needs a store that its processes share.
+  const letters = ofFleet === undefined ? drawnLetters : 'store'
+  const fleet = ofFleet && drawFleet(ofFleet, machines, handlers, faultPhaseMs)
   return {
     seed,
     faultPhaseMs,
@@ -62,8 +71,9 @@ export function drawPlan(seed: number): Plan {
     letters,
     hasSpill: letters !== 'broker' && chance.maybe(0.6),
     brokerDelays: chance.maybe(0.85),
-    faultPlan: drawFaultPlan(new Chance(seed, 2), faultPhaseMs, handlers),
+    faultPlan: drawFaultPlan(new Chance(seed, 2), faultPhaseMs, handlers, fleet?.rates),
     actions: drawActions(new Chance(seed, 3), faultPhaseMs, machines),
     extras,
+    fleet,
   }
 }

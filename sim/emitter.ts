@@ -15,7 +15,7 @@ import type { Letters } from './stores.ts'
 export class Emitter {
   #open = 0
   readonly #process: Process
-  readonly #dispatcher: Dispatcher
+  readonly dispatcher: Dispatcher
 
   constructor(
     process: Process,
@@ -24,7 +24,7 @@ export class Emitter {
   ) {
     this.#process = process
     const { tracks } = process.world.plan
-    const buffered = (sink: string) => this.#dispatcher.health().sinks[sink]?.buffered ?? 0
+    const buffered = (sink: string) => this.dispatcher.health().sinks[sink]?.buffered ?? 0
     const sinks = plan.sinks.map(
       sink => [sink.name, new SimulatedSink(process, sink, () => buffered(sink.name))] as const,
     )
@@ -33,7 +33,7 @@ export class Emitter {
       { ...lane, breaker: breaker === 'off' ? 'off' : new RecordingBreaker(process, name, breaker) },
     ])
     const shouldFilter = (event: LazaretEvent) => tracks.get(event.id)?.isFiltered === true
-    this.#dispatcher = createDispatcher({
+    this.dispatcher = createDispatcher({
       ...means.letters,
       sinks: Object.fromEntries(sinks),
       overrides: Object.fromEntries(overrides),
@@ -62,7 +62,7 @@ export class Emitter {
    */
   get isFlushed(): boolean {
     const { active, waiting } = this.left
-    return this.#open + active + waiting === 0 && this.#dispatcher.health().unsavedLetters === 0
+    return this.#open + active + waiting === 0 && this.dispatcher.health().unsavedLetters === 0
   }
 
   track({ name, wait, onFailure, eventKind }: TrackPlan): void {
@@ -71,7 +71,7 @@ export class Emitter {
     history.record({ what: 'tracked', event: name, by })
     this.#open++
     const expiresAt = eventKind === 'expires-soon' ? clock.now() + 300 : undefined
-    this.#dispatcher
+    this.dispatcher
       .track({ id: name, type: name, payload: { eventKind }, expiresAt }, { wait, onFailure })
       .then(
         result => this.#report(name, result),
@@ -81,20 +81,20 @@ export class Emitter {
   }
 
   resend(letter: DeadLetter): Promise<unknown> {
-    return this.#dispatcher.resend(letter).catch(() => {})
+    return this.dispatcher.resend(letter).catch(() => {})
   }
 
   force(to: 'open' | 'closed' | 'auto'): void {
-    for (const sink of Object.keys(this.#dispatcher.health().sinks))
-      this.#dispatcher.breaker(sink)?.force(to, 'operator')
+    for (const sink of Object.keys(this.dispatcher.health().sinks))
+      this.dispatcher.breaker(sink)?.force(to, 'operator')
   }
 
   close(): Promise<void> {
-    return this.#dispatcher.close()
+    return this.dispatcher.close()
   }
 
   get left(): { readonly active: number; readonly waiting: number } {
-    const sinks = Object.values(this.#dispatcher.health().sinks)
+    const sinks = Object.values(this.dispatcher.health().sinks)
     return {
       active: sinks.reduce((sum, { inFlight }) => sum + inFlight, 0),
       waiting: sinks.reduce((sum, { buffered, blocked, inFlight }) => sum + buffered + blocked - inFlight, 0),

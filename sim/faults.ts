@@ -29,6 +29,10 @@ export type Port =
   | 'sink'
   | 'journal'
   | 'timer'
+  | FleetPort
+
+/** The shared store, as the processes of a fleet and its servers call it. */
+export type FleetPort = 'fleet' | 'server'
 
 export type OutageKind =
   | 'store-down'
@@ -176,6 +180,8 @@ export class Faults {
     if (this.#plan.outages.length === 0) return undefined
     switch (port) {
       case 'store':
+      case 'fleet':
+      case 'server':
         return this.isInOutage('store-down') || this.isInOutage('disk-full')
           ? 'refuse'
           : this.isInOutage('store-hangs')

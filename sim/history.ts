@@ -4,6 +4,7 @@ import type { LetterState } from '../src/core/dead-letter/state.ts'
 import type { Settlement } from '../src/ports/broker.ts'
 import type { UserFunction } from './extras.ts'
 import type { FaultKind, Port } from './faults.ts'
+import type { FleetFact } from './fleet-facts.ts'
 import { nameOf } from './names.ts'
 
 /**
@@ -27,6 +28,8 @@ export type NewFact =
       readonly follows?: string
       /** The forger published it, with headers that only a replay should set. */
       readonly isForged?: boolean
+      /** The process that sent it for a replay of the fleet. */
+      readonly by?: string
     }
   | (OfDelivery & {
       readonly what: 'delivered'
@@ -75,7 +78,14 @@ export type NewFact =
       readonly sink: string
       readonly outcome: string
     }
-  | { readonly what: 'resent'; readonly event: string; readonly sink: string }
+  /** `by`: the process that sends it for a command or a replay of the fleet. `replayId`: that replay. */
+  | {
+      readonly what: 'resent'
+      readonly event: string
+      readonly sink: string
+      readonly by?: string
+      readonly replayId?: string | undefined
+    }
   | (OfWrite & { readonly what: 'writing'; readonly inFlight: number; readonly buffered: number })
   | (OfWrite & { readonly what: 'written' })
   /** The receiver refused the whole write for good and named none of its events. */
@@ -116,6 +126,7 @@ export type NewFact =
       readonly handler: string
       readonly state: LetterState
     }
+  | FleetFact
   /** A user function broke. */
   | (OfConsumer & { readonly what: 'broke'; readonly function: UserFunction })
   /** Unblocked by the operator for every handler, or by a consumer for its own. */

@@ -2,10 +2,12 @@ import { memoryJournal } from '../src/adapters/memory/journal/journal.ts'
 import { memorySpill } from '../src/adapters/memory/letters/spill.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
 import type { Consumer } from '../src/runtime/consumer/consumer.ts'
+import type { FleetMembership } from '../src/runtime/fleet/join-fleet.ts'
 import { Chance } from './chance.ts'
 import { Connection } from './connection.ts'
 import { createConsumers } from './consumers.ts'
 import { Emitter } from './emitter.ts'
+import { joinWith } from './member.ts'
 import type { MachinePlan, TrackPlan } from './plan.ts'
 import { Process } from './process.ts'
 import { letterClients } from './stores.ts'
@@ -22,6 +24,7 @@ interface Running {
   readonly connection: Connection
   readonly consumers: readonly Consumer[]
   readonly emitter: Emitter | undefined
+  readonly membership: FleetMembership | undefined
 }
 
 /** A machine runs one process at a time and starts the next one after its end. The disk outlives the processes. */
@@ -64,7 +67,10 @@ export class Machine {
     const consumers = createConsumers(process, this.#plan.handlers, { broker: connection, random, letters })
     const { emitter: emits } = this.#plan
     const emitter = emits && new Emitter(process, emits, { letters, random, journal: this.disk.journal })
-    this.#running = { process, connection, consumers, emitter }
+    const service = plan.fleet?.services[this.name]
+    const membership =
+      service === undefined ? undefined : joinWith(process, service, consumers, emitter?.dispatcher)
+    this.#running = { process, connection, consumers, emitter, membership }
     for (const plan of this.#toTrack.splice(0)) this.track(plan)
     for (const consumer of consumers) this.#start(process, consumer)
   }
@@ -103,9 +109,14 @@ export class Machine {
   /** Closes gracefully, and starts again if wanted. Resolves when it is closed, or never if it crashes meanwhile. */
   async close({ thenBoot }: { readonly thenBoot: boolean }): Promise<void> {
     if (this.#running === undefined || this.#isClosing) return
-    const { process, consumers, emitter } = this.#running
+    const { process, consumers, emitter, membership } = this.#running
     const { history, clock, faults } = this.#world
     this.#isClosing = true
+    if (membership !== undefined) {
+      const at = clock.elapsedMs
+      await membership.close()
+      history.record({ what: 'left', by: process.name, tookMs: clock.elapsedMs - at })
+    }
     history.record({ what: 'machineClosing', machine: process.name })
     const since = clock.elapsedMs
     const closings = consumers.map(consumer => consumer.close())

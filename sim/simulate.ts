@@ -7,9 +7,12 @@ import { checkAll } from './checkers/all.ts'
 import type { EndedWorld, Violation } from './checkers/checker.ts'
 import { startCleanup } from './cleanup.ts'
 import { WorldClock } from './clock.ts'
+import { CONNECTION_NAME } from './connection.ts'
 import type { PlannedAction } from './draw-faults.ts'
 import { drawPlan } from './draw-plan.ts'
 import { Faults } from './faults.ts'
+import { FleetOperator } from './fleet-operator.ts'
+import { FleetServerSide } from './fleet-server-side.ts'
 import { Forger } from './forger.ts'
 import { History } from './history.ts'
 import { Machine } from './machine.ts'
@@ -63,9 +66,11 @@ async function run(seed: number): Promise<WorldResult> {
     clock,
     history: new History(elapsed),
     faults: new Faults(plan.faultPlan, new Chance(seed, 6), elapsed),
-    broker: memoryBroker({ clock }),
+    // Processes report the name of their connection, and letters name their broker: a fleet compares both.
+    broker: memoryBroker({ clock, ...(plan.fleet && { name: CONNECTION_NAME }) }),
     store: memoryDeadLetters(),
     ledger: memoryLedger({ clock, random: new Chance(seed, 7).random }),
+    fleet: plan.fleet && new FleetServerSide(clock),
     extraChance: new Chance(seed, 10),
     addEvent: (event, eventKind) => {
       added.set(event.id, event)
@@ -113,6 +118,7 @@ class Simulation {
   readonly #machines: readonly Machine[]
   readonly #producer: Producer
   readonly #operator: Operator
+  #fleetOperator: FleetOperator | undefined
   #hasResent = false
   #endCleanup: () => Promise<void> = async () => {}
 
@@ -137,6 +143,7 @@ class Simulation {
     for (const track of plan.tracks.values())
       clock.schedule(track.atMs, () => this.#machine(track.machine).track(track))
     for (const atMs of plan.extras.replaysAtMs) clock.schedule(atMs, () => void this.#operator.replay())
+    this.#fleetOperator = plan.fleet && new FleetOperator(this.#world, plan.fleet)
     for (const action of plan.actions) clock.schedule(action.atMs, () => this.#do(action))
   }
 
@@ -163,6 +170,7 @@ class Simulation {
       if (clock.elapsedMs >= unblockedAt + UNBLOCK_EVERY_MS) {
         unblockedAt = clock.elapsedMs
         await this.#operator.unblockKey()
+        this.#fleetOperator?.tidyUp()
       }
       await clock.advance(CHECK_EVERY_MS)
     }
@@ -171,10 +179,15 @@ class Simulation {
 
   async end(isIdle: boolean): Promise<EndedWorld> {
     const { plan, history, clock, store, broker } = this.#world
+    const openReplays = (await this.#fleetOperator?.openReplays()) ?? []
     const closing = Promise.all(this.#machines.map(machine => machine.close({ thenBoot: false })))
     await clock.advance(120_000)
     await Promise.race([closing, Promise.resolve()])
     void this.#endCleanup()
+    if (this.#fleetOperator !== undefined) {
+      void this.#fleetOperator.close()
+      await clock.advance(60_000)
+    }
     const depths = Object.fromEntries(
       plan.handlers.map(({ channel, name }) => [name, broker.depth(channel, name)]),
     )
@@ -192,6 +205,24 @@ class Simulation {
       isIdle,
       timers: clock.pending,
       depths,
+      fleet: await this.#fleetEnd(openReplays),
+    }
+  }
+
+  async #fleetEnd(openReplays: readonly string[]): Promise<EndedWorld['fleet']> {
+    const side = this.#world.fleet
+    if (side === undefined) return undefined
+    const replays = await side.replays.list({ limit: 1_000 })
+    return {
+      openReplays,
+      commands: (await side.commands.list(10_000)).map(record => ({
+        ...record,
+        name: side.commandName(record.command.id),
+      })),
+      audit: (await side.audit.list({ limit: 1_000 })).entries,
+      replays: await Promise.all(
+        replays.map(async replay => ({ replay, items: await side.replays.items(replay.id) })),
+      ),
     }
   }
 
@@ -201,6 +232,7 @@ class Simulation {
       return false
     if (plan.handlers.some(({ channel, name }) => broker.depth(channel, name) > 0)) return false
     if ((await this.#spilled()) > 0) return false
+    if ((await this.#fleetOperator?.isDone()) === false) return false
     return (await store.list({ state: 'replaying' })).letters.length === 0
   }
 

@@ -6,6 +6,7 @@ import type { Chance } from './chance.ts'
 import type { WorldClock } from './clock.ts'
 import type { Plan } from './draw-plan.ts'
 import type { Faults } from './faults.ts'
+import type { FleetServerSide } from './fleet-server-side.ts'
 import type { History } from './history.ts'
 import type { EventKind } from './plan.ts'
 
@@ -19,6 +20,8 @@ export interface World {
   readonly broker: MemoryBroker
   readonly store: MemoryDeadLetters
   readonly ledger: MemoryLedger
+  /** The parts of the shared store for a fleet; undefined in worlds without one. */
+  readonly fleet: FleetServerSide | undefined
   /** The random source of `Extras`. */
   readonly extraChance: Chance
   /** Adds an event that is not from the producer, when it is first published. */

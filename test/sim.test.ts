@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { describeFact, describePlan } from '../sim/describe.ts'
 import { drawPlan } from '../sim/draw-plan.ts'
@@ -37,9 +38,12 @@ describe(`${WORLDS} simulated worlds`, () => {
       'broke',
     ] as const)
       expect(count(what), what).toBeGreaterThan(50)
+    for (const what of ['commandClaimed', 'executed', 'replayPlanned', 'resent', 'item', 'left'] as const)
+      expect(count(what), what).toBeGreaterThan(50)
     const published = outcomes.flatMap(({ history }) => history.of('published'))
     expect(published.filter(({ follows }) => follows !== undefined).length).toBeGreaterThan(50)
     expect(published.filter(({ isForged }) => isForged === true).length).toBeGreaterThan(20)
+    expect(published.filter(({ by }) => by !== undefined).length).toBeGreaterThan(50)
     const spilled = outcomes.flatMap(({ history }) =>
       history.of('saved').filter(({ where }) => where === 'spill'),
     )
@@ -102,12 +106,33 @@ describe(`${WORLDS} simulated worlds`, () => {
     expect(against('overlap')).toEqual([])
   })
 
+  it('B17: execute each command once, record its outcome, and audit it with the name of the person', () => {
+    expect(against('commands')).toEqual([])
+  })
+
+  it('B18: send each letter of a replay back once through the fleet, and let no replay stand still', () => {
+    expect(against('fleetReplays')).toEqual([])
+  })
+
   it('E21: leave nothing behind after a close', () => {
     expect(against('shutdown')).toEqual([])
   })
 })
 
 describe('the simulator', () => {
+  it('has no fleet in the worlds that the tables of docs/testing.md name from before there were fleets', () => {
+    const page = readFileSync(new URL('../docs/testing.md', import.meta.url), 'utf8')
+    const tables = page.slice(page.indexOf('### Each checker'), page.indexOf('Worlds with a fleet came last'))
+    const rows = tables.split('\n').filter(line => line.startsWith('|') && line.includes('`'))
+    const seeds = rows.flatMap(row =>
+      [...row.split('|').at(-2)!.matchAll(/\d+/g)].map(([seed]) => Number(seed)),
+    )
+    expect(seeds.length).toBeGreaterThan(80)
+    expect(seeds.filter(seed => drawPlan(seed).fleet !== undefined)).toEqual([])
+    const some = Array.from({ length: 1_000 }, (_, index) => drawPlan(1_000_000 + index).fleet)
+    expect(some.filter(fleet => fleet !== undefined).length).toBeLessThan(333)
+  })
+
   it('produces the same history for the same seed, and another for another seed', async () => {
     const story = async (seed: number) =>
       [...describePlan(drawPlan(seed)), ...(await simulate(seed)).history.facts.map(describeFact)].join('\n')

@@ -2,7 +2,9 @@ import { attemptCounts } from './attempt-counts.ts'
 import { attempts } from './attempts.ts'
 import { breaker } from './breaker.ts'
 import type { Checker, EndedWorld, Violation } from './checker.ts'
+import { commands } from './commands.ts'
 import { completion } from './completion.ts'
+import { fleetReplays } from './fleet-replays.ts'
 import { followUps } from './follow-ups.ts'
 import { lanes } from './lanes.ts'
 import { letterChanges } from './letter-changes.ts'
@@ -35,6 +37,8 @@ const CHECKERS: { readonly [name: string]: Checker } = {
   followUps,
   letterChanges,
   overlap,
+  commands,
+  fleetReplays,
 }
 
 export function checkAll(ended: EndedWorld): readonly Violation[] {

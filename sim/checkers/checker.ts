@@ -1,5 +1,8 @@
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../src/core/event/event.ts'
+import type { AuditEntry } from '../../src/ports/audit.ts'
+import type { CommandRecord } from '../../src/ports/commands.ts'
+import type { Replay, ReplayItem } from '../../src/ports/replays.ts'
 import type { Plan } from '../draw-plan.ts'
 import type { History } from '../history.ts'
 
@@ -17,6 +20,16 @@ export interface EndedWorld {
   /** The number of timers after everything was closed. */
   readonly timers: number
   readonly depths: { readonly [handler: string]: number }
+  readonly fleet: EndedFleet | undefined
+}
+
+/** What the shared store has of the fleet. */
+export interface EndedFleet {
+  /** The replays that had not ended when the world was given up or idle, before its processes were closed. */
+  readonly openReplays: readonly string[]
+  readonly commands: readonly (CommandRecord & { readonly name: string })[]
+  readonly audit: readonly AuditEntry[]
+  readonly replays: readonly { readonly replay: Replay; readonly items: readonly ReplayItem[] }[]
 }
 
 export interface Violation {
