@@ -135,7 +135,7 @@ describe('a plan in a process without the consumer', () => {
     await bury({ amount: 1 }, { channel: 'old-orders', handler: 'other' })
     const redirected = { filter: { channel: 'old-orders' }, to: 'orders' }
     expect((await plan(redirected)).findings).toEqual({ replay: 1 })
-    await join('mailer', {
+    await join('the-mailer', {
       handler: 'mail',
       schema: schemaOf(() => ({ issues: [{ message: 'no address' }] })),
     })
