@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { medianOf } from './statistics.ts'
 import type { Build, Workload } from './workloads.ts'
@@ -50,6 +51,7 @@ for (const side of order) loaded.set(side, await load(side))
 
 const stopwatch = new CpuStopwatch()
 async function microseconds(side: Side, count: number): Promise<number> {
+  await setImmediate()
   await loaded.get(side)!(count, stopwatch)
   return stopwatch.us
 }

@@ -25,10 +25,13 @@ interface WriteFailure {
 
 type FailureOf = (item: Item) => WriteFailure | undefined
 
-const NONE_FAILED: FailureOf = () => undefined
-
-/** Tells the breaker, the trace and the observer how a write ended. Answers which of its items failed, and why. */
-export function settleWrite(policy: LanePolicy, write: Write, end: WriteEnd, now: number): FailureOf {
+/** Tells the breaker, the trace and the observer how a write ended. Answers which of its items failed, and why; undefined if none did. */
+export function settleWrite(
+  policy: LanePolicy,
+  write: Write,
+  end: WriteEnd,
+  now: number,
+): FailureOf | undefined {
   const { items, startedAt, epoch } = write
   const { breaker, name, observer } = policy
   if (!end.ok) {
@@ -49,7 +52,7 @@ export function settleWrite(policy: LanePolicy, write: Write, end: WriteEnd, now
     write.ended(all[0])
     breaker?.settle(epoch, all.some(isDependencyFailure) ? 'failure' : 'ignored', now)
   }
-  return failures === undefined ? NONE_FAILED : item => failures.get(item)
+  return failures && (item => failures.get(item))
 }
 
 /** Most sinks refuse many items for one reason, and then give one error for all of them. */
@@ -113,6 +116,7 @@ export function observeDelivered(
   startedAt: number,
   now: number,
 ): void {
+  if (failures === undefined && observer.callSucceeded === undefined) return
   const { attempts: failed = 0, firstStartedAt = startedAt } = failures ?? {}
   const attempts = failed + 1
   if (observer.callSucceeded)

@@ -307,13 +307,13 @@ export class Lane {
     const isLate = !end.ok && write.isLate
     const held: HeldRetry[] = []
     const failureOf = settleWrite(policy, write, end, now)
-    if (!end.ok && !isLate && items.length > 1 && mayBlameSome(failureOf(items[0]!)!.failure)) {
+    if (!end.ok && !isLate && items.length > 1 && mayBlameSome(failureOf!(items[0]!)!.failure)) {
       this.#halves.split(items)
       this.#lookSoon()
       return
     }
     for (const item of items) {
-      const failure = failureOf(item)
+      const failure = failureOf?.(item)
       if (failure === undefined) {
         observeDelivered(policy, item, startedAt, now)
         this.#deliver(item, now)
