@@ -35,13 +35,16 @@ async function gateWorld(options: Parameters<typeof serverWorld>[0] = {}) {
   return {
     ...world,
     member,
-    /** Waits for an answer while time passes, as the process needs it. */
+    /** Waits for an answer while time passes, as the process needs it, and no faster than the store answers. */
     async passing<T>(work: Promise<T>): Promise<T> {
       let isOver = false
       void work.finally(() => {
         isOver = true
       })
-      while (!isOver) await clock.advance(50)
+      while (!isOver) {
+        await clock.advance(50)
+        await store.fleet!.list()
+      }
       return work
     },
   }

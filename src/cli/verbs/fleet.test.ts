@@ -42,14 +42,17 @@ async function fleetWorld(instances = 2) {
     members.push(joinFleet({ ...shop, consumers: [consumer], dispatchers }))
     await clock.advance(10)
   }
-  /** Runs a command while time passes, as the processes need it. */
+  /** Runs a command while time passes, as the processes need it, and no faster than the store answers. */
   const whilePassing = async (...argv: string[]) => {
     const running = world.lazaret(...argv)
     let isOver = false
     void running.finally(() => {
       isOver = true
     })
-    while (!isOver) await clock.advance(250)
+    while (!isOver) {
+      await clock.advance(250)
+      await store.fleet!.list()
+    }
     return running
   }
   return {
