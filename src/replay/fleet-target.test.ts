@@ -96,29 +96,6 @@ describe('letters whose broker only their service can reach', () => {
     await leave(clock)
   })
 
-  it('B18: a living process that waits long for its broker keeps its letters, and each is sent once', async () => {
-    const { clock, store, fail, join, start, run, until, reach, published, shop } = deliveryWorld(5)
-    await fail()
-    ends.push(await join('one'))
-    await clock.advance(1_000)
-    let isWaiting = false
-    shop.beforePublish = async by => {
-      if (by !== 'one' || published.length !== 2) return
-      isWaiting = true
-      await new Promise<void>(resolve => void clock.schedule(20_000, resolve))
-    }
-    const id = await start()
-    const running = run(id)
-    await reach(() => isWaiting)
-    ends.push(await join('two'))
-    expect((await until(running)).state).toBe('finished')
-    expect(await store.replays.counts(id)).toMatchObject({ recovered: 5 })
-    // By now the broker has answered the first process.
-    await clock.advance(20_000)
-    expect(published).toHaveLength(5)
-    await leave(clock)
-  })
-
   it('B18: a process that has closed its consumer sends nothing, and another one does', async () => {
     const { clock, store, fail, consumerOf, join, start, run, until, published } = deliveryWorld(5)
     await fail()

@@ -134,7 +134,7 @@ class Deliveries implements FleetDeliveries {
       items.map(item => ({ ...item, delivery: id })),
     )
     await this.#store.commands!.send([{ v: 1, id, request: id, task: { ...task }, recipients, by }], CLAIM_MS)
-    const record = await this.#answerOf(id, keepLease)
+    const record = await this.ended(id, keepLease)
     if (record?.outcome?.ok === true) return (record.outcome.result as Delivered).refused
     // It failed, or took the delivery and did not answer.
     if (record?.claimedBy !== undefined) this.#failedAt.set(record.claimedBy, clock.now())
@@ -153,7 +153,7 @@ class Deliveries implements FleetDeliveries {
   }
 
   /** Waits until the process has answered, or can no longer send or record anything. */
-  async #answerOf(id: string, keepLease: () => Promise<boolean>): Promise<CommandRecord | undefined> {
+  async ended(id: string, keepLease: () => Promise<boolean>): Promise<CommandRecord | undefined> {
     const { clock } = this.#environment
     const until = clock.now() + CLAIM_MS + DELIVERY_MS
     for (;;) {

@@ -84,7 +84,6 @@ class Runner {
   }
 
   async run(): Promise<Replay> {
-    const { replays } = this.#store
     if (!(await this.#lease.take()))
       throw new ReplayRefusedError(
         this.#id,
@@ -94,12 +93,7 @@ class Runner {
       let replay = await this.#replay()
       if (replay.state === 'running') {
         await returnGivenUpLetters(this.#store, this.#id, this.#options.environment.clock)
-        this.#mayBeLost = (await replays.items(this.#id, { status: 'sent' }))
-          .filter(
-            ({ handedOn, heldBy }) =>
-              handedOn !== 'durable' && (heldBy === undefined || this.#options.target.fleet === undefined),
-          )
-          .map(withoutDelivery)
+        this.#mayBeLost = await this.#unconfirmedItems()
       }
       while (replay.state === 'running' && !this.#options.signal?.aborted && (await this.#lease.keep())) {
         await this.#round(replay)
@@ -112,6 +106,20 @@ class Runner {
     } finally {
       await this.#lease.release()
     }
+  }
+
+  /** The items of an earlier runner that may not have been sent. A process may still be sending some of them. */
+  async #unconfirmedItems(): Promise<ReplayItem[]> {
+    const { fleet } = this.#options.target
+    const read = async () =>
+      (await this.#store.replays.items(this.#id, { status: 'sent' })).filter(
+        ({ handedOn, heldBy }) => handedOn !== 'durable' && (heldBy === undefined || fleet === undefined),
+      )
+    const found = await read()
+    const deliveries = new Set(found.flatMap(({ delivery }) => delivery ?? []))
+    if (fleet === undefined || deliveries.size === 0) return found.map(withoutDelivery)
+    for (const id of deliveries) await fleet.ended(id, () => this.#lease.keep())
+    return (await read()).map(withoutDelivery)
   }
 
   /** Records outcomes, applies the halt rules, then sends the next letters of the stage. */

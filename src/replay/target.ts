@@ -35,6 +35,8 @@ export interface FleetDeliveries {
     by: string,
     keepLease: () => Promise<boolean>,
   ): Promise<readonly { readonly position: number; readonly reason: string }[]>
+  /** Resolves when no process sends items of the delivery any more. `keepLease` is called often; false ends the wait. */
+  ended(delivery: string, keepLease: () => Promise<boolean>): Promise<unknown>
   /** Whether the process is alive that holds an event. */
   isAlive(instance: string): Promise<boolean>
 }
