@@ -7,6 +7,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  */
 export const LONGEST = [
   'test/console/accessibility.e2e.test.ts',
+  'test/fleet/shop.e2e.test.ts',
+  'test/fleet/deliverers.e2e.test.ts',
+  'test/chaos/fleet-campaign.int.test.ts',
   'test/chaos/rabbitmq-order.int.test.ts',
   'src/adapters/rabbitmq/conformance.int.test.ts',
   'test/chaos/rabbitmq-campaign.int.test.ts',

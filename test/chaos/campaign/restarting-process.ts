@@ -19,6 +19,11 @@ export class RestartingProcess {
     this.#args = args
   }
 
+  /** Of its present life. */
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
   async begin(): Promise<void> {
     await this.#spawn('started')
   }

@@ -1,0 +1,18 @@
+import { findPostgres } from '../../services/postgres.ts'
+import { findRabbitmq } from '../../services/rabbitmq.ts'
+import { progress, runAsCommand, withPrivateServer } from '../campaign/command.ts'
+import { runCampaign } from './campaign.ts'
+import { reportOf, violationsOf } from './report.ts'
+
+await runAsCommand({
+  name: 'chaos:fleet',
+  numbers: { letters: 500, seed: 1, services: 8, servers: 2, kills: 20, restarts: 3 },
+  async run({ seed, letters, services, servers, kills, restarts }) {
+    const options = { seed, messages: letters, services, servers, faults: { kill: kills, restart: restarts } }
+    const postgres = await findPostgres()
+    const result = await withPrivateServer('RabbitMQ', await findRabbitmq(), ({ url }) =>
+      withPrivateServer('Postgres', postgres, server => runCampaign(options, server, url, progress)),
+    )
+    return { report: reportOf(result), violations: violationsOf(result) }
+  },
+})
