@@ -1,6 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Instance } from '../../src/ports/fleet.ts'
+import type { Replay } from '../../src/ports/replays.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { inBrowser } from '../support/in-browser.ts'
@@ -11,6 +12,9 @@ import { missingServer, Shop, timing } from './shop/shop.ts'
 /** Of each kind. The long form: LAZARET_FLEET_LETTERS=1000 npx vitest run test/fleet/shop.e2e.test.ts. */
 const LETTERS = Number(process.env['LAZARET_FLEET_LETTERS'] ?? 100)
 const PER_SECOND = 1_000
+/** Orders that the schema refuses, and others beside them. */
+const MISFITS = 3
+const FITTING = 2
 
 let shop: Shop
 let url: string
@@ -115,8 +119,8 @@ const isSinkOpen = ({ sinks }: Instance['report']) =>
 const plan = (channel: string) =>
   `replay plan --channel ${channel} --by ann --reason 'the bank is back' --stages 1,10,rest --per-second ${PER_SECOND}`
 
-/** Plans and starts a replay on the screens of the console, and waits for its end. */
-async function replayInConsole(store: StoreName, channel: string): Promise<void> {
+/** Plans a replay on the screens of the console. */
+async function planInConsole(store: StoreName, channel: string): Promise<void> {
   await page.goto(`${url}/replays/new?channel=${channel}&state=dead`)
   await page.getByLabel('Store').selectOption(store)
   for (const next of ['target and edits', 'pace and halt rules'])
@@ -126,12 +130,13 @@ async function replayInConsole(store: StoreName, channel: string): Promise<void>
   await page.getByRole('button', { name: 'Next: reason and check' }).click()
   await page.getByLabel('Reason for replay').fill('the bank is back')
   await page.getByRole('button', { name: 'Freeze and check' }).click()
-  const start = page.getByRole('button', { name: /^Start: send/ })
-  await start.click()
-  await page
-    .getByRole('dialog')
-    .getByRole('button', { name: /^Start: send/ })
-    .click()
+}
+
+/** Starts the planned replay, and waits for its end. */
+async function startInConsole(): Promise<void> {
+  const start = { name: /^Start: send/ }
+  await page.getByRole('button', start).click()
+  await page.getByRole('dialog').getByRole('button', start).click()
   await page.locator('.page-head').getByText('finished').waitFor()
 }
 
@@ -179,8 +184,10 @@ inShop('a fleet with its server and command line apart', () => {
     const [{ id }] = (await linesOf<{ id: string }>(plan('orders'), 'shop')) as [{ id: string }]
     const [replay] = await linesOf(`replay start ${id} --yes`, 'shop')
     expect(replay).toMatchObject({ state: 'finished', outcomes: { recovered: LETTERS } })
-    await replayInConsole('stock', 'stock')
-    await replayInConsole('shop', 'events')
+    for (const [store, channel] of [KINDS[1], KINDS[2]]) {
+      await planInConsole(store, channel)
+      await startInConsole()
+    }
 
     for (const [store, channel] of KINDS)
       expect(await statesOf(store, channel)).toEqual({ resolved: LETTERS })
@@ -195,5 +202,28 @@ inShop('a fleet with its server and command line apart', () => {
     }
     expect([...sendings(journal).values()]).toEqual(Array(LETTERS * KINDS.length).fill(1))
     expect(complaints).toEqual([])
+  })
+
+  it('K8: a plan has the word of living consumers for the schema and for the breakers, and sends only what fits', async () => {
+    await shop.publish('orders', MISFITS, { total: 'a lot' })
+    const fitting = await shop.publish('orders', FITTING)
+    await timing.eventually(
+      async () => (await statesOf('shop', 'orders'))['dead'] === MISFITS + FITTING,
+      'the new letters',
+    )
+    const [planned] = await linesOf<Replay>(`${plan('orders')} --state dead`, 'shop')
+    expect(planned!.findings).toEqual({ replay: FITTING, skip_schema: MISFITS })
+    const answers = new Map(planned!.checks!.map(({ gate, answer }) => [gate, answer]))
+    const byOrders = { answeredBy: 'fleet', processes: [expect.objectContaining({ service: 'orders' })] }
+    expect(answers.get('schema')).toMatchObject({ ...byOrders, count: 1 })
+    expect(answers.get('downstream')).toMatchObject({ answeredBy: 'fleet', count: 2 })
+
+    await planInConsole('shop', 'orders')
+    await page.getByText(`${MISFITS} blocked: the payload to be sent does not match the schema`).waitFor()
+    await page.getByText('the total is not a number').first().waitFor()
+    await page.getByText(`of ${MISFITS + FITTING} will be sent`).waitFor()
+    await startInConsole()
+    expect(await statesOf('shop', 'orders')).toEqual({ resolved: LETTERS + FITTING, dead: MISFITS })
+    expect(shop.receiver.taken(ORDERS.handler)).toEqual(once([...published.orders, ...fitting]))
   })
 })
