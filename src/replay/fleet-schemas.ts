@@ -143,7 +143,7 @@ function unanswered(handler: string | undefined, reason: string): SchemaAnswer {
 function verdictsOf(record: CommandRecord | undefined): ReadonlyMap<string, LetterValidity> | undefined {
   if (record?.outcome?.ok !== true) return undefined
   const { letters } = (record.outcome.result ?? {}) as { readonly letters?: unknown }
-  if (!Array.isArray(letters)) return undefined
+  if (!Array.isArray(letters) || letters.some(each => typeof each?.id !== 'string')) return undefined
   return new Map((letters as readonly LetterValidity[]).map(each => [each.id, each]))
 }
 

@@ -338,6 +338,24 @@ describe('letters of sinks in other processes', () => {
     await leave(clock)
   })
 
+  it('B18: a process that closes its dispatcher leaves the rest of its letters to another one', async () => {
+    const { clock, store, sinkOf, join, joinWith, start, run, until, reach, written } = await sinkWorld()
+    const dispatcher = sinkOf('one')
+    ends.push(await join('one', { consumers: [], dispatchers: [dispatcher] }))
+    await clock.advance(1_000)
+    const id = await start()
+    const running = run(id)
+    await reach(() => written.length >= 3, 10)
+    const closed = dispatcher.close()
+    ends.push(await joinWith('two'))
+    expect((await until(running)).state).toBe('finished')
+    await until(closed)
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 12 })
+    expect(written).toHaveLength(12)
+    expect(written.filter(each => each.startsWith('two')).length).toBeGreaterThan(0)
+    await leave(clock)
+  })
+
   it('B18: a runner that has the sink itself does not send what a living process holds', async () => {
     const { clock, store, joinWith, sinkOf, runUntilWritten, start, environment, target, until, written } =
       await sinkWorld()

@@ -7,6 +7,7 @@ import { integer, list, number, optional, type Rule, text } from '../../core/opt
 import type { Clock } from '../../ports/clock.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Replay, ReplayItem, Replays } from '../../ports/replays.ts'
+import { ClosedError } from '../closed-error.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
@@ -157,6 +158,8 @@ function sinkSender({ id, ...parts }: DeliveryParts, sink: string): Sender {
     record: { handedOn: 'in-process', heldBy: id },
     async send(letter, event) {
       if (underWay.has(letter.id)) return
+      // An item is recorded as held by this process only if something here holds it.
+      if (dispatcher.isClosed) throw new ClosedError('dispatcher')
       underWay.add(letter.id)
       const isOver = () => void underWay.delete(letter.id)
       void dispatcher.resend({ ...letter, event }).then(isOver, isOver)
