@@ -1,11 +1,11 @@
-import { systemClock } from '../../src/ports/clock.ts'
+import { delay, systemClock } from '../../src/ports/clock.ts'
 import { openBrowser } from '../../test/services/chromium.ts'
 import { type LazaretServer, startLazaret } from '../harness/lazaret-server.ts'
 import { milliseconds } from '../harness/load.ts'
 import { figure } from '../harness/print.ts'
 import { atMost, type Bar, median, type Row, row } from '../harness/result.ts'
 import { visitOf } from '../harness/visit.ts'
-import { pause, startMembers } from './member-process.ts'
+import { startMembers } from './member-process.ts'
 import { type BenchPostgres, startPostgres } from './postgres.ts'
 import { cpuSeconds, descendantNamed, descendantsOf, memoryMb } from './process-cost.ts'
 
@@ -73,7 +73,7 @@ function tell(rows: readonly Row[]): void {
     process.stderr.write(`${name}: ${figure(median)} ${unit} (${figure(min)} to ${figure(max)})\n`)
 }
 
-/** The load of the reports alone: nobody looks. */
+/** The load of the reports alone, without an open screen. */
 async function loadRows(postgres: BenchPostgres, members: number, { instances, windowMs }: CrowdSize) {
   const take = async () => ({
     ...(await postgres.numbers(STATEMENTS)),
@@ -81,14 +81,14 @@ async function loadRows(postgres: BenchPostgres, members: number, { instances, w
     members: cpuSeconds(members),
   })
   // The connections that only the start needed are closed by then.
-  await pause(windowMs / 4)
+  await delay(systemClock, windowMs / 4)
   const before: Readonly<Record<string, number>> = await take()
   let after = before
   const tookMs = await milliseconds(async () => {
-    await pause(windowMs)
+    await delay(systemClock, windowMs)
     after = await take()
     while (after['writes']! - before['writes']! < instances) {
-      await pause(POLL_MS)
+      await delay(systemClock, POLL_MS)
       after = await take()
     }
   })
@@ -192,10 +192,10 @@ async function viewersRows(url: string, pid: number, { instances, viewers, windo
   const cpuBefore = cpuSeconds(pid)
   const until = systemClock.now() + windowMs
   const view = async (number: number) => {
-    await pause((SCREEN_EVERY_MS * number) / viewers)
+    await delay(systemClock, (SCREEN_EVERY_MS * number) / viewers)
     while (systemClock.now() < until) {
       await read(`${url}/api/v1${POLLED}`)
-      await pause(SCREEN_EVERY_MS)
+      await delay(systemClock, SCREEN_EVERY_MS)
     }
   }
   const tookMs = await milliseconds(() =>
@@ -224,7 +224,7 @@ async function pauseRows(url: string, named: (name: string) => string): Promise<
       done = commands.filter(({ state }) => state === 'done').length
       if (commands.every(({ state }) => state !== 'waiting' && state !== 'claimed')) return
       // Reading the outcome of a thousand commands costs the server time that the processes need.
-      await pause(COMMAND_POLL_MS)
+      await delay(systemClock, COMMAND_POLL_MS)
     }
   })
   return [

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { systemClock } from '../../src/ports/clock.ts'
 
 const MEMBERS = fileURLToPath(new URL('./members.ts', import.meta.url))
 
@@ -21,8 +20,4 @@ export async function startMembers(url: string, count: number) {
       await ended
     },
   }
-}
-
-export function pause(ms: number): Promise<void> {
-  return new Promise(resolve => systemClock.schedule(ms, resolve))
 }

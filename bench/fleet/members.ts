@@ -5,7 +5,7 @@ import { openPostgres } from '../../src/adapters/postgres/index.ts'
 import { openRedis } from '../../src/adapters/redis/index.ts'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { createConsumer, createDispatcher, createEvent, joinFleet } from '../../src/index.ts'
-import { systemClock } from '../../src/ports/clock.ts'
+import { delay, systemClock } from '../../src/ports/clock.ts'
 
 const CHANNELS = { orders: 'bill', payments: 'capture', returns: 'refund' }
 const PER_SERVICE = 50
@@ -49,8 +49,7 @@ const leave: (() => Promise<void>)[] = []
 while (leave.length < Number(count)) {
   const rest = Math.min(AT_ONCE, Number(count) - leave.length)
   leave.push(...(await Promise.all(Array.from({ length: rest }, (_, each) => join(leave.length + each)))))
-  while ((await own.fleet.list()).length < leave.length)
-    await new Promise<void>(resolve => systemClock.schedule(20, resolve))
+  while ((await own.fleet.list()).length < leave.length) await delay(systemClock, 20)
 }
 await own.close()
 process.stdout.write('joined\n')

@@ -5,12 +5,13 @@ import { openPostgres } from '../../src/adapters/postgres/index.ts'
 import { openRedis } from '../../src/adapters/redis/index.ts'
 import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import { delay, systemClock } from '../../src/ports/clock.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { findRedis } from '../../test/services/redis.ts'
 import { makeLetters } from '../harness/letters.ts'
 import { milliseconds, sendAll, withTempFolder } from '../harness/load.ts'
 import { type Row, row } from '../harness/result.ts'
-import { pause, startMembers } from './member-process.ts'
+import { startMembers } from './member-process.ts'
 import { startPostgres } from './postgres.ts'
 import { cpuSeconds } from './process-cost.ts'
 
@@ -59,7 +60,7 @@ async function redisRows({ redisInstances, windowMs }: OtherStoresSize, letters:
       cpu: cpuSeconds(pid),
       members: cpuSeconds(members.pid),
     }
-    const tookMs = await milliseconds(() => pause(windowMs))
+    const tookMs = await milliseconds(() => delay(systemClock, windowMs))
     const perSecond = (now: number, then: number) => ((now - then) / tookMs) * 1_000
     const named = (name: string) => `Redis, ${redisInstances} processes: ${name}`
     const rows = [
@@ -89,7 +90,7 @@ async function sqliteRows({ sqliteInstances, windowMs }: OtherStoresSize, letter
   return await withTempFolder(async dir => {
     const members = await startMembers(join(dir, 'fleet.db'), sqliteInstances)
     const before = cpuSeconds(members.pid)
-    const tookMs = await milliseconds(() => pause(windowMs))
+    const tookMs = await milliseconds(() => delay(systemClock, windowMs))
     const used = (1_000 * 1_000 * (cpuSeconds(members.pid) - before)) / tookMs / sqliteInstances
     await members.stop()
     const path = join(dir, 'letters.db')

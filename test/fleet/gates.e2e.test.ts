@@ -1,10 +1,10 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { GateCheck, Replay } from '../../src/ports/replays.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
-import { inBrowser } from '../support/in-browser.ts'
-import { end, missingServer, Shop, type ShopProcess, timing } from './shop/shop.ts'
+import { inShop } from './shop/in-shop.ts'
+import { end, Shop, type ShopProcess, timing } from './shop/shop.ts'
 
 let shop: Shop
 let url: string
@@ -47,11 +47,6 @@ function wordOf(kind: Kind): object {
   const processes = [{ id: living[kind].id, service: kind, version: '1.4' }]
   const answer = { answeredBy: 'fleet', count: 1, processes, saidAt: expect.any(String) }
   return { gate: 'schema', channel: kind, handler: HANDLERS[kind], letters: 3, answer }
-}
-
-function inShop(name: string, tests: () => void): void {
-  if (missingServer === undefined) inBrowser(name, tests)
-  else describe.skip(`${name} (skipped: ${missingServer})`, tests)
 }
 
 inShop('the gates of a server and a command line apart from the services', () => {

@@ -1,13 +1,13 @@
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { Instance } from '../../src/ports/fleet.ts'
 import type { Replay } from '../../src/ports/replays.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
-import { inBrowser } from '../support/in-browser.ts'
+import { inShop } from './shop/in-shop.ts'
 import { readJournals, sendings } from './shop/journal.ts'
 import { ORDERS, SINKS, STOCK } from './shop/settings.ts'
-import { missingServer, Shop, timing } from './shop/shop.ts'
+import { Shop, timing } from './shop/shop.ts'
 
 /** Of each kind. The long form: LAZARET_FLEET_LETTERS=1000 npx vitest run test/fleet/shop.e2e.test.ts. */
 const LETTERS = Number(process.env['LAZARET_FLEET_LETTERS'] ?? 100)
@@ -141,11 +141,6 @@ async function startInConsole(): Promise<void> {
 }
 
 const once = (ids: Iterable<string>) => new Map([...ids].map(id => [id, 1]))
-
-function inShop(name: string, tests: () => void): void {
-  if (missingServer === undefined) inBrowser(name, tests)
-  else describe.skip(`${name} (skipped: ${missingServer})`, tests)
-}
 
 inShop('a fleet with its server and command line apart', () => {
   it('B17: the command line pauses and the console resumes a consumer on RabbitMQ, in both processes', async () => {
