@@ -1,6 +1,8 @@
+import { useDeferredValue } from 'react'
 import { useLocation, useSearch } from 'wouter'
 import { useServices } from '../../api/queries.ts'
 import { servicesQuery } from '../../api/screen-queries.ts'
+import type { FleetService } from '../../api/types.ts'
 import { urlWith, useParams } from '../../lib/use-search-params.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
@@ -12,6 +14,7 @@ import './services.css'
 
 /** With more services than these, each shows its processes only when asked: a large fleet must not hold up the page. */
 const MOST_OPEN = 5
+const DRAWN_FIRST = 5
 
 export function ServicesScreen() {
   const [params] = useParams()
@@ -34,17 +37,18 @@ export function ServicesScreen() {
           </Empty>
         </Panel>
       )}
-      {data?.services.map(service => (
-        <ServicePanel
-          key={service.name}
-          service={service}
-          isOpen={data.services.length <= MOST_OPEN && data.cursor === undefined}
-        />
-      ))}
+      {data && <ServicePanels services={data.services} isAll={data.cursor === undefined} />}
       <Pages first={query.cursor !== undefined} next={data?.cursor} />
       <Outcomes />
     </Page>
   )
+}
+
+/** The first panels fill a window. They are drawn at once, and the others when the browser has time for them. */
+function ServicePanels({ services, isAll }: { services: readonly FleetService[]; isAll: boolean }) {
+  const drawn = useDeferredValue(services, services.slice(0, DRAWN_FIRST))
+  const isOpen = services.length <= MOST_OPEN && isAll
+  return drawn.map(service => <ServicePanel key={service.name} service={service} isOpen={isOpen} />)
 }
 
 function Pages({ first, next }: { first: boolean; next: string | undefined }) {
