@@ -83,7 +83,8 @@ export interface Instance {
  *   now on, by the clock of the store, so that the clocks of hosts need not agree. A process that left is alive again
  *   after a report. An invalid report is refused with an OptionsError, and the last one stays.
  * - `leave` ends the lease at once. The last report stays. An unknown id, or one that left before, is ignored.
- * - `list` has every process that was not purged, in the order of service, start and id, as JavaScript compares texts.
+ * - `list` has every process that was not purged, in the order of service, start and id, as JavaScript compares texts. It
+ *   leaves out a report that it cannot read, such as one of a later version, and has all others.
  * - `purge` deletes the processes that are not alive and were last seen before a time by the store's clock, and answers
  *   how many.
  * - A process is alive while the clock is less than `leaseMs` away from its report, before or after it. So a clock that is

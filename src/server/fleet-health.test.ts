@@ -91,6 +91,19 @@ describe('the health of a server without consumers', () => {
     expect((await health()).body).toMatchObject({ status: 'UP', fleet: { alive: 1, gone: [] } })
   })
 
+  it('F6, B17: is DEGRADED while the processes cannot be read', async () => {
+    const { start, health, store } = world()
+    await start('shop')
+    const { list } = store.fleet!
+    store.fleet!.list = () => Promise.reject(new Error('permission denied'))
+    expect(await health()).toMatchObject({
+      status: 503,
+      body: { status: 'DEGRADED', storesDown: ['main'], fleet: { alive: 0, gone: [] } },
+    })
+    store.fleet!.list = list
+    expect((await health()).body).toMatchObject({ status: 'UP', fleet: { alive: 1, gone: [] } })
+  })
+
   it('F6: a server with consumers speaks for those alone', async () => {
     const own = createConsumer({
       ...{ broker: memoryBroker(), channel: 'mails', deadLetters: memoryDeadLetters(), handle: () => {} },

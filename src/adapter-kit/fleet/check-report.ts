@@ -90,24 +90,48 @@ export interface InstanceRow {
   readonly hasLeft: boolean
 }
 
-/** The instances of these rows at a time of the store's clock, in the order of a list. */
+/**
+ * The instances of these rows at a time of the store's clock, in the order of a list. A report that this version cannot read
+ * is left out, because one process of another version must not hide all others.
+ */
 export function instancesOf(rows: readonly InstanceRow[], now: number): readonly Instance[] {
   return rows
-    .map(
-      row =>
-        ({
-          report: JSON.parse(row.body) as InstanceReport,
-          state: row.hasLeft ? 'left' : isAlive(row, now) ? 'alive' : 'gone',
-          seenAt: row.seenAt,
-          silentMs: Math.max(0, now - row.seenAt),
-        }) as const,
-    )
+    .flatMap((row): Instance[] => {
+      const report = readReport(row.body)
+      if (report === undefined) return []
+      const state = row.hasLeft ? 'left' : isAlive(row, now) ? 'alive' : 'gone'
+      return [{ report, state, seenAt: row.seenAt, silentMs: Math.max(0, now - row.seenAt) }]
+    })
     .sort(
       (a, b) =>
         compare(a.report.service, b.report.service) ||
         a.report.startedAt - b.report.startedAt ||
         compare(a.report.id, b.report.id),
     )
+}
+
+/** Checks only what readers rely on: a list has thousands of reports, and `report` has checked the rest. */
+function readReport(body: string): InstanceReport | undefined {
+  try {
+    const report = JSON.parse(body) as InstanceReport
+    const { v, id, service, host, pid, startedAt, consumers, sinks } = report
+    const isReadable =
+      v === 1 &&
+      areTexts(id, service, host) &&
+      Number.isFinite(pid) &&
+      Number.isFinite(startedAt) &&
+      consumers.every(
+        each => areTexts(each.channel, each.handler, each.broker, each.breaker) && Array.isArray(each.paused),
+      ) &&
+      sinks.every(each => areTexts(each.name, each.breaker))
+    return isReadable ? report : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function areTexts(...values: readonly unknown[]): boolean {
+  return values.every(value => typeof value === 'string')
 }
 
 /** A report from the future was made before the clock was set back: after the length of its lease it no longer counts. */

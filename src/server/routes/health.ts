@@ -51,8 +51,11 @@ export const healthRoutes = [
     status: ({ status }) => (status === 'UP' ? 200 : 503),
     async handle({ context }): Promise<ConsumerHealth> {
       const { stores, queues } = await context.healthCheck.checkLetters()
-      const { stats, down } = stores
+      const { stats } = stores
       const own = context.consumers.all().map(({ health }) => health)
+      // A fleet that cannot be read has no processes that could say what is wrong.
+      const unread = own.length > 0 ? [] : await context.fleet.unreadStores()
+      const down = [...new Set([...stores.down, ...unread])]
       const dlqSize = stats.reduce((sum, { byState }) => sum + countWaiting(byState), queues.total)
       const report =
         own.length > 0
@@ -62,7 +65,7 @@ export const healthRoutes = [
         ...report,
         // While a store or broker is down, the number of letters is unknown and new letters may not be saved.
         status: report.status === 'UP' && down.length + queues.down.length > 0 ? 'DEGRADED' : report.status,
-        ...(down.length === 0 ? {} : { storesDown: [...down] }),
+        ...(down.length === 0 ? {} : { storesDown: down }),
         ...(queues.down.length === 0 ? {} : { brokersDown: [...queues.down] }),
       }
     },

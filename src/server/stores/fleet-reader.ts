@@ -31,10 +31,12 @@ export interface RemoteConsumer extends ReportedConsumer {
 /** Reads the processes that report to the stores. Callers share an answer, so many of them cost no more than one. */
 export class FleetReader {
   readonly #answer: SingleFlight<FleetAnswer>
+  readonly #stores: Federation
   readonly #local: LocalConsumers
 
   constructor(stores: Federation, local: LocalConsumers, clock: Clock) {
     this.#answer = new SingleFlight(clock, MAX_AGE_MS, () => listInstances(stores))
+    this.#stores = stores
     this.#local = local
   }
 
@@ -47,6 +49,12 @@ export class FleetReader {
   async instances(): Promise<readonly StoreInstance[]> {
     const answer = await this.list().catch(() => undefined)
     return answer?.instances ?? []
+  }
+
+  /** The stores whose processes cannot be read. It never rejects. */
+  async unreadStores(): Promise<readonly string[]> {
+    const answer = await this.list().catch(() => undefined)
+    return (answer?.faults ?? this.#stores.all.map(({ name }) => ({ store: name }))).map(({ store }) => store)
   }
 
   /** The consumers of all living processes, except those that the server has itself: it knows them better. */
