@@ -118,13 +118,11 @@ function hasLeft(
 
 /**
  * A letter without an outcome is left to a person only if a process was interrupted: the one that a command told to send
- * it, or the one that held the event of a replay that was cancelled. There is one more case: the claim of a server hung,
- * another server sent the letter meanwhile and its event failed, and then the store took the claim.
+ * it, or the one that held the event of a replay that was cancelled.
  */
 function* reopened({ history }: EndedWorld, { replays }: EndedFleet): Iterable<string> {
   for (const { event, handler, replayId, at } of history.of('reopened')) {
     const who = `the letter of ${event} at ${handler}`
-    if (hasLateClaim(history, event, handler, at)) continue
     const replay = replays.find(each => each.replay.id === replayId)?.replay
     if (replayId !== undefined && replay?.state !== 'cancelled')
       yield `${who} had no outcome, but its replay ${replayId} is ${replay?.state}`
@@ -138,24 +136,4 @@ function* reopened({ history }: EndedWorld, { replays }: EndedFleet): Iterable<s
     if (!processes.some(process => wasInterrupted(history.facts, process, span, isOfLetter)))
       yield `${who} had no outcome, but nothing interrupted ${processes.join(' or ') || 'anyone'}`
   }
-}
-
-function hasLateClaim(history: History, event: string, handler: string, before: number): boolean {
-  const claim = history
-    .of('changed')
-    .findLast(
-      fact =>
-        fact.event === event && fact.handler === handler && fact.to === 'replaying' && fact.at <= before,
-    )
-  return history
-    .of('fault')
-    .some(
-      ({ port, call, kind, at }) =>
-        port === 'server' &&
-        call === 'change' &&
-        kind === 'hang' &&
-        claim !== undefined &&
-        at < claim.at &&
-        claim.at - at <= LONGEST_CALL_MS,
-    )
 }

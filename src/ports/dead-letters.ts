@@ -90,6 +90,11 @@ export interface LetterChange {
    * undefined. Every change that an event causes sets this, because any publisher can write replay headers.
    */
   readonly onlyIfSentBy?: LetterReplay | undefined
+  /**
+   * Change the letter only if it was replayed exactly this often. Otherwise nothing happens and `change` returns undefined.
+   * Every claim for a replay sets this, because a claim can reach the store after another process has replayed the letter.
+   */
+  readonly onlyIfReplays?: number | undefined
   readonly by?: string | undefined
   /** The replay that is about to send it; counted on the letter when `to` is `replaying`. */
   readonly replayId?: string | undefined
@@ -109,8 +114,8 @@ export interface LetterVersion {
  *   there before and does not change is seen exactly once.
  * - `get`, `change` and `delete` return undefined or false for an unknown id. `delete` with the version that was `seen`
  *   returns false and deletes nothing if the letter has failed again or changed its state since.
- * - `change` is atomic, including its conditions `from` and `onlyIfSentBy` (core/dead-letter/change). It follows the legal
- *   transitions of core/dead-letter/state; an illegal one rejects with TransitionError and changes nothing.
+ * - `change` is atomic, including its conditions `from`, `onlyIfSentBy` and `onlyIfReplays` (core/dead-letter/change). It follows
+ *   the legal transitions of core/dead-letter/state; an illegal one rejects with TransitionError and changes nothing.
  * - `stats` counts the letters that match the filter, in all states. Its times are those of last failures.
  * - `timeline` counts the letters that match the filter by the time of their last failure: one number for each bucket of
  *   the span, oldest first, including zeros. A bucket includes its start and not its end. Letters outside do not count.

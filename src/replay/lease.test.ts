@@ -84,3 +84,26 @@ it('B11: events that may be lost are sent again at the pace of the replay, and n
   await it.runFor(450, 'second', replay)
   expect(it.sends.filter(({ by }) => by === 'second')).toHaveLength(5)
 })
+
+it('B18: a claim that reaches the store after another run has sent the letter does nothing', async () => {
+  const it = await createWorldAfterOutage(1)
+  const replay = await it.plan()
+  await it.start(replay)
+  const { deadLetters } = it.store
+  const change = deadLetters.change.bind(deadLetters)
+  const late = Promise.withResolvers<void>()
+  deadLetters.change = async (...of) => {
+    deadLetters.change = change
+    await late.promise
+    return change(...of)
+  }
+  const first = it.runAs('first', replay)
+  await it.clock.advance(15_000)
+  // The event fails again under the second run, so the letter is dead as before.
+  expect(await it.run(replay)).toMatchObject({ state: 'halted' })
+  late.resolve()
+  await it.clock.advance(1_000)
+  await first
+  expect(it.sends).toHaveLength(1)
+  expect((await deadLetters.list()).letters).toMatchObject([{ state: 'dead', replays: 1 }])
+})

@@ -193,10 +193,14 @@ class Runner {
     }
   }
 
-  /** Claims the letter by the state `replaying`. Undefined if another process changed the letter first. */
+  /**
+   * Claims the letter by the state `replaying`. Undefined if another process changed the letter first. A claim that reaches
+   * the store when another runner has replayed the letter does nothing. Otherwise nobody would send the letter again.
+   */
   async #claim(letter: DeadLetter, replay: Replay): Promise<DeadLetter | undefined> {
-    const change = { to: 'replaying', from: letter.state, replayId: replay.id } as const
-    return this.#store.deadLetters.change(letter.id, { ...change, at: this.#options.environment.clock.now() })
+    const { id, state: from, replays: onlyIfReplays } = letter
+    const change = { to: 'replaying', from, onlyIfReplays, replayId: replay.id } as const
+    return this.#store.deadLetters.change(id, { ...change, at: this.#options.environment.clock.now() })
   }
 
   /**

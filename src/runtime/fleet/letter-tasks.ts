@@ -95,7 +95,8 @@ export async function resendLetters(parts: FleetParts, { sink, letters: ids }: R
     selected.map(async ({ id, letter }): Promise<LetterResend> => {
       const refusal = refusalOf(letter, sink)
       if (refusal !== undefined) return { id, outcome: 'refused', reason: refusal }
-      const claim = { from: 'dead', to: 'replaying', at: parts.clock.now(), by } as const
+      const seen = { from: 'dead', onlyIfReplays: letter?.replays } as const
+      const claim = { ...seen, to: 'replaying', at: parts.clock.now(), by } as const
       const claimed = await parts.letters!.change(id, claim).catch(readThrown)
       if (claimed === undefined) return { id, outcome: 'refused', reason: 'another process changed it first' }
       if (!('event' in claimed)) return { id, outcome: 'refused', reason: cut(claimed.message) }

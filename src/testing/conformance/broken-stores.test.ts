@@ -40,6 +40,11 @@ const STORES: readonly Break<DeadLetterStore>[] = [
     }),
   ],
   [
+    'takes a claim that comes too late',
+    'B18: a claim that comes when the letter was replayed in the meantime does nothing',
+    store => ({ change: (id, { onlyIfReplays: _, ...change }) => store.change(id, change) }),
+  ],
+  [
     'pages by offset',
     'E9: letters that stay are listed once, while others come and go between pages',
     store => ({

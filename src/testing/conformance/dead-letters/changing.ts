@@ -63,6 +63,18 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     assert.equal(discarded?.state, 'discarded')
   })
 
+  it('B18: a claim that comes when the letter was replayed in the meantime does nothing', async world => {
+    const letter = await world.sendNew()
+    const at = world.timing.now() + 1_000
+    const claim = { to: 'replaying', from: 'dead', onlyIfReplays: 0, at } as const
+    assert.equal((await world.store.change(letter.id, { ...claim, replayId: 'replay-1' }))?.replays, 1)
+    const failed = await world.store.change(letter.id, { to: 'dead', at })
+    assert.equal(await world.store.change(letter.id, { ...claim, replayId: 'replay-2' }), undefined)
+    assert.deepEqual(await world.store.get(letter.id), failed)
+    const next = { ...claim, onlyIfReplays: 1, replayId: 'replay-2' }
+    assert.deepEqual((await world.store.change(letter.id, next))?.replays, 2)
+  })
+
   for (const to of ['resolved', 'dead'] as const) {
     it(`B14: a replaying letter becomes ${to} only through its own event under its replay`, async world => {
       const letter = await world.sendNew()
