@@ -11,6 +11,8 @@ import { inBrowser } from '../support/in-browser.ts'
 const NEXT_REPORT_MS = 5_000
 /** After this time a command is over. */
 const COMMAND_OVER_MS = 61_000
+/** The screen asks for the sums and for the processes each in its own time. */
+const PATIENT = { timeout: 60_000 }
 const HOSTILE = '<img src=x onerror="window.pwned = 1">\u202e'
 const HOSTILE_SHOWN = '<img src=x onerror="window.pwned = 1">⟨U+202E⟩'
 
@@ -168,7 +170,9 @@ inBrowser('the services', () => {
     await world.clock.advance(NEXT_REPORT_MS)
     await sink.getByText('forced open').waitFor()
     const sum = rowsOf(page, 'All 2 living processes').getByRole('row', { name: 'crm sink' })
-    expect(await sum.locator('.breakers li').allInnerTexts()).toEqual(['forced open in 1', 'closed in 1'])
+    await expect
+      .poll(() => sum.locator('.breakers li').allInnerTexts(), PATIENT)
+      .toEqual(['forced open in 1', 'closed in 1'])
     await sum.getByRole('button', { name: 'Reset breaker' }).click()
     await because(page, 'it is back', 'Reset breaker')
     await commands(page).getByText('Reset breaker crm: done in 2 of 2 processes').waitFor()
@@ -301,8 +305,8 @@ inBrowser('the services', () => {
     await page.getByLabel('Token').fill(viewer.token)
     await page.getByRole('button', { name: 'Sign in' }).click()
     const pause = page.getByRole('button', { name: /^Pause: / })
-    await pause.first().waitFor()
-    expect(await pause.count()).toBe(3)
+    // The sums are there first; the processes come with an answer of their own.
+    await expect.poll(() => pause.count(), PATIENT).toBe(3)
     for (const button of await pause.all()) {
       expect(await button.getAttribute('aria-disabled')).toBe('true')
       await button.click({ force: true })
