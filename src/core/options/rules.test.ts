@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Faults } from './faults.ts'
 import { nearest } from './nearest.ts'
-import { callable, integer, list, milliseconds, number, oneOf, type Rule, text } from './rules.ts'
+import { callable, having, integer, list, milliseconds, number, oneOf, type Rule, text } from './rules.ts'
 
 function remedy(rule: Rule<unknown>, value: unknown): string | undefined {
   const faults = new Faults()
@@ -32,6 +32,28 @@ describe('option rules', () => {
     expect(remedy(callable(), {})).toBe('give a function')
   })
 
+  it('F7: an object needs its methods, wherever they come from', () => {
+    const clock = having<{ now(): number }>('give an object with now()', 'now')
+    class Clock {
+      now() {
+        return 0
+      }
+    }
+    const callableClock = Object.assign(() => {}, { now: () => 0 })
+    for (const right of [new Clock(), { now: () => 0 }, callableClock])
+      expect(remedy(clock, right)).toBeUndefined()
+    const unreadable = {
+      get now() {
+        throw new Error('no')
+      },
+    }
+    for (const wrong of [{}, { now: 1 }, () => {}, unreadable, null, undefined, 'now'])
+      expect(remedy(clock, wrong)).toBe('give an object with now()')
+    const anyObject = having<object>('give an object')
+    expect(remedy(anyObject, {})).toBeUndefined()
+    expect(remedy(anyObject, () => {})).toBe('give an object')
+  })
+
   it('F7: a list reads every entry, holes included, and has a length', () => {
     expect(remedy(list(text()), 'a')).toBe('give an array of at most 1000')
     expect(remedy(list(text(), { minItems: 1, maxItems: 2 }), [])).toBe('give an array of 1 to 2')
@@ -41,7 +63,16 @@ describe('option rules', () => {
   })
 
   it('F7: no rule throws, whatever it is given', () => {
-    const rules = [integer(), number(), milliseconds(), text(), oneOf('a'), callable(), list(text())]
+    const rules = [
+      integer(),
+      number(),
+      milliseconds(),
+      text(),
+      oneOf('a'),
+      callable(),
+      list(text()),
+      having<{ at(): void }>('', 'at'),
+    ]
     fc.assert(
       fc.property(
         fc.anything({ withNullPrototype: true, withBigInt: true }),

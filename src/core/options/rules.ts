@@ -161,12 +161,17 @@ export function custom<T>(accepts: (value: unknown) => value is T, remedy: strin
   }
 }
 
-/** An object that has these methods, so that any implementation fits. */
+/** An object that has these methods, so that any implementation fits. It may be a function: some clients are. */
 export function having<T>(remedy: string, ...methods: readonly (keyof T & string)[]): Rule<T> {
-  const isFitting = (value: unknown): value is T =>
-    typeof value === 'object' &&
-    value !== null &&
-    methods.every(method => typeof Reflect.get(value, method) === 'function')
+  const isFitting = (value: unknown): value is T => {
+    const isFunction = typeof value === 'function' && methods.length > 0
+    if (!isFunction && (typeof value !== 'object' || value === null)) return false
+    try {
+      return methods.every(method => typeof Reflect.get(value as object, method) === 'function')
+    } catch {
+      return false
+    }
+  }
   return custom(isFitting, remedy)
 }
 
