@@ -191,7 +191,7 @@ export {
   startReplay,
 } from './replay/control.ts'
 export { EmptyPlanError } from './replay/empty-plan.ts'
-export { ReplayRefusedError } from './replay/errors.ts'
+export { ReplayRefusedError, ReplayUndeliveredError } from './replay/errors.ts'
 export { planReplay } from './replay/plan.ts'
 export type { PlanRequest } from './replay/plan-options.ts'
 export { type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'

@@ -9,3 +9,15 @@ export class ReplayRefusedError extends LazaretError {
     super(`replay ${id} ${problem}`, { code: 'LAZARET_REPLAY_REFUSED', retryable: false })
   }
 }
+
+/** For a minute no process of the fleet has sent a letter of the replay. The letters stay with the replay: another run continues it. */
+export class ReplayUndeliveredError extends LazaretError {
+  override readonly name = 'ReplayUndeliveredError'
+
+  constructor(id: string, problem: string) {
+    super(`replay ${id} is not delivered: ${problem}; fix that, and the next run continues the replay`, {
+      code: 'LAZARET_REPLAY_UNDELIVERED',
+      retryable: true,
+    })
+  }
+}

@@ -21,6 +21,8 @@ interface DeliveredItems {
   /** Items that no process has sent for certain. They are sent again. */
   readonly unconfirmed: readonly ReplayItem[]
   readonly refused: readonly (FleetItem & { readonly reason: string })[]
+  /** Why a process did not send its items, for people. */
+  readonly problem: string | undefined
 }
 
 /** Gathers the items of a batch that a process of the fleet is to send, and finds the items of processes that are gone. */
@@ -58,8 +60,8 @@ export class FleetItems {
     by: string,
     keepLease: () => Promise<boolean>,
   ): Promise<DeliveredItems> {
-    const refusals = await deliveries.deliver(replay, items, by, keepLease)
-    const reasons = new Map(refusals.map(({ position, reason }) => [position, reason]))
+    const answer = await deliveries.deliver(replay, items, by, keepLease)
+    const reasons = new Map(answer.refused.map(({ position, reason }) => [position, reason]))
     const stored = await this.#stored(items.map(({ item }) => item.position))
     const handedOn: FleetItem[] = []
     const unconfirmed: ReplayItem[] = []
@@ -71,7 +73,7 @@ export class FleetItems {
       else if (reason !== undefined) refused.push({ item, letter, reason })
       else unconfirmed.push(withoutDelivery(now))
     }
-    return { handedOn, unconfirmed, refused }
+    return { handedOn, unconfirmed, refused, problem: answer.problem }
   }
 
   /** The items whose event was in a process that is gone, every few seconds. */

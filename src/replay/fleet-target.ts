@@ -8,7 +8,13 @@ import { DELIVERY_MS, type Delivered, type DeliverTask } from '../runtime/fleet/
 import { sleep } from '../runtime/sleep.ts'
 import { type LetterOwner, LivingProcesses, ownerOf } from './living-processes.ts'
 import { noRoute } from './routes.ts'
-import { type FleetDeliveries, type ReplayEnvironment, type ReplayTarget, routeThrough } from './target.ts'
+import {
+  type DeliveryAnswer,
+  type FleetDeliveries,
+  type ReplayEnvironment,
+  type ReplayTarget,
+  routeThrough,
+} from './target.ts'
 
 /** The time in which a process takes a delivery. After that nobody takes it, and nothing was sent. */
 const CLAIM_MS = 2_500
@@ -102,14 +108,17 @@ class Deliveries implements FleetDeliveries {
     given: readonly { readonly item: ReplayItem; readonly letter: DeadLetter }[],
     by: string,
     keepLease: () => Promise<boolean>,
-  ): Promise<readonly { readonly position: number; readonly reason: string }[]> {
-    const refused: { readonly position: number; readonly reason: string }[] = []
+  ): Promise<DeliveryAnswer> {
+    const answers: DeliveryAnswer[] = []
     const owners = Map.groupBy(given, ({ letter }) => JSON.stringify(ownerOf(letter, replay.to)))
     for (const [owner, part] of owners) {
       const items = part.map(({ item }) => item)
-      refused.push(...(await this.#deliverTo(JSON.parse(owner) as LetterOwner, replay, items, by, keepLease)))
+      answers.push(await this.#deliverTo(JSON.parse(owner) as LetterOwner, replay, items, by, keepLease))
     }
-    return refused
+    return {
+      refused: answers.flatMap(({ refused }) => refused),
+      problem: answers.findLast(({ problem }) => problem !== undefined)?.problem,
+    }
   }
 
   async #deliverTo(
@@ -118,10 +127,10 @@ class Deliveries implements FleetDeliveries {
     items: readonly ReplayItem[],
     by: string,
     keepLease: () => Promise<boolean>,
-  ): Promise<Delivered['refused']> {
+  ): Promise<DeliveryAnswer> {
     const { clock, newId } = this.#environment
     const recipients = await this.#recipientsFor(owner)
-    if (recipients.length === 0 || !(await keepLease())) return []
+    if (recipients.length === 0 || !(await keepLease())) return { refused: [] }
     const id = newId(clock.now())
     const { channel, handler, broker, sink } = owner
     const task: DeliverTask = {
@@ -135,10 +144,11 @@ class Deliveries implements FleetDeliveries {
     )
     await this.#store.commands!.send([{ v: 1, id, request: id, task: { ...task }, recipients, by }], CLAIM_MS)
     const record = await this.ended(id, keepLease)
-    if (record?.outcome?.ok === true) return (record.outcome.result as Delivered).refused
+    const refused = refusedIn(record)
+    if (refused !== undefined) return { refused }
     // It failed, or took the delivery and did not answer.
     if (record?.claimedBy !== undefined) this.#failedAt.set(record.claimedBy, clock.now())
-    return []
+    return { refused: [], problem: problemOf(record, owner) }
   }
 
   /** Processes that failed lately come last: only if no other one can send the letters. */
@@ -166,4 +176,25 @@ class Deliveries implements FleetDeliveries {
       await sleep(clock, LOOK_EVERY_MS)
     }
   }
+}
+
+/** The process may have another version, so its answer is read with care. */
+function refusedIn(record: CommandRecord | undefined): Delivered['refused'] | undefined {
+  if (record?.outcome?.ok !== true) return undefined
+  const { refused } = (record.outcome.result ?? {}) as Partial<Delivered>
+  if (!Array.isArray(refused)) return undefined
+  return refused.every(each => typeof each?.position === 'number' && typeof each.reason === 'string')
+    ? refused
+    : undefined
+}
+
+function problemOf(record: CommandRecord | undefined, owner: LetterOwner): string {
+  if (record?.claimedBy === undefined)
+    return `a living process ${describePart(owner)}, but none took the letters`
+  const whose = `the process ${record.claimedBy}, which ${describePart(owner)},`
+  const { outcome } = record
+  if (outcome === undefined) return `${whose} did not answer`
+  return outcome.ok
+    ? `${whose} answered in a form that this version does not know`
+    : `${whose} could not send the letters: ${outcome.error}`
 }

@@ -12,7 +12,7 @@ import { replayEvent } from '../runtime/replay-event.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { changeReplay } from './control.ts'
-import { ReplayRefusedError } from './errors.ts'
+import { ReplayRefusedError, ReplayUndeliveredError } from './errors.ts'
 import { FleetItems, withoutDelivery } from './fleet-items.ts'
 import { judge } from './judge.ts'
 import { Lease } from './lease.ts'
@@ -29,6 +29,8 @@ const BATCH = 50
 const LOOK_EVERY_MS = 200
 /** The wait before a failing downstream is checked again: live traffic has priority. */
 const DOWNSTREAM_RETRY_MS = 1_000
+/** A run ends when processes of the fleet have failed for this long and sent nothing. */
+const UNDELIVERED_MS = 60_000
 /** The name for the origin of letters without a broker, such as those of a wrapped handler. */
 const UNKNOWN_BROKER = 'unknown'
 
@@ -70,6 +72,8 @@ class Runner {
   readonly #fleetItems: FleetItems
   /** Items that an earlier runner recorded as sent and may not have sent. */
   #mayBeLost: ReplayItem[] = []
+  /** When a process failed to send, if none has sent a letter since. */
+  #undeliveredSince: number | undefined
   #tat = IDLE
 
   constructor(store: Store, id: string, options: RunOptions) {
@@ -257,7 +261,18 @@ class Runner {
     for (const { letter } of ended.handedOn) this.#observeSent(letter, replay)
     for (const { letter, item, reason } of ended.refused) await this.#giveUp(letter, replay, item, reason)
     this.#mayBeLost.push(...ended.unconfirmed)
+    if (ended.handedOn.length > 0 || ended.problem === undefined) this.#undeliveredSince = undefined
+    else this.#endIfUndelivered(ended.problem)
     if (ended.handedOn.length === 0) await this.#pause(DOWNSTREAM_RETRY_MS)
+  }
+
+  /** A process may fail for a moment. A run that only waits for one that always fails would never say why. */
+  #endIfUndelivered(problem: string): void {
+    const now = this.#options.environment.clock.now()
+    this.#undeliveredSince ??= now
+    // The absolute difference also covers a clock that was set back.
+    if (Math.abs(now - this.#undeliveredSince) >= UNDELIVERED_MS)
+      throw new ReplayUndeliveredError(this.#id, problem)
   }
 
   #countAsSent(replay: Replay): void {

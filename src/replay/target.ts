@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { GateAnswer, Replay, ReplayItem } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
+import type { Delivered } from '../runtime/fleet/deliver.ts'
 
 /**
  * The receiver of replayed events.
@@ -23,18 +24,26 @@ export interface ReplayTarget {
   readonly fleet?: FleetDeliveries | undefined
 }
 
+/** What processes said of the items that they were to send. */
+export interface DeliveryAnswer {
+  /** Items that their receiver refused for good. */
+  readonly refused: Delivered['refused']
+  /** Why a process did not send its items, for people. */
+  readonly problem?: string | undefined
+}
+
 /** Hands items of a replay to living processes of the fleet, which send them. */
 export interface FleetDeliveries {
   /**
    * Has the items sent, and resolves when no process sends them any more. The stored items say which of them were handed on.
-   * Returns those that their receiver refused. `keepLease` is called often; false ends the wait.
+   * `keepLease` is called often; false ends the wait.
    */
   deliver(
     replay: Replay,
     items: readonly { readonly item: ReplayItem; readonly letter: DeadLetter }[],
     by: string,
     keepLease: () => Promise<boolean>,
-  ): Promise<readonly { readonly position: number; readonly reason: string }[]>
+  ): Promise<DeliveryAnswer>
   /** Resolves when no process sends items of the delivery any more. `keepLease` is called often; false ends the wait. */
   ended(delivery: string, keepLease: () => Promise<boolean>): Promise<unknown>
   /** Whether the process is alive that holds an event. */

@@ -1,0 +1,87 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { deliveryWorld } from '../../test/support/delivery-world.ts'
+import type { CommandOutcome } from '../ports/commands.ts'
+import type { FleetMembership } from '../runtime/fleet/join-fleet.ts'
+
+const members: FleetMembership[] = []
+const closing: (() => Promise<unknown>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+function world(letters: number) {
+  const base = deliveryWorld(letters)
+  closing.push(() => base.until(Promise.all(members.splice(0).map(member => member.close()))))
+  return Object.assign(base, {
+    async joinAs(...given: Parameters<typeof base.join>) {
+      const member = await base.join(...given)
+      members.push(member)
+      await base.clock.advance(1_000)
+      return member
+    },
+  })
+}
+
+describe('a process that does not send the letters of a replay', () => {
+  it('B18: ends the run after a minute with its error, and the next run continues', async () => {
+    const { clock, store, fail, joinAs, start, run, until, published } = world(3)
+    await fail()
+    const { fleet, commands } = store
+    const { id: part } = await joinAs('part', { store: { fleet, commands } })
+    const id = await start()
+    const from = clock.now()
+    await expect(until(run(id))).rejects.toMatchObject({
+      code: 'LAZARET_REPLAY_UNDELIVERED',
+      message: `replay ${id} is not delivered: the process ${part}, which consumes orders/ship from 'rabbitmq', could not send the letters: this process joined the fleet with a store that has no replays; give joinFleet() the whole store; fix that, and the next run continues the replay`,
+    })
+    expect(clock.now() - from).toBeGreaterThanOrEqual(60_000)
+    expect((await store.replays.get(id))?.state).toBe('running')
+    await joinAs('whole')
+    expect((await until(run(id))).state).toBe('finished')
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 3 })
+    expect(published).toHaveLength(3)
+  })
+
+  it('B18: ends the run when it lives and takes nothing', async () => {
+    const { store, fail, joinAs, start, run, until } = world(1)
+    await fail()
+    await joinAs('silent', { store: { fleet: store.fleet } })
+    const id = await start()
+    await expect(until(run(id))).rejects.toThrow(
+      "is not delivered: a living process consumes orders/ship from 'rabbitmq', but none took the letters;",
+    )
+  })
+
+  it('B18: does not end the run if it sends again within the minute', async () => {
+    const { clock, store, fail, joinAs, start, run, until, shop } = world(2)
+    await fail()
+    await joinAs('shop')
+    const id = await start()
+    const worksAt = clock.now() + 50_000
+    shop.beforePublish = async () => {
+      if (clock.now() < worksAt) throw new Error('the broker restarts')
+    }
+    expect((await until(run(id))).state).toBe('finished')
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 2 })
+  })
+
+  it.each<[what: string, outcome: CommandOutcome]>([
+    ['no result', { ok: true }],
+    ['a result of another form', { ok: true, result: { sent: 1, refused: 'none' } }],
+    ['refusals of another form', { ok: true, result: { sent: 0, refused: [null] } }],
+  ])('B18: is avoided if it answers with %s, and another one sends the letters', async (_, outcome) => {
+    const { store, fail, joinAs, start, run, until, published } = world(3)
+    await fail()
+    const commands = Object.assign(Object.create(store.commands!) as NonNullable<typeof store.commands>, {
+      finish: (id: string, instance: string) => store.commands!.finish(id, instance, outcome),
+    })
+    // Without replays it sends nothing.
+    await joinAs('later', { store: { fleet: store.fleet, commands } })
+    const id = await start()
+    const running = run(id)
+    await joinAs('shop')
+    expect((await until(running)).state).toBe('finished')
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 3 })
+    expect(published.every(each => each.startsWith('shop '))).toBe(true)
+  })
+})
