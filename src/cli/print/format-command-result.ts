@@ -19,11 +19,20 @@ interface LettersResult {
 /** What a process answered, below the line of the process. Empty for tasks that only succeed or fail. */
 export function resultLines(kind: string, outcome: CommandOutcome | undefined): readonly string[] {
   if (outcome?.ok !== true) return []
+  try {
+    return linesOf(kind, outcome.result)
+  } catch {
+    // The process may have another version.
+    return ['  the answer has a form that this version does not know\n']
+  }
+}
+
+function linesOf(kind: string, result: unknown): readonly string[] {
   if (kind === 'probe') {
-    const { consumers = [], sinks = [] } = outcome.result as ProbeResult
+    const { consumers = [], sinks = [] } = result as ProbeResult
     return [...consumers.map(consumerLine), ...sinks.map(sinkLine)].map(line => `  ${line}\n`)
   }
-  return kind === 'validate' || kind === 'resend' ? letterLines(outcome.result as LettersResult) : []
+  return kind === 'validate' || kind === 'resend' ? letterLines(result as LettersResult) : []
 }
 
 /** The counts, and the letters that need a person. */

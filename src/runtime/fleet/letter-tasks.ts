@@ -18,6 +18,8 @@ export const MAX_TASK_LETTERS = 500
 /** The time for the sink. A letter without an outcome by then is `pending`: it says itself what became of it later. */
 const RESEND_WAIT_MS = 20_000
 const MAX_REASON_LENGTH = 500
+/** The reason for a letter that the process does not find. It quotes nothing. */
+export const NOT_STORED = 'it is not in the store of this process'
 
 export interface ValidateTask {
   readonly channel: string
@@ -31,10 +33,12 @@ export interface ResendTask {
   readonly letters: readonly string[] | undefined
 }
 
+export const VALIDITIES = ['valid', 'invalid', 'unknown'] as const
+
 /** What a consumer's schema says of a letter. `reason` can quote the payload: mask it before it is shown. */
 export interface LetterValidity {
   readonly id: string
-  readonly validity: 'valid' | 'invalid' | 'unknown'
+  readonly validity: (typeof VALIDITIES)[number]
   readonly reason?: string | undefined
 }
 
@@ -137,8 +141,6 @@ async function outcomeOf(
   )
   return (await settlesWithin(clock, RESEND_WAIT_MS, ended)) ? ended : 'pending'
 }
-
-const NOT_STORED = 'it is not in the store of this process'
 
 /** The letters of these ids, or without ids the dead letters that match, newest failure first. */
 async function select(
