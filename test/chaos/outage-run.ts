@@ -13,6 +13,7 @@ const LABELS: Readonly<Record<keyof OutageReport, string>> = {
   handled: 'handled events',
   handledBefore: 'events handled before the outage',
   publishedDuringOutage: 'events published during the outage',
+  lastedMs: 'length of the outage (ms)',
   pausedAfterMs: 'time until the consumer paused (ms)',
   looks: 'health checks during the outage',
   looksPaused: 'health checks that saw the consumer paused',

@@ -17,6 +17,7 @@ afterAll(async () => {
   await postgres?.close()
 })
 
+const BREAKER_OPEN_MS = 700
 /** The full minute, as the example is configured, is `npm run chaos:outage`. */
 const FAST_DETECTION = { outageMs: 4_000, recoveryMs: 60_000 }
 const worlds = new Set<ProfileWorld>()
@@ -26,7 +27,7 @@ afterEach(async () => {
 })
 
 async function newWorld(): Promise<ProfileWorld> {
-  const env = { BREAKER_OPEN_MS: '700', RETRY_BASE_MS: '100' }
+  const env = { BREAKER_OPEN_MS: String(BREAKER_OPEN_MS), RETRY_BASE_MS: '100' }
   const world = new ProfileWorld(rabbit!.url, postgres!.node!, env)
   worlds.add(world)
   await world.start()
@@ -44,15 +45,14 @@ describe.runIf(isThere)(
         before: 500,
         atOnce: 0,
         perSecond: 50,
+        hasSeenEnough: ({ publishedDuringOutage, looks, looksDown, looksPaused }) =>
+          publishedDuringOutage > 100 && looksDown > looks / 2 && looksPaused > looks / 2,
       })
       expect(report).toMatchObject(all(report.published))
       expect(report.handledBefore).toBeLessThan(500)
-      expect(report.publishedDuringOutage).toBeGreaterThan(100)
-      expect(report.looksDown).toBeGreaterThan(report.looks / 2)
-      expect(report.looksPaused).toBeGreaterThan(report.looks / 2)
       expect(report.mostInHand).toBeLessThanOrEqual(20)
       // Five to open the breaker, what was under way beside them, and a probe now and then: not one for each event.
-      expect(report.failedAttempts).toBeLessThan(30)
+      expect(report.failedAttempts).toBeLessThan(5 + 20 + report.lastedMs / BREAKER_OPEN_MS)
     })
 
     it('B6: a single event is not dead-lettered either, although every failure and probe is its own', async () => {
@@ -61,10 +61,10 @@ describe.runIf(isThere)(
         before: 1,
         atOnce: 1,
         perSecond: 0,
+        // As many as failures of other kinds get before they are given up on.
+        hasSeenEnough: ({ mostAttempts }) => mostAttempts >= 6,
       })
       expect(report).toMatchObject(all(2))
-      // As many as failures of other kinds get before they are given up on.
-      expect(report.mostAttempts).toBeGreaterThanOrEqual(6)
     })
 
     it('B6: a service that is stopped during the outage exits with 0, and the next one handles the returned events', async () => {

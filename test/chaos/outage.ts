@@ -11,7 +11,15 @@ export interface OutageOptions {
   readonly perSecond: number
   /** How long everything may take to be handled after the database is back. */
   readonly recoveryMs: number
+  /** The outage lasts longer until this is true, so that a slow machine sees as much as a fast one [at once]. */
+  readonly hasSeenEnough?: (soFar: OutageSoFar) => boolean
 }
+
+/** What was seen while the database is away. */
+export type OutageSoFar = Pick<
+  OutageReport,
+  'publishedDuringOutage' | 'looks' | 'looksPaused' | 'looksDown' | 'mostAttempts'
+>
 
 /** What was seen of one outage. Times are from the stop of the database, or from its return. */
 export interface OutageReport {
@@ -19,6 +27,7 @@ export interface OutageReport {
   readonly handled: number
   readonly handledBefore: number
   readonly publishedDuringOutage: number
+  readonly lastedMs: number
   readonly pausedAfterMs: number
   /** Looks at the service during the outage, those that saw it paused, and those that saw it DOWN with 503. */
   readonly looks: number
@@ -46,33 +55,45 @@ export async function runDatabaseOutage(world: ProfileWorld, options: OutageOpti
   await world.hasRows(options.before / 2)
   const handledBefore = await world.rows()
   await postgres.stop()
+  const goneAt = systemClock.now()
   const looks = await watch(world, options)
   const { ready, waiting } = await world.status()
   await postgres.start()
   const backAt = systemClock.now()
+  const soFar = seen(world, options, looks)
   await world.hasRows(world.published, options.recoveryMs)
   const recoveredAfterMs = systemClock.now() - backAt
 
   const { deadLetters, quarantined } = await world.status()
-  const attempts = service.said('attempt failed').map(({ attempt }) => Number(attempt))
   return {
+    ...soFar,
     published: world.published,
     handled: await world.rows(),
     handledBefore,
-    publishedDuringOutage: world.published - options.before,
+    lastedMs: backAt - goneAt,
     pausedAfterMs: looks.find(({ isPaused }) => isPaused)?.afterMs ?? Number.NaN,
-    looks: looks.length,
-    looksPaused: looks.filter(({ isPaused }) => isPaused).length,
-    looksDown: looks.filter(({ isDown }) => isDown).length,
     mostInHand: Math.max(...looks.map(({ inHand }) => inHand)),
-    failedAttempts: attempts.length,
-    mostAttempts: Math.max(0, ...attempts),
+    failedAttempts: attemptsOf(world).length,
     waitingAtReturn: (ready ?? 0) + waiting,
     recoveredAfterMs,
     mostDeadLetters: Math.max(...looks.map(({ letters }) => letters)),
     deadLetters: deadLetters + quarantined,
     exitCode: await service.stop(),
   }
+}
+
+function seen(world: ProfileWorld, { before }: OutageOptions, looks: readonly Look[]): OutageSoFar {
+  return {
+    publishedDuringOutage: world.published - before,
+    looks: looks.length,
+    looksPaused: looks.filter(({ isPaused }) => isPaused).length,
+    looksDown: looks.filter(({ isDown }) => isDown).length,
+    mostAttempts: Math.max(0, ...attemptsOf(world)),
+  }
+}
+
+function attemptsOf({ service }: ProfileWorld): readonly number[] {
+  return service.said('attempt failed').map(({ attempt }) => Number(attempt))
 }
 
 interface Look {
@@ -85,10 +106,11 @@ interface Look {
 
 /** Users go on registering while the database is away. */
 async function watch(world: ProfileWorld, options: OutageOptions): Promise<readonly Look[]> {
-  const { outageMs, before, atOnce, perSecond } = options
+  const { outageMs, before, atOnce, perSecond, hasSeenEnough = () => true } = options
   const looks: Look[] = []
   const goneAt = systemClock.now()
-  for (let afterMs = 0; afterMs < outageMs; afterMs = systemClock.now() - goneAt) {
+  const isOver = (afterMs: number) => afterMs >= outageMs && hasSeenEnough(seen(world, options, looks))
+  for (let afterMs = 0; !isOver(afterMs); afterMs = systemClock.now() - goneAt) {
     const due = before + atOnce + Math.floor((perSecond * afterMs) / 1_000)
     await world.register(due - world.published)
     looks.push(look(systemClock.now() - goneAt, await world.service.health()))
