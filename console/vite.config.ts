@@ -6,12 +6,13 @@ const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
 /** What the small script that runs first is made of: it must not wait for anything larger. */
 const FIRST =
-  /\/console\/src\/(main|api\/(client|screen-queries|token)|lib\/(browser-clock|letter-filters|paths|preferences|route)|screens\/files)\.ts$/
+  /\/console\/src\/(main|api\/(client|screen-queries|token)|lib\/(base-path|browser-clock|letter-filters|paths|preferences|route)|screens\/files)\.ts$/
 
 // biome-ignore lint/style/noDefaultExport: Vite reads its configuration from the default export
 export default defineConfig({
   root: here('.'),
-  base: '/',
+  // The server puts the path below which it answers before the names of files.
+  base: './',
   plugins: [react(), preloadConsole()],
   build: {
     outDir: here('../dist/console'),
@@ -65,5 +66,5 @@ function preloadConsole(): Plugin {
 }
 
 function link(rel: 'modulepreload' | 'stylesheet', file: string): HtmlTagDescriptor {
-  return { tag: 'link', attrs: { rel, crossorigin: true, href: `/${file}` }, injectTo: 'head' }
+  return { tag: 'link', attrs: { rel, crossorigin: true, href: `./${file}` }, injectTo: 'head' }
 }

@@ -1,8 +1,10 @@
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { Router } from 'wouter'
 import { ApiProblem } from './api/client.ts'
 import { App } from './app.tsx'
+import { BASE_PATH } from './lib/base-path.ts'
 import './styles/tokens.css'
 import './styles/base.css'
 import './shell/shell.css'
@@ -23,7 +25,9 @@ export function drawConsole(): void {
   createRoot(document.getElementById('console')!).render(
     <StrictMode>
       <QueryClientProvider client={client}>
-        <App />
+        <Router base={BASE_PATH}>
+          <App />
+        </Router>
       </QueryClientProvider>
     </StrictMode>,
   )

@@ -1,4 +1,5 @@
 import { durationMs } from '../config/duration.ts'
+import { BASE_PATH_REMEDY, readBasePath } from '../core/options/base-path.ts'
 import { rangeText } from '../core/options/rules.ts'
 import { readTime } from './read-time.ts'
 import { suggest } from './suggest.ts'
@@ -78,6 +79,10 @@ export function count(about: string, placeholder = 'N'): Flag<number> {
 export function port(about: string): Flag<number> {
   const read = (text: string) => (/^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined)
   return valued('PORT', about, read, 'give a port from 0 (any free port) to 65535')
+}
+
+export function basePath(about: string): Flag<string> {
+  return valued('PATH', about, readBasePath, BASE_PATH_REMEDY)
 }
 
 /** A maximum number of rows, or `all`. */

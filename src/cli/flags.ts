@@ -8,6 +8,7 @@ import { INSTANCE_STATES } from '../ports/fleet.ts'
 import { REPLAY_STATES, type Stage } from '../ports/replays.ts'
 import {
   amount,
+  basePath,
   choice,
   count,
   countOrAll,
@@ -40,6 +41,7 @@ export const configSchemaFlags = { json: JSON_OUTPUT, help: HELP }
 export const serveFlags = {
   port: port('port to listen on [4600]'),
   host: word('NAME', 'address to listen on; a non-loopback address needs tokens in the config [127.0.0.1]'),
+  'base-path': basePath('path below which the server answers, such as /lazaret behind a proxy [/]'),
   ...storeFlags,
 }
 export const completionFlags = { help: HELP }

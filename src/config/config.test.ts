@@ -42,6 +42,7 @@ automaticReplay: { cron: '*/15 * * * *', batchSize: 10, maxAge: 6h }
 cleanup: { cron: '30 3 * * *' }
 server:
   port: '4600'
+  basePath: /ops/lazaret/
   stores: { shop: 'sqlite:./shop.db' }
   tokens:
     - { name: ann, role: admin, sha256: ${'a'.repeat(64)} }
@@ -69,6 +70,7 @@ server:
       cleanup: { cron: '30 3 * * *' },
       server: {
         port: 4600,
+        basePath: '/ops/lazaret',
         stores: { shop: 'sqlite:./shop.db' },
         tokens: [{ name: 'ann', role: 'admin' }, { name: 'bob' }],
         needsApproval: true,

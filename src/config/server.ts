@@ -1,5 +1,6 @@
 import { prefixRule } from '../core/metrics/prefix.ts'
 import { checkAccess, tokenRule } from '../core/options/access.ts'
+import { basePathRule } from '../core/options/base-path.ts'
 import { group } from '../core/options/resolve.ts'
 import { entries, flag, integer, list, number, optional, text } from '../core/options/rules.ts'
 import { boolean, numeric, storeUrl } from './rules.ts'
@@ -9,6 +10,7 @@ export const serverRule = group(
   {
     port: optional(numeric(integer({ min: 0, max: 65_535 }))),
     host: optional(text({ maxLength: 253 })),
+    basePath: optional(basePathRule),
     stores: optional(entries(storeUrl, 'give a map of store names to store URLs')),
     tokens: optional(list(tokenRule)),
     readOnly: optional(boolean(flag())),

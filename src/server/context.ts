@@ -151,6 +151,7 @@ export function createServerContext(options: ServerOptions) {
     clock,
     demo,
     version: versionOfPackage(),
+    basePath: given.basePath,
     readOnly,
     needsApproval,
     replayDefaults,

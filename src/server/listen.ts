@@ -10,6 +10,7 @@ const POLL_EVERY_MS = 20
 
 /** A server that listens on a port. */
 export interface Listening {
+  /** With the `basePath` of the server, without a final slash. */
   readonly url: string
   readonly port: number
   /** Takes no more requests, lets those under way end, and closes the server. */

@@ -2,6 +2,7 @@ import { DEFAULT_MASKS, type Masks } from '../core/dead-letter/masks.ts'
 import { DEFAULT_RETENTION_MS, retentionRule } from '../core/dead-letter/retention.ts'
 import { prefixRule } from '../core/metrics/prefix.ts'
 import { checkAccess, tokenRule } from '../core/options/access.ts'
+import { basePathRule } from '../core/options/base-path.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
   custom,
@@ -141,6 +142,11 @@ export interface ServerOptions extends ClockAndRandomOptions {
    * without tokens every caller is admin.
    */
   readonly allowedHosts?: readonly string[] | undefined
+  /**
+   * The path below which the server answers, such as `/ops/lazaret` behind a proxy that has other paths for other servers
+   * [/]. API, console, metrics and probes are below it; any other path gets 404.
+   */
+  readonly basePath?: string | undefined
   /** The folder of the console's files [the one of this package], or 'none'. */
   readonly consoleDir?: string | URL | undefined
   /** Additions for special servers [none]. */
@@ -220,6 +226,7 @@ const rules = {
   watch: orWord('off', watchRule),
   degradedAt: withDefault(integer({ min: 0 }), DEFAULT_DEGRADED_AT),
   allowedHosts: withDefault(list(text({ maxLength: 253 })), []),
+  basePath: withDefault(basePathRule, ''),
   consoleDir: optional(
     custom(
       (value): value is string | URL => typeof value === 'string' || value instanceof URL,

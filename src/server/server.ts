@@ -48,8 +48,8 @@ class HttpServer implements LazaretServer {
 
   constructor(options: ServerOptions) {
     this.#context = createServerContext(options)
-    const files = new ConsoleFiles(options.consoleDir, this.#context.clock)
-    const document = once(() => openApi(ROUTES, this.#context.version))
+    const files = new ConsoleFiles(options.consoleDir, this.#context.clock, this.#context.basePath)
+    const document = once(() => openApi(ROUTES, this.#context.version, this.#context.basePath))
     this.#app = createApp(ROUTES, { ...this.#context, document }, request => files.serve(request))
   }
 
@@ -68,7 +68,7 @@ class HttpServer implements LazaretServer {
     this.#context.hosts.bind(host)
     this.#listening.add(server)
     this.#start()
-    return { url, port: bound, close: () => this.close() }
+    return { url: url + this.#context.basePath, port: bound, close: () => this.close() }
   }
 
   /** A read-only server runs no background work either. */

@@ -9,7 +9,7 @@ const MOST_BYTES = 150_000
 /** What index.html asks for by itself, itself included; other screens come when they are asked for. */
 function firstLoad(): string[] {
   const html = readFileSync(join(BUILT_CONSOLE, 'index.html'), 'utf8')
-  const named = [...html.matchAll(/(?:src|href)="\/([^"]+)"/g)].map(match => match[1]!)
+  const named = [...html.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(match => match[1]!)
   return ['index.html', ...named]
 }
 

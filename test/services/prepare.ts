@@ -2,6 +2,7 @@ import { findAlertmanager } from './alertmanager.ts'
 import { findChromium } from './chromium.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
+import { findNginx } from './nginx.ts'
 import { findPostgres } from './postgres.ts'
 import { findPrometheus } from './prometheus.ts'
 import { findRabbitmq } from './rabbitmq.ts'
@@ -17,4 +18,5 @@ export async function setup(): Promise<void> {
   await findRedis()
   await findPrometheus()
   await findAlertmanager()
+  await findNginx()
 }

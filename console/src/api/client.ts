@@ -1,8 +1,9 @@
 import type { InputFault, Problem } from '../../../src/server/schema/problem.ts'
+import { BASE_PATH } from '../lib/base-path.ts'
 import { after } from '../lib/browser-clock.ts'
 import { tokenHeader } from './token.ts'
 
-export const API = '/api/v1'
+export const API = `${BASE_PATH}/api/v1`
 
 /** What the server says is wrong, or that it does not answer (status 0). */
 export class ApiProblem extends Error {

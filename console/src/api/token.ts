@@ -1,5 +1,8 @@
+import { BASE_PATH } from '../lib/base-path.ts'
+
 // The token lives as long as the tab: never in a URL, never in storage that outlives the person at the screen.
-const KEY = 'lazaret.token'
+// Other servers may have other paths of the same host, and do not get it.
+const KEY = `lazaret.token${BASE_PATH}`
 
 export function readToken(): string | undefined {
   try {

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react'
 import type { ServerEvent } from '../api/sse.ts'
 import { followStream, type StreamState } from '../api/stream.ts'
 import type { ChangeEvent, Overview, OverviewNumbers } from '../api/types.ts'
+import { screenPath } from '../lib/base-path.ts'
 import { every } from '../lib/browser-clock.ts'
 import { RefreshQueue } from './refresh-queue.ts'
 
@@ -46,7 +47,7 @@ export function useLive(isOn: boolean): StreamState {
 
 /** The small numbers come with the stream itself; the rest of the overview is asked for only where it is looked at. */
 function refresh(client: QueryClient, topics: ReadonlySet<string>): Promise<void> {
-  const isOnOverview = location.pathname === '/overview'
+  const isOnOverview = screenPath() === '/overview'
   return client.invalidateQueries({
     predicate: ({ queryKey: [first] }) =>
       topics.has(String(first)) || first === 'audit' || (first === 'overview' && isOnOverview),

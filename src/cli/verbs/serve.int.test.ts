@@ -41,6 +41,24 @@ describe('lazaret serve', () => {
     expect(json).toEqual([{ url: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+$/) }])
   })
 
+  it('F8: answers below the path of --base-path, which takes precedence over the config', async () => {
+    const status: number[] = []
+    const { written } = await serving(['--port', '0', '--base-path', '/ops/lazaret/'], async url => {
+      for (const path of [`${url}/api/v1/overview`, new URL('/api/v1/overview', url)])
+        status.push((await fetch(path)).status)
+    })
+    expect(status).toEqual([200, 404])
+    expect(written).toMatch(/^Lazaret listens on http:\/\/127\.0\.0\.1:\d+\/ops\/lazaret\n/)
+  })
+
+  it('F8: an invalid base path is wrong usage', async () => {
+    const { code, err } = await cliWorld().lazaret('serve', '--base-path', 'lazaret')
+    expect([code, err]).toEqual([
+      2,
+      expect.stringContaining(`serve: invalid --base-path "lazaret"; give a path such as '/lazaret'`),
+    ])
+  })
+
   it('F8: on an address that others reach, it needs tokens and says so in one line', async () => {
     const { lazaret } = cliWorld()
     expect(await lazaret('serve', '--host', '0.0.0.0', '--port', '0')).toMatchObject({

@@ -123,6 +123,7 @@ async function startServer(io: Io, flags: Flags, loaded: LoadedConfig): Promise<
     const { automaticReplay } = config
     server = createServer({
       ...settings,
+      basePath: flags['base-path'] ?? settings.basePath,
       needsApproval: settings.needsApproval ?? needsApproval,
       stores,
       masks: config.masks,

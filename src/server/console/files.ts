@@ -3,6 +3,7 @@ import { extname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import type { Clock } from '../../ports/clock.ts'
+import { API } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -34,24 +35,26 @@ interface CachedFile {
 export class ConsoleFiles {
   readonly #folder: string | undefined
   readonly #clock: Clock
+  readonly #basePath: string
   readonly #files = new Map<string, CachedFile>()
   #names: ReadonlySet<string> = new Set()
   #listedAt = Number.NEGATIVE_INFINITY
 
-  constructor(folder: string | URL | undefined, clock: Clock) {
+  constructor(folder: string | URL | undefined, clock: Clock, basePath: string) {
     const chosen = folder ?? defaultFolder()
     this.#folder = chosen === 'none' ? undefined : chosen instanceof URL ? fileURLToPath(chosen) : chosen
     this.#clock = clock
+    this.#basePath = basePath
   }
 
   async serve(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url)
-    const name = decoded(pathname).replace(/^\/+/, '')
+    const name = decoded(pathname).slice(this.#basePath.length).replace(/^\/+/, '')
     await this.#listFiles()
     const isThere = this.#names.has(name)
     // A missing file must be a 404. A browser that got a page instead of a script would report a misleading error.
     const wanted = isThere ? name : posix.extname(name) === '' || name === INDEX ? INDEX : undefined
-    if (wanted === undefined || !this.#names.has(wanted)) throw notFound(pathname, this.#names.size === 0)
+    if (wanted === undefined || !this.#names.has(wanted)) throw this.#notFound(pathname)
     const file = await this.#readFile(wanted)
     const headers: Record<string, string> = {
       'content-type': TYPES[extname(wanted)] ?? 'application/octet-stream',
@@ -83,13 +86,37 @@ export class ConsoleFiles {
   async #readFile(name: string): Promise<CachedFile> {
     const path = join(this.#folder!, name)
     const { mtimeMs, size } = await stat(path)
-    const version = `W/"${mtimeMs.toString(36)}-${size.toString(36)}"`
+    const version = `W/"${mtimeMs.toString(36)}-${size.toString(36)}${this.#basePath}"`
     const file = this.#files.get(name)
     if (file?.version === version) return file
-    const bytes = await readFile(path)
+    const bytes = name === INDEX ? this.#placed(await readFile(path, 'utf8')) : await readFile(path)
     const read = { version, bytes, gzipped: gzipSync(bytes) }
     this.#files.set(name, read)
     return read
+  }
+
+  /**
+   * The build does not know where the server answers, so its page names files from `./` and has an empty base path. A
+   * browser would look for such a file beside the address of a screen, such as `/letters/`.
+   */
+  #placed(page: string): Buffer<ArrayBuffer> {
+    const base = this.#basePath
+    return Buffer.from(
+      page
+        .replaceAll(/\b(src|href)="\.\//g, `$1="${base}/`)
+        .replace(
+          '<meta name="lazaret-base-path" content=""',
+          `<meta name="lazaret-base-path" content="${base}"`,
+        ),
+    )
+  }
+
+  #notFound(path: string): ProblemError {
+    const detail =
+      this.#names.size === 0
+        ? `The console is not built. Build it with npm run build, or use the API at ${this.#basePath}${API}.`
+        : `The console has no file ${path.slice(0, 200)}. Reload the page.`
+    return new ProblemError('not-found', detail)
   }
 }
 
@@ -105,11 +132,4 @@ function decoded(path: string): string {
   } catch {
     return path
   }
-}
-
-function notFound(path: string, isEmpty: boolean): ProblemError {
-  const detail = isEmpty
-    ? 'The console is not built. Build it with npm run build, or use the API at /api/v1.'
-    : `The console has no file ${path.slice(0, 200)}. Reload the page.`
-  return new ProblemError('not-found', detail)
 }

@@ -22,6 +22,7 @@ interface RequestChecks {
   readonly permissions: Permissions
   readonly requestLimiter: RequestLimiter
   readonly clock: Clock
+  readonly basePath: string
   onError(error: unknown): void
 }
 
@@ -41,8 +42,10 @@ export function createApp<C extends RequestChecks>(
     asked.res = withSecurityHeaders(asked.res)
   })
   for (const route of routes)
-    app.on(route.method, route.path, ({ req }) => answer(route, context, req.raw, req.param()))
-  app.all('*', ({ req }) => handleUnmatched(routes, req.raw, req.path, files))
+    app.on(route.method, context.basePath + route.path, ({ req }) =>
+      answer(route, context, req.raw, req.param()),
+    )
+  app.all('*', ({ req }) => handleUnmatched(routes, context.basePath, req, files))
   app.onError((error, { req }) => {
     const problem = problemOf(error)
     if (problem.kind === 'server-fault') context.onError(error)
@@ -101,17 +104,26 @@ function toResponse(
   return new Response(text, { status, headers: { 'content-type': 'application/json', ...partial } })
 }
 
-/** Handles requests without a route: a wrong method, an unknown path of the API, or a file of the console. */
+/**
+ * Handles requests without a route: a path of another server, a wrong method, an unknown path of the API, or a file of the
+ * console.
+ */
 function handleUnmatched(
   routes: readonly Pick<Route<never>, 'method' | 'path'>[],
-  request: Request,
-  path: string,
+  basePath: string,
+  { path: asked, raw: request }: { readonly path: string; readonly raw: Request },
   files: (request: Request) => Promise<Response>,
 ): Promise<Response> {
+  if (asked !== basePath && !asked.startsWith(`${basePath}/`))
+    throw new ProblemError(
+      'not-found',
+      `The paths of this server begin with ${basePath}/. If a proxy removes that, let it pass the whole path on.`,
+    )
+  const path = asked.slice(basePath.length)
   const others = routes.filter(route => pattern(route.path).test(path)).map(({ method }) => method)
   if (others.length > 0) throw wrongMethod(others)
   if (path === API || path.startsWith(`${API}/`))
-    throw new ProblemError('not-found', `Unknown path. ${API}/openapi.json lists all paths.`)
+    throw new ProblemError('not-found', `Unknown path. ${basePath}${API}/openapi.json lists all paths.`)
   if (request.method !== 'GET' && request.method !== 'HEAD') throw wrongMethod(['GET'])
   return files(request)
 }

@@ -6,7 +6,7 @@ import type { Route } from './route.ts'
 const PROBLEM = { $ref: '#/components/schemas/Problem' }
 
 /** Generates the OpenAPI 3.1 document from the routes and from the schemas that validate requests. */
-export function openApi(routes: readonly Route<never>[], version: string) {
+export function openApi(routes: readonly Route<never>[], version: string, basePath: string) {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/g, '{$1}')
@@ -20,7 +20,7 @@ export function openApi(routes: readonly Route<never>[], version: string) {
       description: 'Inspect, triage and replay dead letters.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: basePath || '/' }],
     paths,
     components: {
       schemas: { Problem: jsonSchema(problem, 'output') },
