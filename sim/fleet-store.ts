@@ -132,11 +132,13 @@ function replaysClient({ world, name }: Process, side: FleetServerSide, call: Ca
         return updated
       }),
     items: (id, query) => call('items', () => replays.items(id, query)),
-    record: (id, items) =>
+    record: (id, items, onlyIfDelivery) =>
       call('record', async () => {
         const letters = await Promise.all(items.map(({ letterId }) => store.get(letterId)))
-        await replays.record(id, items)
+        const before = await replays.items(id)
+        await replays.record(id, items, onlyIfDelivery)
         for (const [index, item] of items.entries()) {
+          if (onlyIfDelivery !== undefined && before[item.position]?.delivery !== onlyIfDelivery) continue
           const { position, letterId, status, handedOn, delivery, heldBy } = item
           const letter = letters[index]
           const event = letter === undefined ? letterId : nameOf(letter.event)

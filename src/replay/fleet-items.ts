@@ -1,12 +1,16 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Replay, ReplayItem, Replays } from '../ports/replays.ts'
+import { HOLD_MS } from '../runtime/fleet/item-hold.ts'
+import { sleep } from '../runtime/sleep.ts'
 import type { FleetDeliveries } from './target.ts'
 
 const PAGE = 500
 /** The greatest number of items in one delivery. A delivery also takes no longer than this at the rate of the replay. */
 const MAX_ITEMS = 50
 const MAX_SECONDS = 2
+/** For the difference between the speeds of two clocks, and the moment between the last look of a process and its send. */
+const MARGIN_MS = 1_000
 /** How often the processes are checked that hold events. */
 const HOLDERS_EVERY_MS = 2_000
 
@@ -27,13 +31,13 @@ interface DeliveredItems {
 
 /** Gathers the items of a batch that a process of the fleet is to send, and finds the items of processes that are gone. */
 export class FleetItems {
-  readonly #replays: Pick<Replays, 'items'>
+  readonly #replays: Pick<Replays, 'items' | 'record'>
   readonly #id: string
   readonly #clock: Clock
   #items: FleetItem[] = []
   #lookedAt = Number.NEGATIVE_INFINITY
 
-  constructor(replays: Pick<Replays, 'items'>, id: string, clock: Clock) {
+  constructor(replays: Pick<Replays, 'items' | 'record'>, id: string, clock: Clock) {
     this.#replays = replays
     this.#id = id
     this.#clock = clock
@@ -71,7 +75,7 @@ export class FleetItems {
       const reason = reasons.get(item.position)
       if (now?.status !== 'sent' || now.handedOn !== undefined) handedOn.push({ item, letter })
       else if (reason !== undefined) refused.push({ item, letter, reason })
-      else unconfirmed.push(withoutDelivery(now))
+      else unconfirmed.push(now)
     }
     return { handedOn, unconfirmed, refused, problem: answer.problem }
   }
@@ -87,11 +91,26 @@ export class FleetItems {
     for (;;) {
       const page = await this.#replays.items(this.#id, { status: 'sent', after, limit: PAGE })
       for (const item of page)
-        if (item.heldBy !== undefined && !(await deliveries.isAlive(item.heldBy)))
-          found.push(withoutDelivery(item))
+        if (item.heldBy !== undefined && !(await deliveries.isAlive(item.heldBy))) found.push(item)
       if (page.length < PAGE) return found
       after = page.at(-1)!.position
     }
+  }
+
+  /**
+   * Takes items back from the processes that may still have them, and returns those to send again. A process sends an item only
+   * while the item names its delivery, and only for a short time after it has looked. So the items are changed first, and
+   * free when that time is over. What a process recorded meanwhile stays with it.
+   */
+  async takeBack(items: readonly ReplayItem[]): Promise<readonly ReplayItem[]> {
+    const given = items.filter(({ delivery }) => delivery !== undefined).map(withoutDelivery)
+    if (given.length === 0) return items.map(withoutDelivery)
+    await this.#replays.record(this.#id, given)
+    await sleep(this.#clock, HOLD_MS + MARGIN_MS)
+    const stored = await this.#stored(items.map(({ position }) => position))
+    return items
+      .flatMap(({ position }) => stored.get(position) ?? [])
+      .filter(({ status, handedOn, delivery }) => status === 'sent' && !handedOn && !delivery)
   }
 
   async #stored(positions: readonly number[]): Promise<ReadonlyMap<number, ReplayItem>> {
@@ -110,6 +129,6 @@ export class FleetItems {
 }
 
 /** The item as it was before a process took it. A process does not send an item that was handed on. */
-export function withoutDelivery({ handedOn: _, heldBy: __, delivery: ___, ...item }: ReplayItem): ReplayItem {
+function withoutDelivery({ handedOn: _, heldBy: __, delivery: ___, ...item }: ReplayItem): ReplayItem {
   return item
 }

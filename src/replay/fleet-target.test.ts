@@ -1,8 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { deliveryWorld } from '../../test/support/delivery-world.ts'
-import { memorySink } from '../adapters/memory/index.ts'
-import type { Sink } from '../ports/sink.ts'
-import { createDispatcher } from '../runtime/dispatcher/dispatcher.ts'
+import { sinkWorld } from '../../test/support/sink-delivery-world.ts'
 import type { FleetMembership } from '../runtime/fleet/join-fleet.ts'
 import { sleep } from '../runtime/sleep.ts'
 import type { FakeClock } from '../testing/fake-clock.ts'
@@ -11,7 +9,6 @@ import { EmptyPlanError } from './empty-plan.ts'
 import { replayThroughFleet } from './fleet-target.ts'
 import { runReplay } from './runner.ts'
 import { sinkReplays } from './sink-replays.ts'
-import type { ReplayTarget } from './target.ts'
 
 const ends: FleetMembership[] = []
 // The clock of a test that failed drives its members no more.
@@ -231,46 +228,6 @@ describe('letters whose broker only their service can reach', () => {
 })
 
 describe('letters of sinks in other processes', () => {
-  async function sinkWorld() {
-    const base = deliveryWorld(0)
-    const { clock, store, environment, make, join, until } = base
-    const written: string[] = []
-    const sinkOf = (name: string, write: Sink['write'] = async () => {}) => {
-      const sink: Sink = {
-        async write(batch, context) {
-          written.push(...batch.map(({ id }) => `${name} ${id}`))
-          return write(batch, context)
-        },
-      }
-      return createDispatcher({
-        sinks: { crm: sink, other: memorySink() },
-        deadLetters: store.deadLetters,
-        channel: 'orders',
-        leaveOpen: true,
-        breaker: 'off',
-        clock,
-      })
-    }
-    for (const letter of Array.from({ length: 12 }, () =>
-      make.letter({ channel: 'orders', handler: 'crm', origin: {} }),
-    ))
-      await store.deadLetters.send(letter)
-    return Object.assign(base, {
-      ...{ written, sinkOf },
-      /** Runs the replay until its first letter is in a sink. */
-      async runUntilWritten(id: string, target: ReplayTarget) {
-        const stop = new AbortController()
-        const run = { target, environment, owner: 'a', signal: stop.signal }
-        const running = runReplay(store, id, run)
-        while (written.length < 1) await clock.advance(100)
-        stop.abort()
-        await until(running)
-      },
-      joinWith: async (name: string, write?: Sink['write']) =>
-        join(name, { consumers: [], dispatchers: [sinkOf(name, write)] }),
-    })
-  }
-
   it('B18: the process that has the sink sends them, each to this sink alone', async () => {
     const { clock, store, joinWith, start, run, until, written } = await sinkWorld()
     ends.push(await joinWith('one'))

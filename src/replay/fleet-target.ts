@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { monotonicNow } from '../ports/clock.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { CommandRecord } from '../ports/commands.ts'
 import { describePart, hasPart } from '../ports/fleet.ts'
@@ -26,6 +27,11 @@ const ANSWER_MS = 30_000
 const LOOK_EVERY_MS = 100
 /** A process that failed gets no deliveries for this time, if another one can send the letters. */
 const AVOID_MS = 30_000
+/**
+ * A process without a report keeps the letters that it holds for this much longer than its lease. After the store was away no
+ * process has a lease, and each reports itself again within this time.
+ */
+const SILENT_MS = 10_000
 /** A run waits this long for the restart of the only process that could send its letters. */
 const RESTART_MS = 60_000
 
@@ -70,6 +76,8 @@ class Deliveries implements FleetDeliveries {
   readonly #environment: Pick<ReplayEnvironment, 'clock' | 'newId'>
   /** When each process failed last. */
   readonly #failedAt = new Map<string, number>()
+  /** When each process was first found to be gone, by the clock that never steps. */
+  readonly #goneAt = new Map<string, number>()
   /** When a living process was last seen for an owner that has deliveries. */
   readonly #seenAt = new Map<string, number>()
 
@@ -100,7 +108,15 @@ class Deliveries implements FleetDeliveries {
   }
 
   async isAlive(instance: string): Promise<boolean> {
-    return (await this.#living.read()).some(({ report }) => report.id === instance)
+    const state = await this.#living.stateOf(instance)
+    if (state !== 'gone') {
+      this.#goneAt.delete(instance)
+      return state === 'alive'
+    }
+    const now = monotonicNow(this.#environment.clock)
+    const goneAt = this.#goneAt.get(instance) ?? now
+    this.#goneAt.set(instance, goneAt)
+    return now - goneAt < SILENT_MS
   }
 
   async deliver(
@@ -165,13 +181,14 @@ class Deliveries implements FleetDeliveries {
   /** Waits until the process has answered, or can no longer send or record anything. */
   async ended(id: string, keepLease: () => Promise<boolean>): Promise<CommandRecord | undefined> {
     const { clock } = this.#environment
-    const until = clock.now() + CLAIM_MS + DELIVERY_MS
+    const until = monotonicNow(clock) + CLAIM_MS + DELIVERY_MS
     for (;;) {
       const [record] = await this.#store.commands!.get(id)
       if (record?.outcome !== undefined || record?.state === 'expired') return record
-      const now = clock.now()
+      const now = monotonicNow(clock)
       const mayAnswer = now < until + ANSWER_MS && record?.claimedBy !== undefined
-      if (now >= until && !(mayAnswer && (await this.isAlive(record.claimedBy)))) return record
+      if (now >= until && !(mayAnswer && (await this.#living.stateOf(record.claimedBy)) === 'alive'))
+        return record
       if (!(await keepLease())) return record
       await sleep(clock, LOOK_EVERY_MS)
     }

@@ -1,6 +1,6 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { Fleet, Instance, WantedPart } from '../ports/fleet.ts'
+import type { Fleet, Instance, InstanceState, WantedPart } from '../ports/fleet.ts'
 
 /** The part of a process that can send a letter: the consumer that failed, or the sink. */
 export type LetterOwner = WantedPart
@@ -23,27 +23,32 @@ export function ownerOf(
 export class LivingProcesses {
   readonly #fleet: Fleet
   readonly #clock: Clock
-  #known: { readonly at: number; readonly alive: Promise<readonly Instance[]> } | undefined
+  #known: { readonly at: number; readonly all: Promise<readonly Instance[]> } | undefined
 
   constructor(fleet: Fleet, clock: Clock) {
     this.#fleet = fleet
     this.#clock = clock
   }
 
-  read(): Promise<readonly Instance[]> {
+  async read(): Promise<readonly Instance[]> {
+    return (await this.#all()).filter(({ state }) => state === 'alive')
+  }
+
+  /** The state of a process; undefined if the store does not know it. */
+  async stateOf(id: string): Promise<InstanceState | undefined> {
+    return (await this.#all()).find(({ report }) => report.id === id)?.state
+  }
+
+  #all(): Promise<readonly Instance[]> {
     const now = this.#clock.now()
     // The absolute difference also covers a clock that was set back.
     if (this.#known === undefined || Math.abs(now - this.#known.at) >= REPORTS_FOR_MS) {
-      const alive = this.#list()
-      this.#known = { at: now, alive }
-      alive.catch(() => {
+      const all = this.#fleet.list()
+      this.#known = { at: now, all }
+      all.catch(() => {
         this.#known = undefined
       })
     }
-    return this.#known.alive
-  }
-
-  async #list(): Promise<readonly Instance[]> {
-    return (await this.#fleet.list()).filter(({ state }) => state === 'alive')
+    return this.#known.all
   }
 }

@@ -13,7 +13,7 @@ import { sleep } from '../runtime/sleep.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { changeReplay } from './control.ts'
 import { ReplayRefusedError, ReplayUndeliveredError } from './errors.ts'
-import { FleetItems, withoutDelivery } from './fleet-items.ts'
+import { FleetItems } from './fleet-items.ts'
 import { judge } from './judge.ts'
 import { Lease } from './lease.ts'
 import { observeEnded, recordOutcomes } from './outcomes.ts'
@@ -71,7 +71,7 @@ class Runner {
   readonly #environment: ReplayEnvironment
   readonly #fleetItems: FleetItems
   /** Items that an earlier runner recorded as sent and may not have sent. */
-  #mayBeLost: ReplayItem[] = []
+  readonly #mayBeLost: ReplayItem[] = []
   /** When a process failed to send, if none has sent a letter since. */
   #undeliveredSince: number | undefined
   #tat = IDLE
@@ -97,7 +97,7 @@ class Runner {
       let replay = await this.#replay()
       if (replay.state === 'running') {
         await returnGivenUpLetters(this.#store, this.#id, this.#options.environment.clock)
-        this.#mayBeLost = await this.#unconfirmedItems()
+        await this.#takeBack(await this.#unconfirmedItems())
       }
       while (replay.state === 'running' && !this.#options.signal?.aborted && (await this.#lease.keep())) {
         await this.#round(replay)
@@ -121,9 +121,16 @@ class Runner {
       )
     const found = await read()
     const deliveries = new Set(found.flatMap(({ delivery }) => delivery ?? []))
-    if (fleet === undefined || deliveries.size === 0) return found.map(withoutDelivery)
+    if (fleet === undefined || deliveries.size === 0) return found
     for (const id of deliveries) await fleet.ended(id, () => this.#lease.keep())
-    return (await read()).map(withoutDelivery)
+    return read()
+  }
+
+  /** The items are sent again. */
+  async #takeBack(items: readonly ReplayItem[]): Promise<void> {
+    if (items.length === 0 || !(await this.#lease.keep())) return
+    const free = await this.#fleetItems.takeBack(items)
+    if (await this.#lease.keep()) this.#mayBeLost.push(...free)
   }
 
   /** Records outcomes, applies the halt rules, then sends the next letters of the stage. */
@@ -143,7 +150,7 @@ class Runner {
       return
     }
     const { fleet } = this.#options.target
-    if (fleet !== undefined) this.#mayBeLost.push(...(await this.#fleetItems.abandoned(fleet)))
+    if (fleet !== undefined) await this.#takeBack(await this.#fleetItems.abandoned(fleet))
     const toSend = replay.count - counts.skipped - counts.lost
     const ends = stageEnds(replay.stages, toSend)
     const sentSoFar = toSend - counts.waiting
@@ -260,7 +267,7 @@ class Runner {
     if (this.#lease.isLost) return
     for (const { letter } of ended.handedOn) this.#observeSent(letter, replay)
     for (const { letter, item, reason } of ended.refused) await this.#giveUp(letter, replay, item, reason)
-    this.#mayBeLost.push(...ended.unconfirmed)
+    await this.#takeBack(ended.unconfirmed)
     if (ended.handedOn.length > 0 || ended.problem === undefined) this.#undeliveredSince = undefined
     else this.#endIfUndelivered(ended.problem)
     if (ended.handedOn.length === 0) await this.#pause(DOWNSTREAM_RETRY_MS)

@@ -46,7 +46,7 @@ export interface FleetDeliveries {
   ): Promise<DeliveryAnswer>
   /** Resolves when no process sends items of the delivery any more. `keepLease` is called often; false ends the wait. */
   ended(delivery: string, keepLease: () => Promise<boolean>): Promise<unknown>
-  /** Whether the process is alive that holds an event. */
+  /** Whether the process that holds an event is alive, or was so a moment ago. */
   isAlive(instance: string): Promise<boolean>
 }
 

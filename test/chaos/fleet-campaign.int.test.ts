@@ -2,7 +2,8 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { findPostgres } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { runCampaign } from './fleet/campaign.ts'
-import { reportOf, violationsOf } from './fleet/report.ts'
+import { reportOf } from './fleet/report.ts'
+import { violationsOf } from './fleet/rules.ts'
 
 const [postgres, amqp] = [await findPostgres(), await findRabbitmq()]
 const isOurs = postgres.found && postgres.isPrivate && amqp.found
@@ -17,7 +18,7 @@ describe.runIf(isOurs)(`a campaign of faults on a fleet${why}`, () => {
   it('B17, B18, E21: processes and the store are killed: no letter is lost, no command done twice, each is audited', async () => {
     const options = { seed: 1, messages: 60, services: 2, servers: 1, faults: { kill: 3, restart: 1 } }
     const result = await runCampaign(options, servers![0], servers![1].url)
-    expect(violationsOf(result), reportOf(result).join('\n')).toEqual([])
+    expect(violationsOf(result), [...result.evidence, ...reportOf(result)].join('\n')).toEqual([])
     expect(result.findings.sent).toBeGreaterThan(0)
     expect(result.findings.commands).toBeGreaterThan(0)
   })

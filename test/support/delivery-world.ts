@@ -3,6 +3,7 @@ import { createIdSource } from '../../src/core/event/uuid.ts'
 import { startReplay } from '../../src/replay/control.ts'
 import { replayThroughFleet } from '../../src/replay/fleet-target.ts'
 import { planReplay } from '../../src/replay/plan.ts'
+import type { PlanRequest } from '../../src/replay/plan-options.ts'
 import { runReplay } from '../../src/replay/runner.ts'
 import { withRoutes } from '../../src/replay/target.ts'
 import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
@@ -59,7 +60,8 @@ export function deliveryWorld(letters: number) {
   const join = async (name: string, more: Partial<Parameters<typeof joinFleet>[0]> = {}) =>
     joinFleet({ store, service: name, consumers: [await consumerOf(name)], clock, random, ...more })
   const target = () => replayThroughFleet(store, undefined, environment)!
-  const plan = () => planReplay(store, REQUEST, withRoutes(environment, target()))
+  const plan = (more: Partial<PlanRequest> = {}) =>
+    planReplay(store, { ...REQUEST, ...more }, withRoutes(environment, target()))
   const run = (id: string, owner = 'server') => runReplay(store, id, { target: target(), environment, owner })
   /** Drives the clock until it is so. */
   const reach = async (isSo: () => boolean, stepMs = 100) => {
@@ -80,8 +82,8 @@ export function deliveryWorld(letters: number) {
       await consumer.close()
       shop.isBroken = false
     },
-    async start() {
-      const { id } = await plan()
+    async start(more: Partial<PlanRequest> = {}) {
+      const { id } = await plan(more)
       await startReplay(store, id, { by: 'ann', clock })
       return id
     },

@@ -30,7 +30,7 @@ export function sealedReplays(replays: Replays, texts: TextCodec | undefined): R
       return updated && open(updated)
     },
     items: async (id, query) => (await replays.items(id, query)).map(item => withReason(item, texts.decode)),
-    record: (id, items) => replays.record(id, items.map(sealItem)),
+    record: (id, items, ...condition) => replays.record(id, items.map(sealItem), ...condition),
     counts: id => replays.counts(id),
     lease: (id, owner, leaseMs) => replays.lease(id, owner, leaseMs),
     releaseLease: (id, owner) => replays.releaseLease(id, owner),

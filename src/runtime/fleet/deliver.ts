@@ -4,15 +4,17 @@ import { LazaretError } from '../../core/failure/errors.ts'
 import { advance, IDLE, notBefore, rate } from '../../core/limit/gcra.ts'
 import { group } from '../../core/options/resolve.ts'
 import { integer, list, number, optional, type Rule, text } from '../../core/options/rules.ts'
-import type { Clock } from '../../ports/clock.ts'
+import { type Clock, monotonicNow } from '../../ports/clock.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
-import type { Replay, ReplayItem, Replays } from '../../ports/replays.ts'
+import type { ReplayItem, Replays } from '../../ports/replays.ts'
 import { ClosedError } from '../closed-error.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
+import { type LetterHold, underHold } from '../dispatcher/letter-hold.ts'
 import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { replayEvent } from '../replay-event.ts'
 import { sleep } from '../sleep.ts'
+import { ItemHold } from './item-hold.ts'
 import { dispatchersOf } from './open-parts.ts'
 
 /**
@@ -70,13 +72,14 @@ export const deliverRule: Rule<DeliverTask> = group({
 /** The way to the receiver, and what an item says once the receiver has the event. */
 interface Sender {
   readonly record: Pick<ReplayItem, 'handedOn' | 'heldBy'>
-  send(letter: DeadLetter, event: LazaretEvent): Promise<void>
+  send(letter: DeadLetter, event: LazaretEvent, hold: LetterHold): Promise<void>
 }
 
 /**
- * Sends items of a replay from this process, at the rate of the replay. Each item is checked before it is sent, and recorded
- * as handed on right after: only after a crash between the two does another process send it again. A replay that was
- * stopped, or an item that another delivery has taken over, is left alone. `askedAt` is when this process asked for commands.
+ * Sends items of a replay from this process, at the rate of the replay. Each item is checked right before it is sent, and
+ * recorded as handed on right after: only after a crash between the two does another process send it again. A replay that was
+ * stopped, or an item that another delivery has taken over, is left alone. `askedAt` is when this process asked for commands,
+ * by its clock that never steps.
  */
 export async function deliverItems(
   parts: DeliveryParts,
@@ -89,46 +92,33 @@ export async function deliverItems(
       'this process joined the fleet with a store that has no replays; give joinFleet() the whole store',
     )
   const sender = senderFor(parts, task)
-  const endsAt = askedAt + DELIVERY_MS
+  const leftMs = () => askedAt + DELIVERY_MS - monotonicNow(clock)
   const pace = rate({ perSecond: task.perSecond, burst: 1 })
   const refused: { readonly position: number; readonly reason: string }[] = []
   let tat = IDLE
   let sent = 0
   for (const position of task.positions) {
     const waitMs = notBefore(pace, tat, clock.now()) - clock.now()
-    if (waitMs > 0 && clock.now() + waitMs < endsAt) await sleep(clock, waitMs)
-    const due = await dueItem(replays, letters, task, position)
-    if (due === 'stopped' || clock.now() >= endsAt || waitMs >= DELIVERY_MS) break
-    if (due === undefined) continue
-    const { replay, item, letter } = due
+    if (waitMs > 0 && waitMs < leftMs()) await sleep(clock, waitMs)
+    const replay = await replays.get(task.replay)
+    if (replay?.state !== 'running') break
+    const hold = new ItemHold(replays, letters, { ...task, position }, clock)
+    const due = await hold.read()
+    if (leftMs() <= 0 || waitMs >= DELIVERY_MS) break
+    if (due === undefined || due.item.handedOn !== undefined || !hold.isSure) continue
+    const { item, letter } = due
     tat = advance(pace, tat, clock.now())
     try {
-      await sender.send(letter, replayEvent(letter, replay, item.cycle ?? letter.replays))
+      await sender.send(letter, replayEvent(letter, replay, item.cycle ?? letter.replays), hold)
     } catch (error) {
       if (!(error instanceof LazaretError) || error.code !== UNROUTABLE) throw error
       refused.push({ position, reason: error.message })
       continue
     }
-    await replays.record(task.replay, [{ ...item, ...sender.record }])
+    await replays.record(task.replay, [{ ...item, ...sender.record }], task.delivery)
     sent++
   }
   return { sent, refused }
-}
-
-/** The item if this process is to send it now; undefined if not, and `stopped` if no item of the replay is sent now. */
-async function dueItem(
-  replays: Pick<Replays, 'get' | 'items'>,
-  letters: Pick<DeadLetterStore, 'get'>,
-  task: DeliverTask,
-  position: number,
-): Promise<{ replay: Replay; item: ReplayItem; letter: DeadLetter } | 'stopped' | undefined> {
-  const replay = await replays.get(task.replay)
-  if (replay?.state !== 'running') return 'stopped'
-  const [item] = await replays.items(task.replay, { after: position - 1, limit: 1 })
-  if (item?.position !== position || item.status !== 'sent') return undefined
-  if (item.delivery !== task.delivery || item.handedOn !== undefined) return undefined
-  const letter = await letters.get(item.letterId)
-  return letter?.state === 'replaying' && letter.replayId === replay.id ? { replay, item, letter } : undefined
 }
 
 function senderFor(parts: DeliveryParts, task: DeliverTask): Sender {
@@ -156,13 +146,13 @@ function sinkSender({ id, ...parts }: DeliveryParts, sink: string): Sender {
   return {
     // Only this process has the event until its outcome is known.
     record: { handedOn: 'in-process', heldBy: id },
-    async send(letter, event) {
+    async send(letter, event, hold) {
       if (underWay.has(letter.id)) return
       // An item is recorded as held by this process only if something here holds it.
       if (dispatcher.isClosed) throw new ClosedError('dispatcher')
       underWay.add(letter.id)
       const isOver = () => void underWay.delete(letter.id)
-      void dispatcher.resend({ ...letter, event }).then(isOver, isOver)
+      void dispatcher.resend(underHold({ ...letter, event }, hold)).then(isOver, isOver)
     },
   }
 }

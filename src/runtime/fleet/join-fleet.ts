@@ -11,7 +11,12 @@ import {
   text,
   withDefault,
 } from '../../core/options/rules.ts'
-import { type ClockAndRandomOptions, clockAndRandomRules, settlesWithin } from '../../ports/clock.ts'
+import {
+  type ClockAndRandomOptions,
+  clockAndRandomRules,
+  monotonicNow,
+  settlesWithin,
+} from '../../ports/clock.ts'
 import type { CommandOutcome, Commands } from '../../ports/commands.ts'
 import type { Fleet } from '../../ports/fleet.ts'
 import type { Replays } from '../../ports/replays.ts'
@@ -247,7 +252,7 @@ class FleetMember implements FleetMembership {
 
   /** A command is claimed before it is executed, so it is executed at most once. */
   async #executeAll(commands: Commands): Promise<void> {
-    const askedAt = this.#settings.clock.now()
+    const askedAt = monotonicNow(this.#settings.clock)
     const claimed = await commands.claim(this.id, COMMANDS_AT_ONCE)
     for (const command of claimed) {
       const outcome = this.#hasLeft ? HAS_LEFT : executeCommand(this.#parts, command, askedAt)

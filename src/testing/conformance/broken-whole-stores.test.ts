@@ -46,6 +46,13 @@ const WHOLE_STORES: readonly Break<Store>[] = [
     }),
   ],
   [
+    'records an item that another delivery has',
+    'B18: a record for a delivery changes only the items that still name this delivery',
+    ({ replays }) => ({
+      replays: changed<Replays>(replays, whole => ({ record: (id, items) => whole.record(id, items) })),
+    }),
+  ],
+  [
     'gives a replay to everybody',
     'B11: one runner at a time has the lease, until the lease expires or is released',
     ({ replays }) => ({ replays: changed<Replays>(replays, () => ({ lease: async () => true })) }),

@@ -15,16 +15,21 @@ import { drawFaultTimes } from '../campaign/draw.ts'
 import { withTempFolder } from '../campaign/folder.ts'
 import { RestartingProcess } from '../campaign/restarting-process.ts'
 import { until } from '../campaign/wait.ts'
-import { collectFindings, countOpen, countTaken, type Findings } from './count.ts'
+import { collectFindings, countOpen, countTaken, type Findings, readDeliveries } from './count.ts'
 import { Operator, TOKENS } from './operator.ts'
 import type { CampaignOptions, Fault, Life } from './plan.ts'
 import { Producer } from './producer.ts'
+import { violationsOf } from './rules.ts'
+import { describeSentAgain, findSentAgain } from './sent-again.ts'
 
 const SERVICE = fileURLToPath(new URL('../../fleet/shop/service.ts', import.meta.url))
 const SERVER = fileURLToPath(new URL('server.ts', import.meta.url))
 const STALL_MS = 400_000
 /** Short, so that a killed process is gone soon. */
 const REPORT_EVERY_MS = 1_000
+/** As `joinFleet()` has it. */
+const LEASE_MS = 3 * REPORT_EVERY_MS
+const DELIVERIES_FILE = 'deliveries.json'
 const TRACKS_EVERY_MS = 10_000
 
 export interface CampaignResult {
@@ -34,6 +39,8 @@ export interface CampaignResult {
   readonly killed: { readonly services: number; readonly servers: number }
   /** Calls of the people that a server refused or did not answer. */
   readonly refusals: number
+  /** Who sent a letter again, when and why, and the folder that is kept if a promise is broken. */
+  readonly evidence: readonly string[]
 }
 
 /** Letters come and are replayed, people command, processes and the store die; then it is counted what became of each. */
@@ -61,11 +68,15 @@ export async function runCampaign(
       } finally {
         await campaign.close()
       }
-    })
+    }, isBroken)
   } finally {
     await receiver.close()
     await database.close()
   }
+}
+
+function isBroken(result: CampaignResult): boolean {
+  return violationsOf(result).length > 0
 }
 
 interface CampaignWorld {
@@ -147,13 +158,19 @@ class Campaign {
     await Promise.all(this.#members.map(({ process }) => process.end()))
     const killed = (isServer: boolean) =>
       this.#lives.filter(({ kind }) => (kind === 'server') === isServer).length
+    const evidence = {
+      ...{ taken: receiver.taken, lives: this.#lives, restarts: this.#restarts },
+      ...{ confirmedOrders: this.#producer.confirmed, journal: readJournals(folder), leaseMs: LEASE_MS },
+      ...{ commands: this.#operator.commands, replays: this.#operator.replays },
+    }
+    const findings = await collectFindings(database.pool, evidence)
+    const told = findSentAgain(evidence).flatMap(found => describeSentAgain(found, evidence))
+    const isKept = violationsOf({ findings }).length > 0
+    if (isKept) await writeFile(join(folder, DELIVERIES_FILE), await readDeliveries(database.pool))
     return {
       options: this.#options,
-      findings: await collectFindings(database.pool, {
-        ...{ taken: receiver.taken, lives: this.#lives, restarts: this.#restarts },
-        ...{ confirmedOrders: this.#producer.confirmed, journal: readJournals(folder) },
-        ...{ commands: this.#operator.commands, replays: this.#operator.replays },
-      }),
+      findings,
+      evidence: isKept ? [...told, `the journals, logs and deliveries are in ${folder}`] : told,
       tookMs,
       killed: { services: killed(false), servers: killed(true) },
       refusals: this.#operator.refusals,

@@ -1,17 +1,13 @@
 import type { Pool } from 'pg'
-import type { JournalEntry } from '../../fleet/shop/journal.ts'
 import { ORDERS, SINKS } from '../../fleet/shop/settings.ts'
-import { type Life, PEOPLE, type Person } from './plan.ts'
+import { PEOPLE, type Person } from './plan.ts'
+import { findSentAgain, type SendEvidence, type SentAgain } from './sent-again.ts'
 
 /** What happened outside of Lazaret, as the campaign saw it. */
-export interface Evidence {
+export interface Evidence extends SendEvidence {
   readonly confirmedOrders: readonly string[]
   /** The ids of events that arrived at a system behind the shop. */
   readonly taken: (name: string) => ReadonlyMap<string, number>
-  readonly journal: readonly JournalEntry[]
-  readonly lives: readonly Life[]
-  /** When Postgres was stopped. */
-  readonly restarts: readonly number[]
   /** Requests and replays that the people got an answer for. */
   readonly commands: ReadonlyMap<string, Person>
   readonly replays: ReadonlyMap<string, Person>
@@ -35,7 +31,9 @@ export interface Findings {
   /** Sent again, although the first sender had recorded it, or neither it nor the store was away in between. */
   readonly sentTwice: number
   /** Sent again after a crash of the sender, or of the store, between the sending and the record. */
-  readonly sentAgain: number
+  readonly sentAfterCrash: number
+  /** Sent again after the sender stood still for longer than its lease while it sent. */
+  readonly sentAfterStall: number
   /** Commands and replays without an entry in the audit log that names the person. */
   readonly unaudited: number
 }
@@ -56,7 +54,8 @@ export async function collectFindings(pool: Pool, evidence: Evidence): Promise<F
   const audit = await rows<AuditRow>(
     `select by, action, target, detail->>'request' as request from lazaret.audit`,
   )
-  const { again, twice } = countSentAgain(evidence)
+  const sentAgain = findSentAgain(evidence)
+  const countOf = (reason: SentAgain['why']) => sentAgain.filter(({ why }) => why === reason).length
   return {
     orders: confirmedOrders.length,
     sinkLetters: dead.length,
@@ -68,8 +67,9 @@ export async function collectFindings(pool: Pool, evidence: Evidence): Promise<F
     replays: replays.length,
     unfinished: replays.filter(({ state }) => state !== 'finished').length,
     sent: journal.filter(({ what }) => what === 'sending').length,
-    sentTwice: twice,
-    sentAgain: again,
+    sentTwice: countOf('fault'),
+    sentAfterCrash: countOf('crash'),
+    sentAfterStall: countOf('stall'),
     unaudited: countUnaudited(commands, replays, audit, evidence),
   }
 }
@@ -97,33 +97,6 @@ interface AuditRow {
   readonly request: string | null
 }
 
-/** An order that was recorded is never sent again. A sink that ended loses the letters that it held. */
-function countSentAgain({ journal, lives, restarts }: Evidence): { again: number; twice: number } {
-  const lifeOf = new Map(lives.map(life => [life.pid, life]))
-  const byLetter = Map.groupBy(journal, ({ letter }) => letter)
-  let again = 0
-  let twice = 0
-  for (const entries of byLetter.values()) {
-    const sends = entries.filter(({ what }) => what === 'sending')
-    for (let n = 1; n < sends.length; n++) {
-      const [first, second] = [sends[n - 1]!, sends[n]!]
-      const life = lifeOf.get(first.pid)
-      const within = (at: number | undefined) =>
-        at !== undefined && at >= first.at - CRASH_TAKES_MS && at <= second.at
-      const isRecorded = entries.some(
-        ({ what, pid, at }) => what === 'recorded' && pid === first.pid && at >= first.at && at <= second.at,
-      )
-      const isCrash = within(life?.killedAt) || restarts.some(within)
-      if (isCrash && (life?.kind === 'events' || !isRecorded)) again++
-      else twice++
-    }
-  }
-  return { again, twice }
-}
-
-/** A crash is noted before it is caused, and a process may work on for a moment. */
-const CRASH_TAKES_MS = 1_000
-
 function countUnaudited(
   commands: readonly CommandRow[],
   replays: readonly ReplayRow[],
@@ -148,6 +121,15 @@ function countUnaudited(
   for (const id of [...evidence.commands.keys(), ...evidence.replays.keys()])
     if (!inStore.has(id)) missing.add(id)
   return missing.size
+}
+
+/** The deliveries in the order of sending, with the items as they are at the end: JSON, for people. */
+export async function readDeliveries(pool: Pool): Promise<string> {
+  const deliveries = `select id, sent_at, claimed_by, claimed_at, ended_at, body->'task' as task, outcome
+    from lazaret.commands where body->'task'->>'kind' = 'deliver' order by seq`
+  const items = 'select replay_id, body from lazaret.replay_items order by replay_id, position'
+  const [sent, ended] = [(await pool.query(deliveries)).rows, (await pool.query(items)).rows]
+  return JSON.stringify({ deliveries: sent, items: ended }, undefined, 2)
 }
 
 /** How many letters are not resolved and how many replays are not finished, together. */

@@ -1,19 +1,6 @@
-import { type Rules, row, ruleRows, violated } from '../campaign/rules.ts'
+import { row, ruleRows } from '../campaign/rules.ts'
 import type { CampaignResult } from './campaign.ts'
-import type { Findings } from './count.ts'
-
-const RULES: Rules<Findings> = [
-  ['lost', 'lost events'],
-  ['open', 'letters that are not resolved at the end'],
-  ['executedTwice', 'commands executed twice'],
-  ['unfinished', 'replays that are not finished at the end'],
-  ['sentTwice', 'letters sent twice outside a crash between sending and record'],
-  ['unaudited', 'commands and replays without an audit entry that names the person'],
-]
-
-export function violationsOf({ findings }: CampaignResult): string[] {
-  return violated(RULES, findings)
-}
+import { RULES } from './rules.ts'
 
 /** The report as it is printed and kept: Markdown. */
 export function reportOf({ options, findings, tookMs, killed, refusals }: CampaignResult): string[] {
@@ -31,7 +18,8 @@ export function reportOf({ options, findings, tookMs, killed, refusals }: Campai
     row('commands of people', findings.commands),
     row('commands executed, those of replays included', findings.executed),
     ...ruleRows(RULES, findings),
-    row('letters sent again after a crash between sending and record', findings.sentAgain),
+    row('letters sent again after a crash between sending and record', findings.sentAfterCrash),
+    row('letters sent again after their sender stood still while it sent', findings.sentAfterStall),
     row('requests that a server refused or did not answer', refusals),
   ]
 }

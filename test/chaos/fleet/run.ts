@@ -2,7 +2,8 @@ import { findPostgres } from '../../services/postgres.ts'
 import { findRabbitmq } from '../../services/rabbitmq.ts'
 import { progress, runAsCommand, withPrivateServer } from '../campaign/command.ts'
 import { runCampaign } from './campaign.ts'
-import { reportOf, violationsOf } from './report.ts'
+import { reportOf } from './report.ts'
+import { violationsOf } from './rules.ts'
 
 await runAsCommand({
   name: 'chaos:fleet',
@@ -13,6 +14,7 @@ await runAsCommand({
     const result = await withPrivateServer('RabbitMQ', await findRabbitmq(), ({ url }) =>
       withPrivateServer('Postgres', postgres, server => runCampaign(options, server, url, progress)),
     )
+    for (const line of result.evidence) progress(line)
     return { report: reportOf(result), violations: violationsOf(result) }
   },
 })

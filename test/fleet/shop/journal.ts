@@ -1,17 +1,20 @@
 import { appendFileSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/ports/clock.ts'
+import type { ServiceKind } from './settings.ts'
 
 /**
  * What a process writes down about itself, for the count at the end.
  *
  * - `sending`: it is about to send a letter of a replay; `letter` also names the attempt.
  * - `recorded`: the store knows that the letter was sent.
+ * - `reported`: the store has its report; `letter` is the id of the process.
  * - `executing`: it has taken a command; `letter` is the id of the command.
  * - `dead`: the event that it tracked is a dead letter; `letter` is the id of the event.
  */
 export interface JournalEntry {
-  readonly what: 'sending' | 'recorded' | 'executing' | 'dead'
+  readonly what: 'sending' | 'recorded' | 'reported' | 'executing' | 'dead'
+  readonly kind: ServiceKind
   readonly letter: string
   readonly at: number
   readonly pid: number
@@ -22,13 +25,15 @@ const PREFIX = 'journal-'
 /** The journal of one process. A line is written before the call returns, so that it outlives a kill. */
 export class Journal {
   readonly #path: string
+  readonly #kind: ServiceKind
 
-  constructor(folder: string) {
+  constructor(folder: string, kind: ServiceKind) {
+    this.#kind = kind
     this.#path = join(folder, `${PREFIX}${process.pid}.jsonl`)
   }
 
   write(what: JournalEntry['what'], letter: string): void {
-    const entry: JournalEntry = { what, letter, at: systemClock.now(), pid: process.pid }
+    const entry: JournalEntry = { what, kind: this.#kind, letter, at: systemClock.now(), pid: process.pid }
     appendFileSync(this.#path, `${JSON.stringify(entry)}\n`)
   }
 }

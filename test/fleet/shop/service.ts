@@ -24,7 +24,7 @@ import { CALM_FILE, ORDERS, type ServiceSettings, type SINKS, STOCK } from './se
 // a replay that this process sends, and each command that it executes.
 const settings = JSON.parse(process.argv[2] ?? '{}') as ServiceSettings
 const { kind, version, folder, receiver, reportEveryMs, hold } = settings
-const journal = new Journal(folder)
+const journal = new Journal(folder, kind)
 let sent = 0
 
 /** Opens for commands, and never by failures: every event fails here. */
@@ -78,10 +78,16 @@ function observedSink(sink: Sink): Sink {
   }
 }
 
-/** The store as the fleet gets it: commands that were taken and letters that were recorded are written down. */
+/** The store as the fleet gets it: reports, commands that were taken and letters that were recorded are written down. */
 function observedStore({ fleet, commands, deadLetters, replays }: Store) {
   return {
-    fleet,
+    fleet: fleet && {
+      ...{ leave: fleet.leave.bind(fleet), list: fleet.list.bind(fleet), purge: fleet.purge.bind(fleet) },
+      async report(...given: Parameters<typeof fleet.report>) {
+        await fleet.report(...given)
+        journal.write('reported', given[0].id)
+      },
+    },
     deadLetters,
     commands: commands && {
       ...{ send: commands.send.bind(commands), finish: commands.finish.bind(commands) },
@@ -97,8 +103,9 @@ function observedStore({ fleet, commands, deadLetters, replays }: Store) {
     replays: {
       get: replays.get.bind(replays),
       items: replays.items.bind(replays),
-      async record(...[id, items]: Parameters<Store['replays']['record']>) {
-        await replays.record(id, items)
+      async record(...given: Parameters<Store['replays']['record']>) {
+        await replays.record(...given)
+        const [, items] = given
         for (const { letterId, cycle, handedOn } of items)
           if (handedOn !== undefined) journal.write('recorded', `${letterId} ${cycle}`)
       },

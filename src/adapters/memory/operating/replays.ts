@@ -47,9 +47,12 @@ export function memoryReplays(clock: Clock): Replays {
       return wanted.slice(0, limit)
     },
 
-    async record(id, items) {
-      const kept = replays.get(id)
-      for (const item of items) if (kept !== undefined) kept.items[item.position] = item
+    async record(id, items, onlyIfDelivery) {
+      const stored = replays.get(id)?.items
+      if (stored === undefined) return
+      const isMeant = ({ position }: ReplayItem) =>
+        onlyIfDelivery === undefined || stored[position]?.delivery === onlyIfDelivery
+      for (const item of items.filter(isMeant)) stored[item.position] = item
     },
 
     async counts(id) {

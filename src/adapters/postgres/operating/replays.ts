@@ -15,7 +15,8 @@ const INSERT_ITEMS = `insert into lazaret.replay_items (replay_id, position, sta
   select $1, (item ->> 'position')::integer, item ->> 'status', item from json_array_elements($2::json) as item`
 const RECORD_ITEMS = `update lazaret.replay_items i set status = item ->> 'status', body = item
   from json_array_elements($2::json) as item
-  where i.replay_id = $1 and i.position = (item ->> 'position')::integer`
+  where i.replay_id = $1 and i.position = (item ->> 'position')::integer
+    and ($3::text is null or i.body ->> 'delivery' = $3)`
 
 /** `openPool` throws once the store is closed. */
 export function postgresReplays(openPool: () => PgPool): Replays {
@@ -73,9 +74,12 @@ export function postgresReplays(openPool: () => PgPool): Replays {
       )
     },
 
-    async record(id, items) {
+    async record(id, items, onlyIfDelivery) {
       const doing = 'recording outcomes of a replay'
-      await inTransaction(openPool(), doing, client => writeItems(client, doing, RECORD_ITEMS, id, items))
+      const condition = onlyIfDelivery === undefined ? null : storableText(onlyIfDelivery)
+      await inTransaction(openPool(), doing, client =>
+        writeItems(client, doing, RECORD_ITEMS, id, items, [condition]),
+      )
     },
 
     async counts(id) {
@@ -122,7 +126,10 @@ async function writeItems(
   statement: string,
   id: string,
   items: readonly ReplayItem[],
+  more: readonly (string | null)[] = [],
 ): Promise<void> {
-  for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE)
-    await runQuery(client, doing, statement, [id, JSON.stringify(items.slice(at, at + WRITTEN_AT_ONCE))])
+  for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
+    const some = JSON.stringify(items.slice(at, at + WRITTEN_AT_ONCE))
+    await runQuery(client, doing, statement, [id, some, ...more])
+  }
 }

@@ -115,17 +115,20 @@ return texts
 `,
 )
 
-/** Takes position, status and text of each item. A missing item is not created. */
+/** Takes the delivery that stored items must name, or an empty text, and position, status and text of each item. A missing item is not created. */
 export const record: Script<void> = script(
   'recording outcomes of a replay',
   () => {},
   REPLAYS,
   `
-local id = ARGV[1]
-for at = 2, #ARGV, 3 do
+local id, delivery = ARGV[1], ARGV[2]
+local function isMeant(kept)
+  return delivery == '' or cjson.decode(string.match(kept, '\\n(.*)$')).delivery == delivery
+end
+for at = 3, #ARGV, 3 do
   local position, status = ARGV[at], ARGV[at + 1]
   local kept = redis.call('HGET', itemsKey(id), position)
-  if kept then
+  if kept and isMeant(kept) then
     redis.call('HSET', itemsKey(id), position, status .. '\\n' .. ARGV[at + 2])
     redis.call('ZREM', statusKey(id, string.match(kept, '^(%S*)\\n')), position)
     redis.call('ZADD', statusKey(id, status), position, position)

@@ -92,8 +92,8 @@ export function redisReplays(
       return found
     },
 
-    async record(id, changed) {
-      await scripts.runIdempotent(record, [id, ...changed.flatMap(wordsOf)])
+    async record(id, changed, onlyIfDelivery = '') {
+      await scripts.runIdempotent(record, [id, onlyIfDelivery, ...changed.flatMap(wordsOf)])
     },
 
     async counts(id) {

@@ -38,6 +38,15 @@ export class ReplayTables {
     }
   }
 
+  /** Only items whose stored form names the delivery. */
+  recordOf(replay: string, delivery: string, items: ItemRows): void {
+    for (let at = 0; at < items.length; at += ITEM_STRIDE) {
+      const [position, status, body] = items.slice(at, at + ITEM_STRIDE)
+      this.#db.run`update replay_items set status = ${status!}, body = ${body!}
+        where replay = ${replay} and position = ${position!} and json_extract(body, '$.delivery') = ${delivery}`
+    }
+  }
+
   /** Returns false if items are missing, or the replay already exists. */
   create(
     id: string,

@@ -64,8 +64,10 @@ export function sqliteReplays(session: Session): Replays {
       return bodies.map(body => JSON.parse(body))
     },
 
-    async record(id, items) {
-      await session.connection.write('replays', 'record', id, itemRows(items))
+    async record(id, items, onlyIfDelivery) {
+      const rows = itemRows(items)
+      if (onlyIfDelivery === undefined) await session.connection.write('replays', 'record', id, rows)
+      else await session.connection.write('replays', 'recordOf', id, onlyIfDelivery, rows)
     },
 
     async counts(id) {

@@ -35,6 +35,11 @@ export class Halves {
     return this.#waiting.pop()
   }
 
+  /** The item is written alone, before all others. */
+  putBack(item: Item): void {
+    this.#waiting.push([item])
+  }
+
   drain(): Item[] {
     return this.#waiting.splice(0).reverse().flat()
   }

@@ -4,6 +4,7 @@ import { OptionsError } from '../../../core/options/faults.ts'
 import type { ReplayOutcome } from '../../../ports/observer.ts'
 import type { DispatcherPolicy } from '../dispatcher-options.ts'
 import type { Lane } from '../lane/lane.ts'
+import { holdOf } from '../letter-hold.ts'
 import { EVERY_SINK } from '../track/entry-limit.ts'
 import { observeAsOwn } from '../track/own-context.ts'
 import type { TrackResult } from '../track/track-result.ts'
@@ -13,6 +14,7 @@ import type { Resolutions } from './resolutions.ts'
 /**
  * Sends a letter's event to the sink that gave up on it, and to no other: they have had it. What fails again comes back
  * to the same letter as its next cycle. A letter for every sink goes to all of them, each of which answers for itself then.
+ * What another process sends meanwhile ends here without a word.
  */
 export async function resend(
   letter: DeadLetter,
@@ -26,15 +28,17 @@ export async function resend(
   const { event, job, replays, replayId } = letter
   const names = lanes.map(({ name }) => name)
   const scope = { job, onFailure: 'throw' } as const
-  const tracked = new Tracked(context, event, names, scope, replays, replayId)
+  const tracked = new Tracked(context, event, names, scope, replays, replayId, holdOf(letter))
   const now = policy.clock.now()
   for (const lane of lanes) lane.offer(tracked, now)
   try {
     const result = await tracked.outcome()
+    if (tracked.isHandedOver) return result
     await resolutions.resolve(letter)
     tell(letter, policy, 'recovered')
     return result
   } catch (error) {
+    if (tracked.isHandedOver) throw error
     // No sink has it, but now each has a letter of its own: the one for all of them is done with.
     if (letter.handler === EVERY_SINK && tracked.isSafe) await resolutions.resolve(letter)
     tell(letter, policy, 'failed_again')

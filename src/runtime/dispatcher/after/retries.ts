@@ -98,6 +98,11 @@ export class Retries {
     return this.#ready.shift()!
   }
 
+  /** The item still has its turn. */
+  putBack(item: Item): void {
+    this.#ready.putBack([item])
+  }
+
   /** So many of those that were taken start in one write; the end of it is to be told. */
   started(count: number): Starts | undefined {
     return count > 0 ? this.#window?.add(count) : undefined

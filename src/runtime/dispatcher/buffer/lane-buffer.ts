@@ -100,6 +100,12 @@ export class Fresh {
     this.#bytes += item.tracked.bytes
   }
 
+  /** Puts an item before all others. */
+  putBack(item: Item): void {
+    this.#items.putBack([item])
+    this.#bytes += item.tracked.bytes
+  }
+
   take(): Item {
     const item = this.#items.shift()!
     this.#bytes -= item.tracked.bytes
@@ -109,6 +115,12 @@ export class Fresh {
   drain(): Item[] {
     this.#bytes = 0
     return this.#items.drain()
+  }
+
+  /** Whether there is a batch. Someone who flushes waits for what is here, so nothing waits for company then. */
+  isDue(now: number, isFlushing: boolean): boolean {
+    const dueAt = this.dueAt(now)
+    return dueAt !== undefined && (dueAt <= now || isFlushing)
   }
 
   /** When its first event has waited long enough for company; undefined when there is none. */

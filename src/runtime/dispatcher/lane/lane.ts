@@ -16,6 +16,7 @@ import type { SinkHealth } from '../dispatcher-health.ts'
 import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
 import { Write, type WriteEnd } from '../write/write.ts'
+import { HoldChecks } from './hold-checks.ts'
 import { giveUpOn, Item } from './item.ts'
 import { changeLane, type LanePolicy, type LaneSettings } from './lane-options.ts'
 
@@ -49,6 +50,7 @@ export class Lane {
   readonly #fresh: Fresh
   readonly #retries: Retries
   readonly #halves = new Halves()
+  readonly #holdChecks: HoldChecks
   readonly #writes = new Set<Write>()
   /**
    * By the write that runs on after its timeout. An event must not be on two writes at once, so its retry waits for the end of
@@ -73,8 +75,10 @@ export class Lane {
     this.policy = policy
     this.#buffer = new LaneBuffer(policy.buffer)
     this.#fresh = new Fresh(policy.batch)
+    const look = () => this.#lookSoon()
     const giveUp = (item: Item, why: GiveUp, mayDrop: boolean) => this.#giveUp(item, why, mayDrop)
-    this.#retries = new Retries(policy, giveUp, () => this.#lookSoon())
+    this.#retries = new Retries(policy, giveUp, look)
+    this.#holdChecks = new HoldChecks(policy.clock, item => this.#handOver(item), look)
     this.#seenAt = policy.clock.now()
     const inOwnContext = AsyncLocalStorage.snapshot()
     this.#look = () => inOwnContext(() => this.#startWrites())
@@ -142,8 +146,8 @@ export class Lane {
       breakerState: breaker?.state.mode ?? 'off',
       buffered: this.#buffer.events,
       bufferedBytes: this.#buffer.bytes,
-      inFlight: sum(this.#writes, ({ items }) => items.length),
-      retrying: this.#retries.size + sum(this.#held.values(), held => held.length),
+      inFlight: [...this.#writes].flatMap(({ items }) => items).length,
+      retrying: this.#retries.size + [...this.#held.values()].flat().length,
       blocked: this.#blocked.size,
       delivered: this.#delivered,
       gaveUp: this.#gaveUp,
@@ -204,11 +208,12 @@ export class Lane {
   #startNext(now: number): boolean {
     if (this.#refusedUntil !== undefined && now < this.#refusedUntil) return false
     this.#refusedUntil = undefined
-    if (this.#halves.size === 0 && !this.#retries.isDue(now) && !this.#isFreshDue(now)) return false
+    const isFreshDue = this.#fresh.isDue(now, this.#buffer.isFlushing)
+    if (this.#halves.size === 0 && !this.#retries.isDue(now) && !isFreshDue) return false
     const epoch = this.#admit(now)
     if (epoch === undefined) return false
     this.#retries.advance(now)
-    const half = this.#halves.take()?.filter(item => this.#isInTime(item, now))
+    const half = this.#halves.take()?.filter(item => this.#mayWrite(item, now, this.#halves))
     const { items, retries } = half ? { items: half, retries: undefined } : this.#takeBatch(now)
     const { breaker, budget } = this.policy
     if (items.length === 0) {
@@ -222,12 +227,6 @@ export class Lane {
     this.#writes.add(write)
     void write.run().then(end => this.#ended(write, end))
     return true
-  }
-
-  #isFreshDue(now: number): boolean {
-    const dueAt = this.#fresh.dueAt(now)
-    // Someone who flushes waits for what is here, so nothing waits for company.
-    return dueAt !== undefined && (dueAt <= now || this.#buffer.isFlushing)
   }
 
   /** The epoch of the attempt to come, or undefined when the breaker refuses it. */
@@ -257,20 +256,22 @@ export class Lane {
     const room = this.#retries.ready(now)
     for (let first = this.#retries.first; first && batch.items.length < room && batch.fits(first); ) {
       // An item whose time is over does not take the room of another.
-      if (this.#isInTime(this.#retries.take(), now)) batch.add(first)
+      if (this.#mayWrite(this.#retries.take(), now, this.#retries)) batch.add(first)
       first = this.#retries.first
     }
     const count = batch.items.length
     const retries = this.#retries.started(count)
     if (count > 0 && observer.retryBatchReleased) observe(observer, 'retryBatchReleased', { name, count })
     for (let first = this.#fresh.first; first && batch.fits(first); first = this.#fresh.first)
-      if (this.#isInTime(this.#fresh.take(), now)) batch.add(first)
+      if (this.#mayWrite(this.#fresh.take(), now, this.#fresh)) batch.add(first)
     return { items: batch.items, retries }
   }
 
-  #isInTime(item: Item, now: number): boolean {
+  /** An item that another process may have comes back to its queue when the store has said that it is ours. */
+  #mayWrite(item: Item, now: number, queue: { putBack(item: Item): void }): boolean {
     const { expiresAt } = item.tracked.event
-    if (expiresAt === undefined || now < expiresAt) return true
+    if (expiresAt === undefined || now < expiresAt)
+      return this.#holdChecks.admits(item, back => queue.putBack(back))
     this.#giveUp(item, giveUpOn(item, 'expired'))
     return false
   }
@@ -355,6 +356,11 @@ export class Lane {
     this.#leave(item)
   }
 
+  #handOver(item: Item): void {
+    item.tracked.handedOver(this.name)
+    this.#leave(item)
+  }
+
   /** An event that is sent again is never dropped: its letter waits to hear how that went. */
   #giveUp(item: Item, giveUp: GiveUp, mayDrop = false): void {
     const { failures, tracked } = item
@@ -373,7 +379,8 @@ export class Lane {
     const { breaker, clock } = this.policy
     this.#isStopped = true
     this.#cancelWake?.()
-    const items = [...this.#halves.drain(), ...this.#fresh.drain(), ...this.#retries.drain()]
+    const queues = [this.#halves, this.#fresh, this.#retries, this.#holdChecks]
+    const items = queues.flatMap(queue => queue.drain())
     for (const [write, held] of this.#held) {
       items.push(...held.map(({ item }) => item))
       write.abort(reason)
@@ -387,10 +394,4 @@ export class Lane {
     this.#writes.clear()
     return items
   }
-}
-
-function sum<T>(all: Iterable<T>, countOf: (one: T) => number): number {
-  let total = 0
-  for (const one of all) total += countOf(one)
-  return total
 }

@@ -39,6 +39,7 @@ export interface TrackResult<N extends string = string> {
 
 export const DELIVERED: SinkOutcome = Object.freeze({ outcome: 'delivered' })
 export const JOURNALED: SinkOutcome = Object.freeze({ outcome: 'journaled', reason: 'shutdown' })
+export const HANDED_OVER: SinkOutcome = Object.freeze({ outcome: 'dropped' })
 export const ACCEPTED: SinkOutcome = Object.freeze({ outcome: 'accepted' })
 
 export function sameForAll(names: readonly string[], outcome: SinkOutcome): SinkOutcomes {

@@ -2,11 +2,13 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { LazaretError } from '../../../core/failure/errors.ts'
 import type { Observer } from '../../../ports/observer.ts'
 import type { DispatcherLetters } from '../after/letters.ts'
+import type { LetterHold } from '../letter-hold.ts'
 import { eventBytes } from './event-bytes.ts'
 import type { TrackJournal } from './journal.ts'
 import { observeAsOwn } from './own-context.ts'
 import {
   type GiveUp,
+  HANDED_OVER,
   JOURNALED,
   type OutcomeKind,
   type SinkOutcome,
@@ -56,8 +58,12 @@ export class Tracked {
   readonly replay: number
   /** The replay that sent it again, if one did. */
   readonly replayId: string | undefined
+  /** The right to send it, if another process may get it instead. */
+  readonly hold: LetterHold | undefined
   /** Whether the journal has it, once that is known; undefined for what is not critical. */
   journaled: Promise<boolean> | undefined = undefined
+  /** Another process sends it, so this one does not know what becomes of it. */
+  isHandedOver = false
   private readonly context: TrackingContext
   private readonly sinks: readonly string[]
   private unanswered: number
@@ -85,6 +91,7 @@ export class Tracked {
     scope: TrackingScope,
     replay = 0,
     replayId?: string,
+    hold?: LetterHold,
   ) {
     this.context = context
     this.event = event
@@ -92,6 +99,7 @@ export class Tracked {
     this.scope = scope
     this.replay = replay
     this.replayId = replayId
+    this.hold = hold
     this.sinks = sinks
     this.unanswered = sinks.length
     this.undecided = sinks.length
@@ -147,6 +155,15 @@ export class Tracked {
     this.undecided--
     this.failed ??= new Map()
     this.failed.set(sink, JOURNALED)
+    void this.settled()
+  }
+
+  /** Another process sends it to this sink. Nothing is kept here: its letter waits for the outcome of that one. */
+  handedOver(sink: string): void {
+    this.isHandedOver = true
+    this.undecided--
+    this.failed ??= new Map()
+    this.failed.set(sink, HANDED_OVER)
     void this.settled()
   }
 

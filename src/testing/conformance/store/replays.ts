@@ -81,6 +81,21 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual(await replays.items('one'), [{ ...given, delivery: 'delivery-2' }, second!])
   })
 
+  it('B18: a record for a delivery changes only the items that still name this delivery', async ({
+    replays,
+  }) => {
+    await replays.create(replayOf('one'), itemsOf(3))
+    const [first, second, third] = itemsOf(3).map(item => ({ ...item, status: 'sent', sentAt: 7 }) as const)
+    const kept = { ...first!, delivery: 'delivery-1' }
+    const taken = { ...second!, delivery: 'delivery-2' }
+    await replays.record('one', [kept, taken, third!])
+    const late = [first!, second!, third!].map(
+      item => ({ ...item, delivery: 'delivery-1', handedOn: 'in-process', heldBy: 'process-1' }) as const,
+    )
+    await replays.record('one', late, 'delivery-1')
+    assert.deepEqual(await replays.items('one'), [late[0], taken, third!])
+  })
+
   it('B11: of concurrent updates of one revision exactly one succeeds', async ({ replays }) => {
     await replays.create(replayOf('one'), [])
     const running = replayOf('one', { state: 'running' })
