@@ -3,8 +3,8 @@ import type { AuditEntry } from '../api/types.ts'
 import { plainText } from '../lib/plain-text.ts'
 import { useIsFederated } from '../lib/use-can.ts'
 import { Empty } from './notes.tsx'
+import { Table } from './table.tsx'
 import { LogTime } from './time.tsx'
-import './table.css'
 import './audit-table.css'
 
 /** Who did what to what. Nobody can change it, this screen included. */
@@ -19,7 +19,7 @@ export function AuditTable({
   if (entries.length === 0)
     return <Empty title="No audit entries">Every change and every revealed payload is recorded here.</Empty>
   return (
-    <table className="table audit">
+    <Table kind="audit">
       <thead>
         <tr>
           <th scope="col" className="col-at">
@@ -45,7 +45,7 @@ export function AuditTable({
             <td>
               <code>{entry.action}</code>
             </td>
-            <td className="external-text">
+            <td className="title external-text">
               {withTarget && (
                 <>
                   <Target entry={entry} />
@@ -57,7 +57,7 @@ export function AuditTable({
           </tr>
         ))}
       </tbody>
-    </table>
+    </Table>
   )
 }
 

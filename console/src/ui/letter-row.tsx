@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import type { ReactNode, Ref } from 'react'
 import { Link } from 'wouter'
 import type { LetterSummary } from '../api/types.ts'
 import { counted } from '../lib/numbers.ts'
@@ -21,6 +21,9 @@ interface Column {
 }
 
 export type LetterColumns = readonly Column[]
+
+/** What a card shows without its name. */
+const SPEAKS_FOR_ITSELF: ReadonlySet<string> = new Set(['main', 'state'])
 
 const state: Column = { id: 'state', name: 'State', cell: letter => <LetterTag state={letter.state} /> }
 const failed: Column = {
@@ -72,16 +75,18 @@ export function LetterRow({
   place,
   selection,
   columns,
+  ref,
 }: {
   letter: LetterSummary
   place: number
+  ref: Ref<HTMLTableRowElement>
   selection: Selection | undefined
   columns: LetterColumns
 }) {
   return (
-    <tr className="linked" aria-rowindex={place + 2}>
+    <tr className="linked" ref={ref} data-index={place} aria-rowindex={place + 2}>
       {selection && (
-        <td>
+        <td className="pick">
           <input
             type="checkbox"
             aria-label={`Select letter ${letter.id}`}
@@ -90,8 +95,14 @@ export function LetterRow({
           />
         </td>
       )}
-      {columns.map(({ id, cell }) => (
-        <td key={id}>{cell(letter)}</td>
+      {columns.map(({ id, name, cell }) => (
+        <td
+          key={id}
+          className={id === 'main' ? 'title' : undefined}
+          data-name={SPEAKS_FOR_ITSELF.has(id) ? undefined : name}
+        >
+          {cell(letter)}
+        </td>
       ))}
     </tr>
   )

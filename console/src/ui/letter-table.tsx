@@ -2,9 +2,10 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useRef, useState } from 'react'
 import type { LetterSummary } from '../api/types.ts'
 import { type LetterColumns, LetterRow, MANY_CAUSES, ONE_CAUSE, type Selection } from './letter-row.tsx'
-import './table.css'
+import { Table } from './table.tsx'
 import './letter-table.css'
 
+/** As a row of a table; a card is measured when it is drawn. */
 const ROW_HEIGHT = 57
 const OVERSCAN = 8
 
@@ -35,15 +36,15 @@ export function LetterTable({
     initialRect: { width: window.innerWidth, height: window.innerHeight },
   })
   const shown = rows.getVirtualItems()
-  const first = shown[0]?.index ?? 0
-  const behind = letters.length - 1 - (shown.at(-1)?.index ?? -1)
+  const before = (shown[0]?.start ?? top) - top
+  const behind = rows.getTotalSize() - ((shown.at(-1)?.end ?? top) - top)
   const columns = isOneCause ? ONE_CAUSE : MANY_CAUSES
   const width = columns.length + (selection ? 1 : 0)
   return (
-    <table className="table letters" ref={table} aria-rowcount={letters.length + 1}>
+    <Table kind="letters" ref={table} rowCount={letters.length + 1}>
       <Head letters={letters} selection={selection} columns={columns} />
       <tbody>
-        <Spacer rows={first} width={width} />
+        <Spacer height={before} width={width} />
         {shown.map(({ index }) => (
           <LetterRow
             key={letters[index]!.id}
@@ -51,11 +52,12 @@ export function LetterTable({
             place={index}
             selection={selection}
             columns={columns}
+            ref={rows.measureElement}
           />
         ))}
-        <Spacer rows={behind} width={width} />
+        <Spacer height={behind} width={width} />
       </tbody>
-    </table>
+    </Table>
   )
 }
 
@@ -74,7 +76,7 @@ function Head({
     <thead>
       <tr>
         {selection && (
-          <th scope="col" className="col-pick">
+          <th scope="col" className="col-pick" data-name="Select this page">
             <input
               type="checkbox"
               aria-label={`Select all ${letters.length} letters on this page`}
@@ -94,12 +96,12 @@ function Head({
 }
 
 /** Stands for the rows that are not in the page. Its height is set by script: the policy forbids style attributes. */
-function Spacer({ rows, width }: { rows: number; width: number }) {
+function Spacer({ height, width }: { height: number; width: number }) {
   const cell = useRef<HTMLTableCellElement>(null)
   useLayoutEffect(() => {
-    if (cell.current) cell.current.style.height = `${rows * ROW_HEIGHT}px`
-  }, [rows])
-  if (rows <= 0) return null
+    if (cell.current) cell.current.style.height = `${height}px`
+  }, [height])
+  if (height <= 0) return null
   return (
     <tr>
       <td className="spacer" colSpan={width} ref={cell} />

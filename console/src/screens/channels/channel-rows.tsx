@@ -18,10 +18,10 @@ export function ChannelRows({ channel }: { channel: Channel }) {
     return (
       <tbody>
         <tr>
-          <td>
+          <td className="title">
             <ChannelName channel={channel} />
           </td>
-          <td>
+          <td data-name="Letters, last hour">
             <Inflow channel={channel} />
           </td>
           <td colSpan={6} className="small quiet">
@@ -55,7 +55,7 @@ function HandlerRows({ channel, consumer, isFirst = false }: HandlerRowsProps) {
   return (
     <>
       <tr className={isFirst ? undefined : 'also'}>
-        <td>
+        <td className="title">
           {isFirst && <ChannelName channel={channel} />}
           <div className="small quiet external-text">
             {plainText(handler)}
@@ -71,14 +71,14 @@ function HandlerRows({ channel, consumer, isFirst = false }: HandlerRowsProps) {
             </Button>
           )}
         </td>
-        <td>{isFirst && <Inflow channel={channel} />}</td>
-        <td>
+        <td data-name="Letters, last hour">{isFirst && <Inflow channel={channel} />}</td>
+        <td data-name="Breaker">
           <Breakers of={breakers} />
           {isHereAlone && <BreakerDetails of={consumer} />}
           <Paused of={consumer} />
         </td>
         <Numbers of={consumer} />
-        <td>
+        <td className="actions">
           <ConsumerActions channel={channel.channel} consumer={consumer} />
         </td>
       </tr>

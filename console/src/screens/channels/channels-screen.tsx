@@ -2,9 +2,9 @@ import { useChannels } from '../../api/queries.ts'
 import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Outcomes } from '../../ui/outcomes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
+import { Table } from '../../ui/table.tsx'
 import { ChannelRows } from './channel-rows.tsx'
 import { WaitingOverTime } from './waiting-over-time.tsx'
-import '../../ui/table.css'
 import './channels.css'
 
 export function ChannelsScreen() {
@@ -27,12 +27,12 @@ export function ChannelsScreen() {
       ) : (
         <>
           <Panel bare>
-            <table className="table channels">
+            <Table kind="channels" wide>
               <Head />
               {data.channels.map(channel => (
                 <ChannelRows key={channel.channel} channel={channel} />
               ))}
-            </table>
+            </Table>
           </Panel>
           <WaitingOverTime channels={data.channels} />
         </>

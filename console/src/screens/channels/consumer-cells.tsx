@@ -40,16 +40,20 @@ export function Numbers({ of: consumer }: { of: ChannelConsumer | ChannelInstanc
   const { perMinute, failureRate, active, waiting, depth, lastProcessedAt } = consumer
   return (
     <>
-      <td className={failureRate > 0.2 ? 'number strong failing' : 'number'}>
+      <td className={failureRate > 0.2 ? 'number strong failing' : 'number'} data-name="Failure rate">
         {percent(failureRate)}
         <div className="small quiet">of {whole(perMinute)} / min</div>
       </td>
-      <td className="number">
+      <td className="number" data-name="In progress">
         {whole(active)}
         {waiting > 0 && <div className="small quiet">{whole(waiting)} waiting</div>}
       </td>
-      <td className="number">{depth === undefined ? <span className="quiet">–</span> : whole(depth)}</td>
-      <td className="quiet">{lastProcessedAt ? <RelativeTime at={lastProcessedAt} /> : 'Never'}</td>
+      <td className="number" data-name="In broker">
+        {depth === undefined ? <span className="quiet">–</span> : whole(depth)}
+      </td>
+      <td className="quiet" data-name="Last processed">
+        {lastProcessedAt ? <RelativeTime at={lastProcessedAt} /> : 'Never'}
+      </td>
     </>
   )
 }

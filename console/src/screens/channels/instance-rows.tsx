@@ -54,7 +54,7 @@ function InstanceRow({ channel, instance }: { channel: string; instance: Channel
   const { breaker, paused } = instance
   return (
     <tr className="also instance">
-      <td>
+      <td className="title">
         <strong className="external-text">{processName(instance)}</strong>
         <div className="small quiet external-text">
           {aboutOf(instance)}
@@ -62,13 +62,13 @@ function InstanceRow({ channel, instance }: { channel: string; instance: Channel
         </div>
       </td>
       <td />
-      <td>
+      <td data-name="Breaker">
         <BreakerTag state={breaker} />
         <BreakerDetails of={instance} />
         {paused.includes('manual') && <PausedTag />}
       </td>
       <Numbers of={instance} />
-      <td>
+      <td className="actions">
         <InstanceActions channel={channel} instance={instance} />
       </td>
     </tr>

@@ -5,9 +5,9 @@ import { groupPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useIsFederated } from '../../lib/use-can.ts'
 import { ReplayedText, Sparkline } from '../../ui/charts.tsx'
+import { Table } from '../../ui/table.tsx'
 import { GroupTag } from '../../ui/tags.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
-import '../../ui/table.css'
 import './group-table.css'
 
 export const RULES: Readonly<Record<Group['rule'], string>> = {
@@ -20,7 +20,7 @@ export const RULES: Readonly<Record<Group['rule'], string>> = {
 export function GroupTable({ groups }: { groups: readonly Group[] }) {
   const isFederated = useIsFederated()
   return (
-    <table className="table groups">
+    <Table kind="groups">
       <thead>
         <tr>
           <th scope="col">Cause</th>
@@ -44,7 +44,7 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
       <tbody>
         {groups.map(group => (
           <tr key={`${group.store} ${group.id}`} className="linked">
-            <td>
+            <td className="title">
               <Link href={groupPath(group.id)} className="row-link two-lines external-text">
                 {plainText(group.title)}
               </Link>
@@ -60,26 +60,26 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
               <GroupTag group={group} />
               <div className="small quiet clip external-text">{group.owner ?? ''}</div>
             </td>
-            <td>
+            <td data-name="Last 24 h">
               <Sparkline counts={group.sparkline} unit="hour" tone={group.regressed ? 'signal' : 'sea'} />
             </td>
-            <td className="number">
+            <td className="number" data-name="Letters">
               <span className="strong">{short(group.count)}</span>
               <div className="small quiet">{whole(group.waiting)} waiting</div>
             </td>
-            <td className="seen">
+            <td className="seen" data-name="Seen">
               <RelativeTime at={group.lastSeenAt} />
               <div className="small quiet">
                 <RelativeTime at={group.firstSeenAt} prefix="first " />
               </div>
             </td>
-            <td className="small">
+            <td className="small" data-name="Replays">
               <ReplayedText replayed={group.replayed} recovered={group.recovered} />
             </td>
           </tr>
         ))}
       </tbody>
-    </table>
+    </Table>
   )
 }
 

@@ -44,8 +44,8 @@ export function LetterScreen({ id }: { id: string }) {
     >
       <div className="columns">
         <div className="stack">
-          <Body letter={data} revealed={revealed} onReveal={setRevealed} />
           <History letter={data} />
+          <Body letter={data} revealed={revealed} onReveal={setRevealed} />
         </div>
         <div className="stack">
           <DestinationPanel letter={data} />

@@ -5,15 +5,15 @@ import { groupPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Sparkline } from '../../ui/charts.tsx'
 import { Empty } from '../../ui/notes.tsx'
+import { Table } from '../../ui/table.tsx'
 import { GroupTag } from '../../ui/tags.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
-import '../../ui/table.css'
 
 export function TopGroups({ groups }: { groups: readonly Group[] }) {
   if (groups.length === 0)
     return <Empty title="No open groups">New failures appear here, grouped by cause.</Empty>
   return (
-    <table className="table top-groups">
+    <Table kind="top-groups">
       <thead>
         <tr>
           <th scope="col">Cause</th>
@@ -31,7 +31,7 @@ export function TopGroups({ groups }: { groups: readonly Group[] }) {
       <tbody>
         {groups.map(group => (
           <tr key={`${group.store} ${group.id}`} className="linked">
-            <td>
+            <td className="title">
               <Link href={groupPath(group.id)} className="row-link clip external-text">
                 {plainText(group.title)}
               </Link>
@@ -40,16 +40,18 @@ export function TopGroups({ groups }: { groups: readonly Group[] }) {
                 <span className="external-text">{group.channels.join(', ')}</span>
               </div>
             </td>
-            <td>
+            <td data-name="24 h">
               <Sparkline counts={group.sparkline} unit="hour" tone={group.regressed ? 'signal' : 'sea'} />
             </td>
-            <td className="number strong">{short(group.waiting)}</td>
-            <td className="quiet">
+            <td className="number strong" data-name="Waiting">
+              {short(group.waiting)}
+            </td>
+            <td className="quiet" data-name="Last seen">
               <RelativeTime at={group.lastSeenAt} />
             </td>
           </tr>
         ))}
       </tbody>
-    </table>
+    </Table>
   )
 }

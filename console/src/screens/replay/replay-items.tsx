@@ -10,8 +10,8 @@ import { OUTCOMES } from '../../ui/charts.tsx'
 import { Select } from '../../ui/fields.tsx'
 import { Empty, ErrorNote, Loading } from '../../ui/notes.tsx'
 import { Panel } from '../../ui/page.tsx'
+import { Table } from '../../ui/table.tsx'
 import { ClockTime } from '../../ui/time.tsx'
-import '../../ui/table.css'
 
 const PAGE = 100
 const WORDS: Readonly<Record<string, string>> = Object.fromEntries(
@@ -64,7 +64,7 @@ export function ReplayItems({ replay }: { replay: Replay }) {
 
 function Rows({ items }: { items: readonly ReplayItem[] }) {
   return (
-    <table className="table items">
+    <Table kind="items">
       <thead>
         <tr>
           <th scope="col" className="number col-place">
@@ -85,14 +85,14 @@ function Rows({ items }: { items: readonly ReplayItem[] }) {
       <tbody>
         {items.map(item => (
           <tr key={item.position} className="linked">
-            <td className="number quiet">{item.position + 1}</td>
-            <td>
+            <td className="pick number quiet">{item.position + 1}</td>
+            <td className="title">
               <Link href={letterPath(item.letterId)} className="row-link mono small clip external-text">
                 {plainText(item.letterId)}
               </Link>
               {item.reason && <div className="small quiet external-text">{plainText(item.reason)}</div>}
             </td>
-            <td>
+            <td data-name="Outcome">
               <span className="outcome">
                 <svg width="12" height="12" viewBox="0 0 12 12" aria-hidden="true" focusable="false">
                   <rect width="12" height="12" rx="3" className={`outcome-${item.status}`} />
@@ -100,13 +100,13 @@ function Rows({ items }: { items: readonly ReplayItem[] }) {
                 {WORDS[item.status] ?? item.status}
               </span>
             </td>
-            <td>{item.sentAt && <ClockTime at={item.sentAt} />}</td>
-            <td className="number quiet">
+            <td data-name="Sent">{item.sentAt && <ClockTime at={item.sentAt} />}</td>
+            <td className="number quiet" data-name="Duration">
               {item.sentAt && item.endedAt && span(Date.parse(item.endedAt) - Date.parse(item.sentAt))}
             </td>
           </tr>
         ))}
       </tbody>
-    </table>
+    </Table>
   )
 }

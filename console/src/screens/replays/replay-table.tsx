@@ -5,15 +5,15 @@ import { replayPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { OutcomeBar } from '../../ui/charts.tsx'
 import { Empty } from '../../ui/notes.tsx'
+import { Table } from '../../ui/table.tsx'
 import { ReplayTag } from '../../ui/tags.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
-import '../../ui/table.css'
 import './replay-table.css'
 
 export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummary[]; empty: string }) {
   if (replays.length === 0) return <Empty title="No replays">{empty}</Empty>
   return (
-    <table className="table replays">
+    <Table kind="replays">
       <thead>
         <tr>
           <th scope="col">Reason</th>
@@ -34,7 +34,7 @@ export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummar
       <tbody>
         {replays.map(replay => (
           <tr key={replay.id} className="linked">
-            <td>
+            <td className="title">
               <Link href={replayPath(replay.id)} className="row-link two-lines external-text">
                 {plainText(replay.reason)}
               </Link>
@@ -45,19 +45,21 @@ export function ReplayTable({ replays, empty }: { replays: readonly ReplaySummar
             <td>
               <ReplayTag state={replay.state} />
             </td>
-            <td className="number">{whole(replay.count)}</td>
-            <td>
+            <td className="number" data-name="Letters">
+              {whole(replay.count)}
+            </td>
+            <td className="outcome-cell" data-name="Outcomes">
               <OutcomeBar counts={replay.counts} />
               <div className="small quiet outcome-words">{outcomeOf(replay)}</div>
             </td>
-            <td className="quiet">
+            <td className="quiet" data-name="Planned">
               <RelativeTime at={replay.createdAt} />
               <div className="small clip external-text">by {plainText(replay.createdBy)}</div>
             </td>
           </tr>
         ))}
       </tbody>
-    </table>
+    </Table>
   )
 }
 

@@ -54,15 +54,15 @@ export function PartRows({ parts, to, where }: PartRowsProps) {
   return parts.map((part, index) => (
     // A process may have two consumers with the same names.
     <tr key={JSON.stringify([part.kind, part.name, part.handler, index])}>
-      <td>
+      <td className="title">
         <PartName part={part} />
       </td>
-      <td>
+      <td data-name="Breaker">
         <Breakers of={part.breakers} />
         <Paused of={part} />
       </td>
       <Numbers part={part} />
-      <td>
+      <td className="actions">
         <FleetActions part={part} to={to} where={where} />
       </td>
     </tr>
@@ -91,18 +91,18 @@ function Numbers({ part }: { part: Part }) {
   const isFailing = failureRate !== undefined && failureRate > 0.2
   return (
     <>
-      <td className="number" data-name="per minute">
+      <td className="number" data-name="Per minute">
         {perMinute === undefined ? <None /> : whole(perMinute)}
       </td>
-      <td className={isFailing ? 'number strong failing' : 'number'} data-name="failure rate">
+      <td className={isFailing ? 'number strong failing' : 'number'} data-name="Failure rate">
         {failureRate === undefined ? <None /> : percent(failureRate)}
         {kind === 'sink' && failureRate !== undefined && <div className="small quiet">since start</div>}
       </td>
-      <td className="number" data-name="in progress">
+      <td className="number" data-name="In progress">
         {whole(active)}
         {waiting > 0 && <div className="small quiet">{whole(waiting)} waiting</div>}
       </td>
-      <td className="number" data-name={kind === 'sink' ? 'buffer' : 'lag'}>
+      <td className="number" data-name={kind === 'sink' ? 'Buffer' : 'Lag'}>
         {backlog === undefined ? <None /> : whole(backlog)}
       </td>
     </>

@@ -5,6 +5,7 @@ import { plainText } from '../../lib/plain-text.ts'
 import { processName } from '../../lib/process-name.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { Panel } from '../../ui/page.tsx'
+import { Table } from '../../ui/table.tsx'
 import { Tag } from '../../ui/tags.tsx'
 import { InstancePages } from './instance-pages.tsx'
 import { PartRows, PartsHead } from './part-rows.tsx'
@@ -105,7 +106,7 @@ function Sums({ of: service }: { of: FleetService }) {
   const { name, alive } = service
   const living = counted(alive, 'living process', 'living processes')
   return (
-    <table className="table parts">
+    <Table kind="parts" wide>
       <PartsHead />
       <tbody>
         <tr className="process">
@@ -119,13 +120,13 @@ function Sums({ of: service }: { of: FleetService }) {
           where={`${living} of ${plainText(name)}`}
         />
       </tbody>
-    </table>
+    </Table>
   )
 }
 
 function LivingProcesses({ instances }: { instances: readonly FleetInstance[] }) {
   return (
-    <table className="table parts">
+    <Table kind="parts" wide>
       <PartsHead />
       {instances.map(instance => (
         <tbody key={instance.id} aria-label={processName(instance)}>
@@ -141,7 +142,7 @@ function LivingProcesses({ instances }: { instances: readonly FleetInstance[] })
           />
         </tbody>
       ))}
-    </table>
+    </Table>
   )
 }
 

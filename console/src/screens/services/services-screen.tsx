@@ -9,7 +9,6 @@ import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Outcomes } from '../../ui/outcomes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { ServicePanel } from './service-panel.tsx'
-import '../../ui/table.css'
 import './services.css'
 
 /** With more services than these, each shows its processes only when asked: a large fleet must not hold up the page. */
