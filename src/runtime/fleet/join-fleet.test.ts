@@ -7,7 +7,7 @@ import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import { createConsumer } from '../consumer/consumer.ts'
 import { createDispatcher } from '../dispatcher/dispatcher.ts'
-import { type FleetOptions, joinFleet } from './join-fleet.ts'
+import { type FleetOptions, type FleetStore, joinFleet } from './join-fleet.ts'
 import { TASKS } from './tasks.ts'
 
 const MINUTE_MS = 60_000
@@ -223,10 +223,38 @@ describe('a process in the fleet', () => {
     await end()
   })
 
-  it('B17: refuses a store without a fleet, with the remedy', async () => {
-    const { join, end } = await world()
-    expect(() => join({ store: {} })).toThrow(/store.*openPostgres/s)
+  it('B17: refuses a store without a whole fleet, with the remedy', async () => {
+    const { store, join, end } = await world()
+    const { fleet, commands } = store
+    const half = [{}, { fleet: { report: async () => {} } }, { fleet, commands: { ...commands, claim: 1 } }]
+    for (const given of half)
+      expect(() => join({ store: given as unknown as FleetStore })).toThrow(/store.*openPostgres/s)
     expect(() => join({ service: '', reportEveryMs: 1 })).toThrow(/service.*reportEveryMs/s)
+    await end()
+  })
+
+  it('B17: reports a consumer and a dispatcher once that it was given twice', async () => {
+    const { clock, consumer, dispatcher, join, report, end } = await world()
+    const member = join({ consumers: [consumer, consumer], dispatchers: [dispatcher, dispatcher] })
+    await clock.advance(0)
+    const { consumers, sinks } = await report()
+    expect([consumers.length, sinks.length]).toEqual([1, 1])
+    await member.close()
+    await end()
+  })
+
+  it('B17: leaves within seconds while the store does not answer, however seldom it reports', async () => {
+    const { clock, store, join, end } = await world()
+    const never = () => new Promise<never>(() => {})
+    const away = {
+      fleet: { ...store.fleet!, report: never, leave: never },
+      commands: { ...store.commands!, claim: never },
+    }
+    const member = join({ store: away, reportEveryMs: 600_000 })
+    const from = clock.now()
+    const closing = member.close().then(() => clock.now() - from)
+    await clock.advance(10 * MINUTE_MS)
+    expect(await closing).toBeLessThanOrEqual(10_000)
     await end()
   })
 })
@@ -276,6 +304,7 @@ describe('commands to a process', () => {
     ['another handler', { kind: 'resume', channel: 'orders', handler: 'ship' }, /handler ship/],
     ['a sink it lacks', { kind: 'breaker', sink: 'erp', to: 'open' }, /sink erp has no breaker/],
     ['neither', { kind: 'breaker', to: 'open' }, /either a channel or a sink/],
+    ['a handler of a sink', { kind: 'probe', sink: 'crm', handler: 'bill' }, /task\.handler.*leave it out/s],
     ['a wrong mode', { kind: 'breaker', channel: 'orders', to: 'ajar' }, /task\.to/],
     ['an unknown task', { kind: 'reboot' }, /does not know the task 'reboot'/],
   ] as const)('B17: a command for %s fails with the reason', async (_, task, reason) => {

@@ -72,6 +72,8 @@ export interface FleetMembership {
 
 const LEASE_REPORTS = 3
 const COMMANDS_AT_ONCE = 20
+/** The longest wait for an answer of the store, and for sinks: a process that ends must not be killed while it leaves. */
+const MAX_WAIT_MS = 5_000
 /** How often a process that leaves looks whether its sinks have finished. */
 const LOOK_EVERY_MS = 100
 /** Brokers count their events at most this often, because counting can be a query over a large table. */
@@ -151,7 +153,8 @@ class FleetMember implements FleetMembership {
     this.#startedAt = clock.now()
     this.id = createIdSource(random)(this.#startedAt)
     const { deadLetters: letters, replays } = store
-    this.#parts = { id: this.id, consumers, dispatchers, letters, replays, clock }
+    const parts = { consumers: [...new Set(consumers)], dispatchers: [...new Set(dispatchers)] }
+    this.#parts = { id: this.id, ...parts, letters, replays, clock }
   }
 
   start(): void {
@@ -173,9 +176,9 @@ class FleetMember implements FleetMembership {
 
   /** Once this process has left, another one sends the letters that sinks of this one still have: not at the same time. */
   async #sinksFinish(): Promise<void> {
-    const { clock, dispatchers, reportEveryMs } = this.#settings
+    const { clock, dispatchers } = this.#settings
     const areSending = () => dispatchers.some(dispatcher => lettersInFlight(dispatcher).size > 0)
-    for (let waitedMs = 0; waitedMs < reportEveryMs && areSending(); waitedMs += LOOK_EVERY_MS)
+    for (let waitedMs = 0; waitedMs < this.#maxWaitMs && areSending(); waitedMs += LOOK_EVERY_MS)
       await sleep(clock, LOOK_EVERY_MS)
   }
 
@@ -291,15 +294,26 @@ class FleetMember implements FleetMembership {
     for (const end of [...this.#waits]) end()
   }
 
+  get #maxWaitMs(): number {
+    return Math.min(this.#settings.reportEveryMs, MAX_WAIT_MS)
+  }
+
   /** Waits for the store, but not longer than the next report is due. */
   async #limited(work: Promise<unknown> | undefined): Promise<void> {
-    const { clock, reportEveryMs, onError } = this.#settings
-    await settlesWithin(clock, reportEveryMs, (work ?? Promise.resolve()).catch(onError))
+    const { clock, onError } = this.#settings
+    await settlesWithin(clock, this.#maxWaitMs, (work ?? Promise.resolve()).catch(onError))
   }
 }
 
 function isFleetStore(value: unknown): value is FleetStore {
   if (typeof value !== 'object' || value === null) return false
-  const { fleet } = value as FleetStore
-  return typeof fleet?.report === 'function'
+  const { fleet, commands } = value as FleetStore
+  return (
+    hasMethods(fleet, 'report', 'leave', 'list', 'purge') &&
+    (commands === undefined || hasMethods(commands, 'send', 'claim', 'finish', 'get', 'list', 'purge'))
+  )
+}
+
+function hasMethods<T>(port: T | undefined, ...names: readonly (keyof T)[]): boolean {
+  return names.every(name => typeof port?.[name] === 'function')
 }

@@ -118,6 +118,19 @@ describe('a command to validate letters', () => {
     await it.end()
   })
 
+  it('B17: without a handler checks a letter by the schema of its own handler alone', async () => {
+    const it = await world()
+    const own = await it.bury({ handler: 'bill' })
+    const other = await it.bury({ handler: 'ship', event: it.make.event({ payload: { amount: 'x' } }) })
+    const { outcome } = await it.execute({ kind: 'validate', channel: 'orders' })
+    expect(outcome).toMatchObject({ ok: true, result: { valid: 1, invalid: 0, unknown: 1 } })
+    const { letters } = (outcome as { result: { letters: unknown } }).result
+    expect(letters).toContainEqual({ id: own.id, validity: 'valid' })
+    const reason = 'this process has no schema of handler ship'
+    expect(letters).toContainEqual({ id: other.id, validity: 'unknown', reason })
+    await it.end()
+  })
+
   it('B17: applies the patch of a plan first, and says when it does not fit', async () => {
     const it = await world()
     const { id } = await it.bury({ handler: 'bill', event: it.make.event({ payload: { amount: 'x' } }) })

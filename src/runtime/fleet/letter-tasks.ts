@@ -52,7 +52,9 @@ export interface LetterResend {
 /** Checks letters against the schema of this process. Nothing is changed. */
 export async function validateLetters(parts: FleetParts, task: ValidateTask) {
   const { channel, handler } = task
-  const schemas = consumersOf(parts, channel, handler).flatMap(({ schema }) => schema ?? [])
+  const schemas = consumersOf(parts, channel, handler).flatMap(each =>
+    each.schema === undefined ? [] : [{ handler: each.health().handler, schema: each.schema }],
+  )
   if (schemas.length === 0)
     throw new Error(
       `channel ${channel}: its consumer has no schema in this process; give createConsumer() one`,
@@ -64,19 +66,36 @@ export async function validateLetters(parts: FleetParts, task: ValidateTask) {
   return { valid: 0, invalid: 0, unknown: 0, ...countBy(letters, ({ validity }) => validity), letters }
 }
 
+interface HandlerSchema {
+  readonly handler: string
+  readonly schema: StandardSchema
+}
+
+/** An event goes back to its handler. A redirected one goes to every handler of the channel, so each schema must accept it. */
+function schemasFor(
+  letter: DeadLetter,
+  { channel, handler }: ValidateTask,
+  schemas: readonly HandlerSchema[],
+): readonly HandlerSchema[] {
+  if (handler !== undefined || letter.channel !== channel) return schemas
+  return schemas.filter(each => each.handler === letter.handler)
+}
+
 async function validityOf(
   letter: DeadLetter | undefined,
   task: ValidateTask,
-  schemas: readonly StandardSchema[],
+  schemas: readonly HandlerSchema[],
   answers: AnswerLimit,
 ): Promise<Omit<LetterValidity, 'id'>> {
   if (letter === undefined) return { validity: 'unknown', reason: NOT_STORED }
+  const concerned = schemasFor(letter, task, schemas)
+  if (concerned.length === 0)
+    return { validity: 'unknown', reason: `this process has no schema of handler ${letter.handler}` }
   const unsendable = task.patch === undefined ? notReplayable(letter) : undefined
   if (unsendable !== undefined) return { validity: 'unknown', reason: cut(unsendable) }
   try {
     const payload = payloadOf(letter, task)
-    // A redirected event goes to every handler of the channel, so each of their schemas must accept it.
-    for (const schema of schemas) {
+    for (const { schema } of concerned) {
       const reason = await schemaFault(schema, payload, answers)
       if (reason !== undefined) return { validity: 'invalid', reason: cut(reason) }
     }

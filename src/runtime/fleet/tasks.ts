@@ -49,8 +49,13 @@ const letterRules = {
   letters: optional(list(text(), { minItems: 1, maxItems: MAX_TASK_LETTERS })),
 }
 
-function eitherPart({ channel, sink }: PartTask, fault: (field: 'channel', remedy: string) => void): void {
+function eitherPart(
+  { channel, handler, sink }: PartTask,
+  fault: (field: 'channel' | 'handler', remedy: string) => void,
+): void {
   if ((channel === undefined) === (sink === undefined)) fault('channel', 'give either a channel or a sink')
+  else if (sink !== undefined && handler !== undefined)
+    fault('handler', 'leave it out: a sink has no handlers')
 }
 
 function task<T>(
