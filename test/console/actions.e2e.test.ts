@@ -98,6 +98,8 @@ inBrowser('what can be done', () => {
     await page.getByRole('link', { name: 'Edit or replay letter' }).click()
     await page.getByRole('button', { name: 'Next: target and edits' }).click()
     await page.getByText('Apply a JSON Patch').click()
+    await page.getByLabel('JSON Patch (RFC 6902)').waitFor()
+    expect(await page.locator('[aria-invalid], .fault, [role=alert]').count()).toBe(0)
     await page.getByRole('button', { name: 'Reveal and edit payload…' }).click()
     await because(page, 'a quantity as a word', 'Reveal payload')
     const payload = page.getByLabel('Payload', { exact: true })

@@ -11,6 +11,22 @@ describe('plainText', () => {
     )
     expect(plainText('line\n\tnext')).toBe('line\n\tnext')
   })
+
+  it('F8: joined emoji stay as they are; a joiner elsewhere is named', () => {
+    for (const emoji of [
+      '👩‍🚀',
+      '👨‍👩‍👧',
+      '🏳️‍🌈',
+      '❤️‍🔥',
+      '👍🏽',
+      '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}',
+    ])
+      expect(plainText(`by ${emoji}!`)).toBe(`by ${emoji}!`)
+    expect(plainText('pay\u200dpal')).toBe('pay⟨U+200D⟩pal')
+    expect(plainText('👩\u200d')).toBe('👩⟨U+200D⟩')
+    expect(plainText('👩\u200da')).toBe('👩⟨U+200D⟩a')
+    expect(plainText('a\u{e0041}b')).toBe('a⟨U+E0041⟩b')
+  })
 })
 
 describe('cut', () => {

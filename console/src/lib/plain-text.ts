@@ -1,11 +1,13 @@
 /** Characters that cannot be seen, or that turn the direction of what follows: a way to make a text look like another. */
-const UNSEEN = /[\p{Cc}\p{Cf}\u2028\u2029]/gu
+const UNSEEN = /^[\p{Cc}\p{Cf}\u2028\u2029]$/u
+/** An emoji of several characters is taken whole, so that the joiners in it stay. */
+const EMOJI_OR_UNSEEN = /\p{RGI_Emoji}|[\p{Cc}\p{Cf}\u2028\u2029]/gv
 const KEPT: ReadonlySet<string> = new Set(['\t', '\n'])
 
 /** The text with its unseen characters named, as ⟨U+202E⟩. Tabs and line breaks stay. */
 export function plainText(text: string): string {
-  return text.replace(UNSEEN, character => {
-    if (KEPT.has(character)) return character
+  return text.replace(EMOJI_OR_UNSEEN, character => {
+    if (KEPT.has(character) || !UNSEEN.test(character)) return character
     return `⟨U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}⟩`
   })
 }

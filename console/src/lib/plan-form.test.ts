@@ -54,6 +54,9 @@ describe('readPlan', () => {
     expect(readPlan({ ...EMPTY_PLAN, patch, change: 'patch' }, selection).body.patch).toEqual([
       { op: 'remove', path: '/total' },
     ])
+    expect(readPlan({ ...EMPTY_PLAN, change: 'patch' }, selection).faults.patch).toContain(
+      'Enter a JSON Patch',
+    )
     expect(readPatch('[]').fault).toContain('list of operations')
     expect(readPatch('[{"op":"drop","path":"/a"}]').fault).toContain('Operation 1')
     expect(readPatch('null').fault).toContain('list of operations')

@@ -22,7 +22,7 @@ export const EMPTY_PLAN: PlanForm = {
   store: '',
   to: '',
   change: 'none',
-  patch: '[\n  { "op": "replace", "path": "/field", "value": "…" }\n]',
+  patch: '',
   stages: '1, 10, 100, rest',
   perSecond: '50',
   haltPercent: '20',
@@ -82,6 +82,7 @@ const OPERATIONS = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test'])
 
 /** A JSON Patch as it was typed. Whether it fits the payloads, the server says. */
 export function readPatch(text: string): { patch?: readonly PatchOperation[]; fault?: string } {
+  if (text.trim() === '') return { fault: 'Enter a JSON Patch, or send the payload unchanged.' }
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -39,6 +39,23 @@ describe('text for terminals', () => {
     expect(safeText('a\nb\tc')).toBe('a⏎b c')
   })
 
+  it('F8: joined emoji stay as they are; joiners and other invisible characters elsewhere are escaped', () => {
+    for (const emoji of [
+      '👩‍🚀',
+      '👨‍👩‍👧',
+      '🏳️‍🌈',
+      '❤️‍🔥',
+      '👍🏽',
+      '🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}',
+    ])
+      expect(safeText(`by ${emoji}!`)).toBe(`by ${emoji}!`)
+    expect(safeText('pay\u200dpal')).toBe('pay\\u200dpal')
+    expect(safeText('👩\u200d')).toBe('👩\\u200d')
+    expect(safeText('👩\u200da')).toBe('👩\\u200da')
+    expect(safeText('a\u00adb\u{e0041}')).toBe('a\\u00adb\\u{e0041}')
+    expect(cutTo('👩‍🚀👩‍🚀', 4)).toBe('👩…')
+  })
+
   it.each([
     [12, '12ms'],
     [2_500, '2.5s'],

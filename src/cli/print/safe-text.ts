@@ -1,5 +1,9 @@
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g
+/**
+ * An emoji of several characters is taken whole, so that the joiners in it stay. Anywhere else a joiner is as invisible
+ * as the other characters here. They can clear a screen, turn the direction of a text, or hide a text in another one.
+ */
+const UNSAFE = /\p{RGI_Emoji}|[\p{Cc}\p{Cf}\u2028\u2029]/gv
+const INVISIBLE = /^[\p{Cc}\p{Cf}\u2028\u2029]$/v
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '⏎', '\r': '␍', '\t': ' ' }
 
@@ -8,5 +12,10 @@ const NAMED: Readonly<Record<string, string>> = { '\n': '⏎', '\r': '␍', '\t'
  * the screen, overwrite lines or simulate input; they become visible characters.
  */
 export function safeText(text: string): string {
-  return text.replace(UNSAFE, sign => NAMED[sign] ?? `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(UNSAFE, sign => (INVISIBLE.test(sign) ? (NAMED[sign] ?? escaped(sign)) : sign))
+}
+
+function escaped(sign: string): string {
+  const code = sign.codePointAt(0)!.toString(16).padStart(4, '0')
+  return code.length > 4 ? `\\u{${code}}` : `\\u${code}`
 }

@@ -5,6 +5,8 @@ import { EditOne } from './edit-one.tsx'
 import type { StepProps } from './letters-step.tsx'
 import { PatchPreview } from './patch-preview.tsx'
 
+const SAMPLE_PATCH = '[\n  { "op": "replace", "path": "/field", "value": "…" }\n]'
+
 export function DestinationStep({ form, faults, selection, set }: StepProps) {
   const { data } = useChannels()
   const channels = data?.channels.map(({ channel }) => channel) ?? []
@@ -40,7 +42,9 @@ export function DestinationStep({ form, faults, selection, set }: StepProps) {
             rows={7}
             mono
             value={form.patch}
-            fault={faults.patch}
+            // Nobody has typed anything yet that could be wrong.
+            fault={form.patch === '' ? undefined : faults.patch}
+            placeholder={SAMPLE_PATCH}
             hint="The letters keep their original payload. Quarantined letters can be sent once edited."
             onChange={patch => set({ patch })}
           />
