@@ -210,7 +210,8 @@ class FleetMember implements FleetMembership {
   async #purge(): Promise<void> {
     const { store, clock } = this.#settings
     const now = clock.now()
-    if (this.#isStopped || now - this.#purgedAt < PURGE_EVERY_MS) return
+    // The absolute difference also covers a clock that was set back.
+    if (this.#isStopped || Math.abs(now - this.#purgedAt) < PURGE_EVERY_MS) return
     this.#purgedAt = now
     await store.fleet?.purge(now - INSTANCES_FOR_MS)
     await store.commands?.purge(now - COMMANDS_FOR_MS)
@@ -219,7 +220,7 @@ class FleetMember implements FleetMembership {
   /** A broker that cannot count, or does not answer, has no lag in the report. */
   async #readLags(): Promise<void> {
     const { clock } = this.#settings
-    if (clock.now() - this.#lagsReadAt < LAG_EVERY_MS) return
+    if (Math.abs(clock.now() - this.#lagsReadAt) < LAG_EVERY_MS) return
     this.#lagsReadAt = clock.now()
     await Promise.all(
       this.#parts.consumers.map(async consumer => {
