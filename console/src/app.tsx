@@ -7,6 +7,7 @@ import { ErrorBoundary } from './shell/error-boundary.tsx'
 import { KeyHelp } from './shell/key-help.tsx'
 import { Sidebar } from './shell/sidebar.tsx'
 import { SignIn } from './shell/sign-in.tsx'
+import { StaleNote } from './shell/stale-note.tsx'
 import { Tour } from './shell/tour.tsx'
 import { useKeys } from './shell/use-keys.ts'
 import { useLive } from './shell/use-live.ts'
@@ -28,10 +29,11 @@ export function App() {
       </a>
       <Sidebar me={me.data} stream={stream} />
       <main id="main" className="content" ref={main} tabIndex={-1}>
+        {stream === 'lost' && <StaleNote />}
         {me.error && me.data === undefined ? (
           <ErrorNote error={me.error} onRetry={me.refetch} />
         ) : (
-          <ErrorBoundary key={path}>
+          <ErrorBoundary key={path} stream={stream}>
             <Suspense fallback={<Loading rows={8} />}>
               <Screens />
             </Suspense>

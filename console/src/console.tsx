@@ -13,6 +13,8 @@ const client = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 2_000,
+      // A machine without a network may still reach the server; and a request that waits would show nothing, not even an error.
+      networkMode: 'always',
       // Unused data is dropped, so that a tab that stays open for a week stays small.
       gcTime: 60_000,
       retry: (failures, error) =>

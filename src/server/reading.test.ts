@@ -121,7 +121,7 @@ describe('looking at everything', () => {
     await bury(make.letter())
     const { body } = await ask('/api/v1/overview')
     expect(body).toMatchObject({
-      groups: { open: 1, new24h: 1, regressed: 0 },
+      groups: { open: 1, waiting: 1, new24h: 1, regressed: 0 },
       letters: { waiting: 3, total: 3, oldestAt: '2026-01-01T00:00:01.000Z' },
       inflow: { lastHour: 1, hourBefore: 2 },
       replays: { running: 0 },

@@ -84,6 +84,26 @@ describe('a replay over HTTP', () => {
     await server.close()
   })
 
+  it('B11: a halted replay says how many of its letters another replay has recovered', async () => {
+    const { bury, make, tell, ask, clock, shop: room, server } = await shop()
+    await bury(...Array.from({ length: 5 }, () => make.letter()))
+    room.isBroken = true
+    const { id } = (await tell('/api/v1/replays', PLAN)).body
+    await tell(`/api/v1/replays/${id}/start`, {})
+    await clock.advance(3_000)
+    const halted = (await ask(`/api/v1/replays/${id}`)).body
+    expect(halted.state).toBe('halted')
+    expect(halted).not.toHaveProperty('recoveredSince')
+    room.isBroken = false
+    const other = (await tell('/api/v1/replays', PLAN)).body
+    await tell(`/api/v1/replays/${other.id}/start`, {})
+    await clock.advance(3_000)
+    expect((await ask(`/api/v1/replays/${id}`)).body.recoveredSince).toEqual({ letters: 5, of: 5 })
+    expect((await ask(`/api/v1/replays/${other.id}`)).body).not.toHaveProperty('recoveredSince')
+    expect((await ask('/api/v1/overview')).body.groups).toMatchObject({ open: 2, waiting: 0 })
+    await server.close()
+  })
+
   it('B11: a server that comes up goes on with what another left running', async () => {
     const { bury, make, tell, ask, clock, server, store, shop: room } = await shop()
     await bury(...Array.from({ length: 8 }, () => make.letter()))

@@ -6,6 +6,7 @@ import { createServer } from '../../src/server/index.ts'
 import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const { letter } = createFactory({ clock: systemClock })
@@ -33,20 +34,43 @@ inBrowser('a server that goes away', () => {
     await listening.close()
     await first.close()
     await page.getByText('Server unreachable, retrying').waitFor()
+    await page.getByText('Out of date.').waitFor()
     expect(await page.getByText('before the outage').count()).toBe(1)
     await page.getByRole('link', { name: 'Audit', exact: true }).click()
     await page.getByText('Server unreachable', { exact: true }).waitFor()
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(1)
+    await page.getByText('Out of date.').waitFor()
+    // A list that was never read has nothing to keep.
+    await page.getByRole('link', { name: /^Letters/ }).click()
+    await page.getByRole('button', { name: 'Try again' }).first().waitFor()
+    expect(await page.locator('main .waiting').count()).toBe(0)
 
     await store.deadLetters.send(letter({ error: new RangeError('during the outage') }))
     const second = createServer({ stores: store })
     const back = await second.listen({ port: listening.port })
     await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('Out of date.').waitFor({ state: 'detached' })
+    await page.getByRole('row', { name: /during the outage/ }).waitFor()
+    await page.getByRole('link', { name: 'Audit', exact: true }).click()
     await page.getByRole('heading', { name: 'No audit entries' }).waitFor()
     await page.getByRole('link', { name: /^Groups/ }).click()
     await page.getByText('during the outage').waitFor()
     await back.close()
     await second.close()
     await store.close()
+  })
+
+  it('F8: shows an error instead of a screen whose files did not come, and loads them when asked again', async () => {
+    const { url, close } = await serveLetters([])
+    const { page } = await openPage(browser)
+    await page.route('**/audit-screen-*', route => route.abort())
+    await page.goto(`${url}/groups`)
+    await page.getByRole('link', { name: 'Audit', exact: true }).click()
+    await page.getByText('This page could not be loaded').waitFor()
+    expect(await page.locator('main .waiting').count()).toBe(0)
+    await page.unroute('**/audit-screen-*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'No audit entries' }).waitFor()
+    await close()
   })
 })

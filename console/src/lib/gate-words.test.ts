@@ -11,14 +11,16 @@ const PLANNER = check({ answeredBy: 'planner', saidAt }, 4)
 
 describe('the result of a gate', () => {
   it('K8: never says that a gate blocked nothing when nobody answered for it', () => {
-    expect(gateResult(0, 'x', [NOBODY])).toEqual({ text: 'not checked', isChecked: false })
-    expect(gateResult(0, 'x', [NOBODY, PLANNER])).toEqual({ text: '3 not checked', isChecked: false })
+    expect(gateResult(0, 'x', [NOBODY])).toEqual({ text: 'not checked here', isChecked: false })
+    expect(gateResult(0, 'x', [NOBODY, PLANNER])).toEqual({ text: '3 not checked here', isChecked: false })
     expect(gateResult(2, 'not valid', [NOBODY])).toEqual({ text: '2 blocked: not valid', isChecked: false })
+    expect(gateResult(0, 'x', undefined)).toEqual({ text: 'not checked here', isChecked: false })
+    expect(gateResult(0, 'x', [])).toEqual({ text: 'no letter came to this gate', isChecked: false })
   })
 
   it('K8: says how many a gate blocked that was answered for', () => {
     expect(gateResult(0, 'x', [PLANNER])).toEqual({ text: '0 blocked', isChecked: true })
-    expect(gateResult(0, 'x', [])).toEqual({ text: '0 blocked', isChecked: true })
+    expect(gateResult(0, 'x', 'own')).toEqual({ text: '0 blocked', isChecked: true })
     expect(gateResult(2, 'not valid', [PLANNER])).toEqual({ text: '2 blocked: not valid', isChecked: true })
   })
 })

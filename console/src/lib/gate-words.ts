@@ -4,21 +4,37 @@ import { counted, whole } from './numbers.ts'
 type Answered = Exclude<GateCheck['answer'], { answeredBy: 'nobody' }>
 
 const MAX_NAMED = 3
+const NOT_CHECKED = 'not checked here'
 
-/** What became of the letters at a gate. A gate that nobody answered for has not let them pass: they were not checked. */
+/**
+ * What became of the letters at a gate. A gate that nobody answered for has not let them pass: they were not checked.
+ * `checks` is 'own' for a gate that asks nobody, and undefined where the plan does not say whom it asked.
+ */
 export function gateResult(
   blocked: number,
   says: string,
-  checks: readonly GateCheck[],
+  checks: readonly GateCheck[] | 'own' | undefined,
 ): { readonly text: string; readonly isChecked: boolean } {
+  if (checks === undefined || checks === 'own') {
+    const isChecked = checks === 'own' || blocked > 0
+    return {
+      text: blocked > 0 ? blockedText(blocked, says) : isChecked ? '0 blocked' : NOT_CHECKED,
+      isChecked,
+    }
+  }
+  if (checks.length === 0 && blocked === 0) return { text: 'no letter came to this gate', isChecked: false }
   const unchecked = checks
     .filter(({ answer }) => answer.answeredBy === 'nobody')
     .reduce((sum, { letters }) => sum + letters, 0)
   const isChecked = unchecked === 0
-  if (blocked > 0) return { text: `${whole(blocked)} blocked: ${says}`, isChecked }
+  if (blocked > 0) return { text: blockedText(blocked, says), isChecked }
   if (isChecked) return { text: '0 blocked', isChecked }
   const isAnyChecked = checks.some(({ answer }) => answer.answeredBy !== 'nobody')
-  return { text: isAnyChecked ? `${whole(unchecked)} not checked` : 'not checked', isChecked }
+  return { text: isAnyChecked ? `${whole(unchecked)} ${NOT_CHECKED}` : NOT_CHECKED, isChecked }
+}
+
+function blockedText(blocked: number, says: string): string {
+  return `${whole(blocked)} blocked: ${says}`
 }
 
 /** The letters that a check is about. */

@@ -1,43 +1,24 @@
-import { type ComponentType, lazy, useEffect } from 'react'
+import { useEffect } from 'react'
 import { Redirect, Route, Switch } from 'wouter'
 import { after } from '../lib/browser-clock.ts'
 import { Empty } from '../ui/notes.tsx'
 import { FILES, preloadScreens } from './files.ts'
 import { GroupsScreen } from './groups/groups-screen.tsx'
+import { lateScreen } from './late-screen.tsx'
 import { OverviewScreen } from './overview/overview-screen.tsx'
 
 const IDLE_MS = 1_500
 
-const GroupScreen = later(FILES['/groups/:id'], 'GroupScreen')
-const LettersScreen = later(FILES['/letters'], 'LettersScreen')
-const LetterScreen = later(FILES['/letters/:id'], 'LetterScreen')
-const ReplaysScreen = later(FILES['/replays'], 'ReplaysScreen')
-const PlanScreen = later(FILES['/replays/new'], 'PlanScreen')
-const ReplayScreen = later(FILES['/replays/:id'], 'ReplayScreen')
-const ChannelsScreen = later(FILES['/channels'], 'ChannelsScreen')
-const ServicesScreen = later(FILES['/services'], 'ServicesScreen')
-const AuditScreen = later(FILES['/audit'], 'AuditScreen')
-const SettingsScreen = later(FILES['/settings'], 'SettingsScreen')
-
-/** The way in is in the first load; the screens behind it come when they are asked for, or when the page is calm. */
-function later<Name extends string, Props>(
-  load: () => Promise<{ readonly [N in Name]: ComponentType<Props> }>,
-  name: Name,
-) {
-  return lazy(async () => ({ default: (await patiently(load))[name] }))
-}
-
-/** A server that is away for a moment does not break a screen; one that has another console by now does. */
-async function patiently<T>(load: () => Promise<T>): Promise<T> {
-  for (const waitMs of [1_000, 3_000, 6_000]) {
-    try {
-      return await load()
-    } catch {
-      await new Promise<void>(resume => after(waitMs, resume))
-    }
-  }
-  return await load()
-}
+const GroupScreen = lateScreen(FILES['/groups/:id'], 'GroupScreen')
+const LettersScreen = lateScreen(FILES['/letters'], 'LettersScreen')
+const LetterScreen = lateScreen(FILES['/letters/:id'], 'LetterScreen')
+const ReplaysScreen = lateScreen(FILES['/replays'], 'ReplaysScreen')
+const PlanScreen = lateScreen(FILES['/replays/new'], 'PlanScreen')
+const ReplayScreen = lateScreen(FILES['/replays/:id'], 'ReplayScreen')
+const ChannelsScreen = lateScreen(FILES['/channels'], 'ChannelsScreen')
+const ServicesScreen = lateScreen(FILES['/services'], 'ServicesScreen')
+const AuditScreen = lateScreen(FILES['/audit'], 'AuditScreen')
+const SettingsScreen = lateScreen(FILES['/settings'], 'SettingsScreen')
 
 export function Screens() {
   useEffect(() => after(IDLE_MS, preloadScreens), [])

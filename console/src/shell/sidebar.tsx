@@ -19,8 +19,8 @@ export function Sidebar({ me, stream }: { me: Me | undefined; stream: StreamStat
   const badges: Readonly<Record<string, { count: number; what: string; loud: boolean } | undefined>> = data
     ? {
         g: {
-          count: data.groups.open,
-          what: 'open',
+          count: data.groups.waiting,
+          what: 'open with waiting letters',
           loud: data.groups.regressed > 0 || data.groups.new24h > 0,
         },
         l: { count: data.letters.waiting, what: 'waiting', loud: false },

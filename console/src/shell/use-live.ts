@@ -55,7 +55,10 @@ function refresh(client: QueryClient, topics: ReadonlySet<string>): Promise<void
 }
 
 function refreshAll(client: QueryClient): Promise<void> {
-  return client.invalidateQueries({ predicate: ({ queryKey: [first] }) => !NOT_LIVE.has(String(first)) })
+  return client.invalidateQueries({
+    // A list that could not be read has no reader whose place could move.
+    predicate: ({ queryKey: [first], state }) => !NOT_LIVE.has(String(first)) || state.error !== null,
+  })
 }
 
 function keepNumbers(client: QueryClient, event: ServerEvent): void {

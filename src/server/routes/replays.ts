@@ -26,6 +26,9 @@ import { oneId } from './letters.ts'
 
 const REPLAYS = `${API}/replays`
 const MAX_SKIPPED_ITEMS = 1_000
+const NOT_RECOVERED = ['failed_same_cause', 'failed_new_cause', 'waiting'] as const
+/** Each is read by itself. */
+const MAX_LOOKED_AT = 100
 const SAMPLES_SHOWN = 5
 
 export type ReplayContext = Pick<
@@ -143,6 +146,7 @@ export async function replayView(
     requireSchema: replay.requireSchema,
     checks: replay.checks?.map(check => checkView(check, context.masks)),
     overlaps: replay.overlaps?.map(overlap => ({ ...overlap })),
+    recoveredSince: await recoveredSince(named, replay),
     rate: replay.state === 'running' ? context.runner.rateOf(replay.id) : undefined,
     arrivedSincePlan: await arrivedSincePlan(
       named,
@@ -193,6 +197,21 @@ export function replayPermission(
       reason: `${named.store.url} cannot deliver events, so this server cannot send its letters.`,
     }
   return permission
+}
+
+/** Looks at letters that a stopped replay has not recovered: another replay may have recovered them since. */
+async function recoveredSince(
+  { store }: NamedStore,
+  { id, state }: Replay,
+): Promise<ReplayJson['recoveredSince']> {
+  if (state !== 'halted' && state !== 'paused') return undefined
+  const found = await Promise.all(
+    NOT_RECOVERED.map(status => store.replays.items(id, { status, limit: MAX_LOOKED_AT })),
+  )
+  const items = found.flat().slice(0, MAX_LOOKED_AT)
+  const letters = await Promise.all(items.map(({ letterId }) => store.deadLetters.get(letterId)))
+  const resolved = letters.filter(letter => letter?.state === 'resolved').length
+  return resolved === 0 ? undefined : { letters: resolved, of: items.length }
 }
 
 /** Counts letters that match the filter and failed after the plan, without those that the replay itself sent. */

@@ -20,6 +20,7 @@ export const overviewNumbers = z.object({
   groups: z
     .object({
       open: count.describe('The number of open groups.'),
+      waiting: count.describe('The number of open groups with waiting letters.'),
       new24h: count.describe('The number of open groups whose first failure is in the last 24 hours.'),
       regressed: count.describe('The number of open groups that have regressed.'),
     })

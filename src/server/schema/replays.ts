@@ -170,6 +170,15 @@ export const replay = replaySummary.extend({
     ),
     'Other unfinished replays that had some of its letters to send when it was planned. Absent when there were none.',
   ),
+  recoveredSince: optional(
+    z.object({
+      letters: count.describe('The number of these letters that are resolved now.'),
+      of: count.describe(
+        'The number of letters that were looked at: at most 100 that the replay has not recovered.',
+      ),
+    }),
+    'Letters of a halted or paused replay that have recovered without it, such as by another replay. Absent when there are none.',
+  ),
   rate: optional(
     z.number(),
     'The number of letters sent in a second, over the last minute. Absent while the replay does not run.',

@@ -91,6 +91,7 @@ export async function addNumbers(
     at: iso(now),
     groups: {
       open: open.length,
+      waiting: open.filter(({ waiting }) => waiting > 0).length,
       new24h: open.filter(({ firstSeenAt }) => firstSeenAt > now - DAY_MS).length,
       regressed: open.filter(({ regressed }) => regressed).length,
     },

@@ -54,7 +54,7 @@ export function FindingsPanel({ replay }: { replay: Replay }) {
               <Gate
                 key={gate.decision}
                 {...gate}
-                checks={(replay.checks ?? []).filter(check => `skip_${check.gate}` === gate.decision)}
+                checks={checksOf(replay, gate.decision)}
                 finding={data.findings.find(({ decision }) => decision === gate.decision)}
               />
             ))}
@@ -73,6 +73,14 @@ export function FindingsPanel({ replay }: { replay: Replay }) {
   )
 }
 
+/** The gates that ask processes; the others look at the letter alone. */
+const ASKED: ReadonlySet<ReplayDecision> = new Set(['skip_schema', 'skip_downstream'])
+
+function checksOf({ checks }: Replay, decision: ReplayDecision): readonly GateCheck[] | 'own' | undefined {
+  if (!ASKED.has(decision)) return 'own'
+  return checks?.filter(check => `skip_${check.gate}` === decision)
+}
+
 function Gate({
   gate,
   says,
@@ -84,7 +92,7 @@ function Gate({
   says: string
   glyph: IconName
   finding: Findings['findings'][number] | undefined
-  checks: readonly GateCheck[]
+  checks: readonly GateCheck[] | 'own' | undefined
 }) {
   const count = finding?.count ?? 0
   const { text, isChecked } = gateResult(count, says, checks)
@@ -99,7 +107,7 @@ function Gate({
             {whole(times)} × {plainText(reason)}
           </div>
         ))}
-        {checks.map(check => (
+        {(checks === 'own' ? [] : (checks ?? [])).map(check => (
           <Check key={JSON.stringify(check)} check={check} />
         ))}
         {count > 0 && finding && finding.sampleLetterIds.length > 0 && (
