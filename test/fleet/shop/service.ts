@@ -30,6 +30,7 @@ let sent = 0
 /** Opens for commands, and never by failures: every event fails here. */
 const breaker = { failures: 1_000_000 } as const
 const FAILURE = 'the bank does not answer'
+const HOLD_TIMEOUT_MS = 600_000
 
 const withTotal: StandardSchema<{ readonly total: number }> = {
   '~standard': {
@@ -136,7 +137,9 @@ async function startConsumer(
 
 function startDispatcher({ deadLetters }: PostgresStore): Dispatcher<(typeof SINKS)[number]> {
   const sink = (name: string) => observedSink(http({ url: `${receiver}/${name}`, probe: false }))
-  const lane = { retry: { attempts: 1 }, breaker } as const
+  // A sink that stands still must not give up on its letter before it is killed, however busy the machine is.
+  const timeoutMs = hold === undefined ? undefined : HOLD_TIMEOUT_MS
+  const lane = { retry: { attempts: 1 }, breaker, timeoutMs } as const
   return createDispatcher({
     sinks: { crm: sink('crm'), warehouse: sink('warehouse') },
     overrides: { crm: lane, warehouse: lane },
