@@ -44,6 +44,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
       'durable dead-letter writes on file, SQLite, Postgres and Redis, and a million letters on file and SQLite',
     load: () => import('./stores.ts'),
   },
+  purge: {
+    about: 'purging letters on memory, file, SQLite, Postgres and Redis, and the longest batch of it',
+    load: () => import('./purge.ts'),
+  },
   fleet: {
     about:
       'the cost of presence for a consumer, and of 1 000 processes for Postgres, the server and the console',

@@ -38,14 +38,18 @@ function watched({ store, history }: World): DeadLetterStore {
     stats: filter => store.stats(filter),
     timeline: (filter, span) => store.timeline(filter, span),
     close: async () => {},
-    delete: async (id, seen) => {
-      // Both calls read the store in the same tick, so nothing happens between them.
-      const [letter, isGone] = await Promise.all([store.get(id), store.delete(id, seen)])
-      if (isGone && letter !== undefined) {
-        const { event, handler, state } = letter
+    delete: (id, seen) => store.delete(id, seen),
+    versions: filter => store.versions(filter),
+    deleteMany: async seen => {
+      // All calls read the store in the same tick, so nothing happens between them.
+      const reading = Promise.all(seen.map(({ id }) => store.get(id)))
+      const [letters, gone] = await Promise.all([reading, store.deleteMany(seen)])
+      for (const letter of letters) {
+        if (letter === undefined || !gone.includes(letter.id)) continue
+        const { id, event, handler, state } = letter
         history.record({ what: 'deleted', letter: id, event: nameOf(event), handler, state })
       }
-      return isGone
+      return gone
     },
   }
 }

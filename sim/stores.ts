@@ -9,6 +9,7 @@ import {
   type LetterPage,
   type LetterQuery,
   type LetterStats,
+  type SeenLetter,
   type Spill,
   type TimelineSpan,
 } from '../src/ports/dead-letters.ts'
@@ -73,6 +74,14 @@ export class LetterStoreClient extends LetterQueueClient implements DeadLetterSt
 
   delete(id: string): Promise<boolean> {
     return this.process.world.store.delete(id)
+  }
+
+  deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]> {
+    return this.process.world.store.deleteMany(seen)
+  }
+
+  versions(filter?: LetterFilter): AsyncIterable<readonly SeenLetter[]> {
+    return this.process.world.store.versions(filter)
   }
 
   stats(filter?: LetterFilter): Promise<LetterStats> {

@@ -120,6 +120,7 @@ export type {
   LetterQuery,
   LetterStats,
   LetterVersion,
+  SeenLetter,
   Spill,
   TimelineSpan,
 } from './ports/dead-letters.ts'

@@ -13,6 +13,7 @@ import {
   type LetterStats,
   type LetterVersion,
   mergeLetter,
+  type SeenLetter,
   type TimelineSpan,
 } from 'lazaret'
 import {
@@ -68,6 +69,17 @@ export class FolderLetters implements DeadLetterStore {
       await rm(this.#path(id))
       return true
     })
+  }
+
+  async deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]> {
+    const deleted: string[] = []
+    for (const letter of seen) if (await this.delete(letter.id, letter)) deleted.push(letter.id)
+    return deleted
+  }
+
+  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+    const letters = await this.#matching(resolveLetterFilter(filter))
+    yield letters.map(({ id, state, cycle }) => ({ id, state, lastFailedAt: cycle.lastFailedAt }))
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {

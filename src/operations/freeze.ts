@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
-import { isHeld, type LetterState } from '../core/dead-letter/state.ts'
-import type { LetterFilter, LetterVersion } from '../ports/dead-letters.ts'
+import type { LetterState } from '../core/dead-letter/state.ts'
+import { type Clock, monotonicNow, systemClock, yieldToEventLoop } from '../ports/clock.ts'
+import type { DeadLetterStore, LetterFilter, LetterVersion, SeenLetter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
+import { FIRST_BATCH, nextBatchSize } from './batch-size.ts'
 
-/** Deletions under way at once: enough to fill a store's transaction, few enough to stop soon. */
-const BATCH = 100
 /** What is remembered of so many letters takes a few hundred megabytes. */
 const MAX_FROZEN = 1_000_000
 
@@ -15,28 +15,38 @@ const MAX_FROZEN = 1_000_000
  * among them, whatever times it carries, and one that has changed since is left alone.
  */
 export interface FrozenLetters {
-  readonly filter: LetterFilter
   readonly letters: ReadonlyMap<string, LetterVersion>
-  /** There were more than can be remembered; these are the ones that failed last. */
+  /** There were more than can be remembered. */
   readonly isCut: boolean
 }
 
+/** Selects the letters that match. With `isMeant`, each letter is read and asked, which takes longer. */
 export async function freeze(
   store: Store,
   filter: LetterFilter,
-  isMeant: (letter: DeadLetter) => boolean,
+  isMeant?: ((letter: DeadLetter) => boolean) | undefined,
   signal?: AbortSignal,
 ): Promise<FrozenLetters> {
   const letters = new Map<string, LetterVersion>()
-  for await (const page of letterPages(store.deadLetters, filter)) {
+  const { deadLetters } = store
+  const portions = isMeant === undefined ? deadLetters.versions(filter) : meant(deadLetters, filter, isMeant)
+  for await (const portion of portions) {
     if (signal?.aborted) break
-    for (const letter of page) {
-      if (!isMeant(letter)) continue
-      if (letters.size >= MAX_FROZEN) return { filter, letters, isCut: true }
-      letters.set(letter.id, { state: letter.state, lastFailedAt: letter.cycle.lastFailedAt })
+    for (const { id, state, lastFailedAt } of portion) {
+      if (letters.size >= MAX_FROZEN) return { letters, isCut: true }
+      letters.set(id, { state, lastFailedAt })
     }
   }
-  return { filter, letters, isCut: false }
+  return { letters, isCut: false }
+}
+
+async function* meant(
+  deadLetters: DeadLetterStore,
+  filter: LetterFilter,
+  isMeant: (letter: DeadLetter) => boolean,
+): AsyncGenerator<readonly SeenLetter[]> {
+  for await (const page of letterPages(deadLetters, filter))
+    yield page.filter(isMeant).map(({ id, state, cycle: { lastFailedAt } }) => ({ id, state, lastFailedAt }))
 }
 
 export function countStates({ letters }: FrozenLetters): ReadonlyMap<LetterState, number> {
@@ -45,51 +55,72 @@ export function countStates({ letters }: FrozenLetters): ReadonlyMap<LetterState
   return counts
 }
 
+/** The letters whose lines are hashed in one turn of the event loop. They take a few milliseconds. */
+const HASHED_PER_TURN = 2_000
+
 /**
  * A digest of the letters of one or more stores, by store name: equal only for the same letters in the same states. It
- * lets a person confirm in a later request what an earlier one showed, without the server remembering it.
+ * lets a person confirm in a later request what an earlier one showed, without the server remembering it. Stores return letters
+ * in no order, so the digest is one of the sum of their hashes.
  */
-export function digestFrozen(stores: ReadonlyMap<string, FrozenLetters>): string {
-  const lines = [...stores].flatMap(([name, { letters }]) =>
-    [...letters].map(([id, { state, lastFailedAt }]) => JSON.stringify([name, id, state, lastFailedAt])),
-  )
-  return createHash('sha256').update(lines.sort().join('\n')).digest('hex')
+export async function digestFrozen(stores: ReadonlyMap<string, FrozenLetters>): Promise<string> {
+  let sum = 0n
+  let count = 0
+  for (const [name, { letters }] of stores)
+    for (const [id, { state, lastFailedAt }] of letters) {
+      const line = JSON.stringify([name, id, state, lastFailedAt])
+      sum += BigInt(`0x${createHash('sha256').update(line).digest('hex')}`)
+      if (++count % HASHED_PER_TURN === 0) await yieldToEventLoop()
+    }
+  return createHash('sha256')
+    .update(`${count} ${sum.toString(16)}`)
+    .digest('hex')
+}
+
+/** A batch that a store has deleted, and the time that it took. */
+export interface Batch {
+  readonly letters: number
+  readonly ms: number
 }
 
 interface DeleteOptions {
   /** An abort ends it after the batch under way. */
   readonly signal?: AbortSignal | undefined
+  /** Measures the batches [the clock of the machine]. */
+  readonly clock?: Clock | undefined
   onDeleted?(state: LetterState): void
-  onBatch?(): Promise<void>
-}
-
-/** Deletes them in bounded batches. Events of the same key that wait behind a deleted one go on. */
-export async function deleteFrozen(
-  store: Store,
-  { filter, letters }: FrozenLetters,
-  { signal, onDeleted, onBatch }: DeleteOptions,
-): Promise<void> {
-  for await (const page of letterPages(store.deadLetters, filter, BATCH)) {
-    if (signal?.aborted) break
-    const meant = page.filter(letter => letters.has(letter.id))
-    if (meant.length === 0) continue
-    await Promise.all(
-      meant.map(async letter => {
-        const seen = letters.get(letter.id)!
-        if (await deleteOne(store, letter, seen)) onDeleted?.(seen.state)
-      }),
-    )
-    await onBatch?.()
-  }
+  onBatch?(batch: Batch): Promise<void> | void
 }
 
 /**
- * Deletes the letter if it is unchanged since the freeze: a letter that has failed again was not selected, and may be
- * the only record of its event.
+ * Deletes the letters that are unchanged since the freeze: a letter that has failed again was not selected, and may be the only
+ * record of its event. One batch is under way at a time, so that other calls of the store get in between (batch-size).
  */
-async function deleteOne(store: Store, letter: DeadLetter, seen: LetterVersion): Promise<boolean> {
-  const { id, channel, handler, event } = letter
-  const isGone = await store.deadLetters.delete(id, seen)
-  if (isGone && isHeld(seen.state)) await store.broker?.unblockKey(channel, event.id, handler)
-  return isGone
+export async function deleteFrozen(
+  { deadLetters }: Pick<Store, 'deadLetters'>,
+  { letters }: FrozenLetters,
+  { signal, clock = systemClock, onDeleted, onBatch }: DeleteOptions,
+): Promise<void> {
+  const left = letters.entries()
+  let batch = takeFrom(left, FIRST_BATCH)
+  while (batch.length > 0 && !signal?.aborted) {
+    const startedAt = monotonicNow(clock)
+    const gone = await deadLetters.deleteMany(batch)
+    const ms = monotonicNow(clock) - startedAt
+    for (const id of gone) onDeleted?.(letters.get(id)!.state)
+    await onBatch?.({ letters: batch.length, ms })
+    batch = takeFrom(left, nextBatchSize(batch.length, ms))
+    // A store in memory answers without a turn of the event loop, and everything else would wait for the last batch.
+    if (batch.length > 0) await yieldToEventLoop()
+  }
+}
+
+function takeFrom(letters: Iterator<[string, LetterVersion]>, count: number): SeenLetter[] {
+  const taken: SeenLetter[] = []
+  while (taken.length < count) {
+    const { done, value } = letters.next()
+    if (done) break
+    taken.push({ id: value[0], ...value[1] })
+  }
+  return taken
 }

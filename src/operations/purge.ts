@@ -1,10 +1,11 @@
 import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
 import { auditedFilter } from './filter-text.ts'
-import { countStates, deleteFrozen, type FrozenLetters, freeze } from './freeze.ts'
+import { type Batch, countStates, deleteFrozen, type FrozenLetters, freeze } from './freeze.ts'
 
 /** The letters to delete. */
 export interface PurgeRequest {
@@ -22,7 +23,8 @@ export interface Purge {
 
 /** The first step: selects the letters. The later steps count, show and delete exactly these letters. */
 export async function freezePurge(store: Store, request: PurgeRequest, signal?: AbortSignal): Promise<Purge> {
-  const frozen = await freeze(store, failedUntil(request), letter => isMeant(letter, request), signal)
+  const isMeant = request.isExpiredOnly ? (letter: DeadLetter) => isExpired(letter, request.at) : undefined
+  const frozen = await freeze(store, failedUntil(request), isMeant, signal)
   return { request, frozen }
 }
 
@@ -39,22 +41,26 @@ export function countPurge({ frozen }: Purge): ReadonlyMap<LetterState, number> 
 
 /**
  * Deletes the letters and returns how many were deleted. The audit log gets an entry before the first one, and another if not
- * all were deleted: because the purge was stopped or failed, or because letters have changed since they were counted.
+ * all were deleted: because the purge was cancelled or failed, or because letters have changed since they were counted.
  */
 export async function purgeLetters(
   store: Store,
   { request, frozen }: Purge,
   by: string,
   around: {
-    readonly signal?: AbortSignal
+    /** An abort cancels the purge after the batch under way. */
+    readonly signal?: AbortSignal | undefined
+    /** Measures the batches [the clock of the machine]. */
+    readonly clock?: Clock | undefined
     /** When it is done, for the audit [the cut-off]. */
     readonly at?: number
     /** Why, for the audit. */
     readonly note?: string
-    onProgress?(deleted: number): Promise<void>
+    /** Called after every batch, with its size and the time that it took. */
+    onProgress?(deleted: number, batch: Batch): Promise<void> | void
   } = {},
 ): Promise<number> {
-  const { signal, at = request.at, note, onProgress } = around
+  const { signal, clock, at = request.at, note, onProgress } = around
   const count = frozen.letters.size
   if (count === 0) return 0
   let deleted = 0
@@ -74,19 +80,21 @@ export async function purgeLetters(
   const purge = async () => {
     await deleteFrozen(store, frozen, {
       signal,
+      clock,
       onDeleted: () => {
         deleted++
       },
-      onBatch: async () => onProgress?.(deleted),
+      onBatch: batch => onProgress?.(deleted, batch),
     })
     return deleted
   }
   return await withAudit(store.audit, entry, purge, {
     progress: () => ({ deleted }),
-    shortfall: gone => (gone === count ? undefined : { deleted: gone }),
+    shortfall: gone =>
+      gone === count ? undefined : { deleted: gone, ...(signal?.aborted ? { cancelled: true } : {}) },
   })
 }
 
-function isMeant({ expiresAt }: DeadLetter, { isExpiredOnly, at }: PurgeRequest): boolean {
-  return !isExpiredOnly || (expiresAt !== undefined && expiresAt <= at)
+function isExpired({ expiresAt }: DeadLetter, at: number): boolean {
+  return expiresAt !== undefined && expiresAt <= at
 }

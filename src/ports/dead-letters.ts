@@ -106,6 +106,11 @@ export interface LetterVersion {
   readonly lastFailedAt: number
 }
 
+/** A letter and the version of it that a decision is based on. */
+export interface SeenLetter extends LetterVersion {
+  readonly id: string
+}
+
 /**
  * The operating side: what people, replays and the console do with letters.
  *
@@ -114,6 +119,11 @@ export interface LetterVersion {
  *   there before and does not change is seen exactly once.
  * - `get`, `change` and `delete` return undefined or false for an unknown id. `delete` with the version that was `seen`
  *   returns false and deletes nothing if the letter has failed again or changed its state since.
+ * - `versions` returns the version of every letter that matches, in portions and in no order, without reading the letters
+ *   themselves. A letter that was there before and does not change is in exactly one portion.
+ * - `deleteMany` does what `delete` does with the version that was `seen`, for many letters in one short step of the store, and
+ *   returns the ids of those that it deleted. Other calls wait until the step is over, so the caller chooses how many.
+ * - Where the store is a broker too, `delete` and `deleteMany` also unblock the key of the event (`unblockKey`).
  * - `change` is atomic, including its conditions `from`, `onlyIfSentBy` and `onlyIfReplays` (core/dead-letter/change). It follows
  *   the legal transitions of core/dead-letter/state; an illegal one rejects with TransitionError and changes nothing.
  * - `stats` counts the letters that match the filter, in all states. Its times are those of last failures.
@@ -131,6 +141,8 @@ export interface DeadLetterStore extends DeadLetterQueue {
   get(id: string): Promise<DeadLetter | undefined>
   change(id: string, change: LetterChange): Promise<DeadLetter | undefined>
   delete(id: string, seen?: LetterVersion): Promise<boolean>
+  deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]>
+  versions(filter?: LetterFilter): AsyncIterable<readonly SeenLetter[]>
   stats(filter?: LetterFilter): Promise<LetterStats>
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]>
   countByHandler?(filter?: LetterFilter): Promise<readonly HandlerCount[]>

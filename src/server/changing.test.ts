@@ -146,7 +146,7 @@ describe('decisions about letters', () => {
       arrived.push(letter.id)
       await store.deadLetters.send(letter)
     }
-    const late = (name: 'stats' | 'delete') =>
+    const late = (name: 'stats' | 'deleteMany') =>
       serverWorld({
         clock,
         stores: {
@@ -157,9 +157,9 @@ describe('decisions about letters', () => {
               if (name === 'stats') await arrive()
               return stats
             },
-            delete: async (id, seen) => {
-              if (name === 'delete') await arrive()
-              return whole.delete(id, seen)
+            deleteMany: async seen => {
+              if (name === 'deleteMany') await arrive()
+              return whole.deleteMany(seen)
             },
           })),
         },
@@ -169,7 +169,7 @@ describe('decisions about letters', () => {
     expect(counted.status).toBe(409)
     expect(counted.body.detail).toContain('3 letters match, not 2')
     await store.deadLetters.delete(arrived.pop()!)
-    const deleting = await late('delete').tell(PURGE, purge)
+    const deleting = await late('deleteMany').tell(PURGE, purge)
     expect([deleting.status, deleting.body]).toEqual([200, { deleted: 2 }])
     const left = (await store.deadLetters.list()).letters.map(({ id }) => id)
     expect(left.sort()).toEqual(arrived.sort())

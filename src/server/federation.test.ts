@@ -210,8 +210,8 @@ describe('a store that is down', () => {
     const failing = (store: Store): Store => {
       const deadLetters = Object.create(store.deadLetters, {
         stats: { value: store.deadLetters.stats.bind(store.deadLetters) },
-        list: { value: store.deadLetters.list.bind(store.deadLetters) },
-        delete: { value: () => Promise.reject(new Error('postgres://user:secret@db is read-only')) },
+        versions: { value: store.deadLetters.versions.bind(store.deadLetters) },
+        deleteMany: { value: () => Promise.reject(new Error('postgres://user:secret@db is read-only')) },
       })
       return { ...store, deadLetters }
     }

@@ -207,14 +207,31 @@ describe('dlq purge', () => {
   it('F8: Ctrl-C ends it after the batch under way: done in part', async () => {
     const { lazaretWith, store } = await withResolved()
     const stop = new AbortController()
-    const { delete: remove } = store.deadLetters
-    store.deadLetters.delete = async id => {
+    const { deleteMany } = store.deadLetters
+    store.deadLetters.deleteMany = async seen => {
       stop.abort()
-      return remove.call(store.deadLetters, id)
+      return deleteMany.call(store.deadLetters, seen)
     }
     const env = { LAZARET_STORE: 'memory:' }
-    const { code, out } = await lazaretWith({ interrupted: stop.signal, env }, 'dlq', 'purge', '--yes')
-    expect({ code, out }).toEqual({ code: 3, out: 'deleted 100 dead letters\n' })
+    const stopped = await lazaretWith({ interrupted: stop.signal, env }, 'dlq', 'purge', '--yes')
+    expect(stopped).toMatchObject({ code: 3, out: 'deleted 100 dead letters\n' })
+    expect(stopped.err).toBe(
+      'interrupted: 100 of 250 letters were deleted and the others stay; run the command again to delete them\n',
+    )
+    expect((await store.deadLetters.stats()).count).toBe(150)
+    expect((await store.audit.list()).entries.toReversed()).toMatchObject([
+      { action: 'letters.purge', detail: { letters: 250 } },
+      { action: 'letters.purge.partial', detail: { letters: 250, deleted: 100, cancelled: true } },
+    ])
+  })
+
+  it('F8: Ctrl-C before the question deletes nothing', async () => {
+    const { lazaretWith, store } = await withResolved()
+    const env = { LAZARET_STORE: 'memory:' }
+    const stopped = await lazaretWith({ interrupted: AbortSignal.abort(), env }, 'dlq', 'purge', '--yes')
+    expect(stopped).toMatchObject({ code: 1, out: '', err: 'interrupted: nothing was deleted\n' })
+    expect((await store.deadLetters.stats()).count).toBe(250)
+    expect((await store.audit.list()).entries).toEqual([])
   })
 
   it('F8: nothing to delete needs no question', async () => {

@@ -55,11 +55,16 @@ export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promi
     const filter = filterOf(flags)
     const now = io.clock.now()
     const request = { filter, isExpiredOnly: flags.expired === true, at: flags.until ?? now }
-    const purge = await freezePurge(store, request)
+    const signal = io.interrupted
+    const purge = await freezePurge(store, request, signal)
+    if (signal.aborted) {
+      await io.stderr.write('interrupted: nothing was deleted\n')
+      return 1
+    }
     const counts = countPurge(purge)
     const total = [...counts.values()].reduce((sum, count) => sum + count, 0)
     if (flags.preview) return showPreview(io, flags.json, purge)
-    if (flags.digest !== undefined && flags.digest !== digestOf(purge))
+    if (flags.digest !== undefined && flags.digest !== (await digestOf(purge)))
       throw new FailedError(
         `the letters that match have changed since ${new Date(request.at).toISOString()}; nothing was deleted; run dlq purge --preview again`,
       )
@@ -79,9 +84,9 @@ export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promi
       return 1
     }
     const progress = new Progress(io, total)
-    const signal = io.interrupted
     const deleted = await purgeLetters(store, purge, by, {
       signal,
+      clock: io.clock,
       at: now,
       onProgress: count => progress.show(count),
     })
@@ -89,7 +94,11 @@ export async function dlqPurge({ io, flags }: Context<typeof purgeFlags>): Promi
     await done(deleted)
     if (purge.frozen.isCut)
       await io.stderr.write('more letters match; run the command again to delete them\n')
-    return signal.aborted && deleted < total ? 3 : 0
+    if (!signal.aborted || deleted === total) return 0
+    await io.stderr.write(
+      `interrupted: ${deleted} of ${counted(total, 'letter')} were deleted and the others stay; run the command again to delete them\n`,
+    )
+    return 3
   })
 }
 
@@ -97,7 +106,7 @@ async function showPreview(io: Io, isJson: boolean | undefined, purge: Purge): P
   const count = purge.frozen.letters.size
   const byState = Object.fromEntries(countPurge(purge))
   const until = new Date(purge.request.at).toISOString()
-  const digest = digestOf(purge)
+  const digest = await digestOf(purge)
   if (isJson) await io.stdout.write(jsonLine({ count, byState, until, digest }))
   else {
     const states = Object.entries(byState).map(([state, many]) => `${many} ${state}`)
@@ -111,6 +120,6 @@ async function showPreview(io: Io, isJson: boolean | undefined, purge: Purge): P
 }
 
 /** The command line uses one store, so the digest needs no store name. */
-function digestOf({ frozen }: Purge): string {
+function digestOf({ frozen }: Purge): Promise<string> {
   return digestFrozen(new Map([['', frozen]]))
 }

@@ -51,7 +51,7 @@ export const purgeRoutes = [
       const byState: Record<string, number> = {}
       for (const { purge } of purges)
         for (const [state, count] of countStates(purge.frozen)) byState[state] = (byState[state] ?? 0) + count
-      return { count: countAll(purges), byState, until: iso(at), digest: digestOf(purges) }
+      return { count: countAll(purges), byState, until: iso(at), digest: await digestOf(purges) }
     },
   }),
   route({
@@ -66,7 +66,7 @@ export const purgeRoutes = [
       // The letters frozen now are the letters deleted: letters that come later are not among them.
       const purges = await freezeAll(context, caller, body, Date.parse(until), expectedCount)
       requireCount(countAll(purges), expectedCount)
-      if (digestOf(purges) !== digest)
+      if ((await digestOf(purges)) !== digest)
         throw new ProblemError(
           'conflict',
           `The letters that match have changed since ${until}. ${PREVIEW_AGAIN}`,
@@ -138,7 +138,7 @@ function countAll(purges: readonly StorePurge[]): number {
   return purges.reduce((sum, { purge }) => sum + purge.frozen.letters.size, 0)
 }
 
-function digestOf(purges: readonly StorePurge[]): string {
+function digestOf(purges: readonly StorePurge[]): Promise<string> {
   return digestFrozen(new Map(purges.map(({ name, purge }) => [name, purge.frozen])))
 }
 

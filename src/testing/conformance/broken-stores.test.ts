@@ -126,6 +126,46 @@ const STORES: readonly Break<DeadLetterStore>[] = [
     }),
   ],
   [
+    'deletes many without a look at their version',
+    'F8: deleteMany deletes the letters that are as they were seen, and returns their ids',
+    store => ({
+      deleteMany: async seen => {
+        const gone = await Promise.all(seen.map(({ id }) => store.delete(id)))
+        return seen.filter((_, index) => gone[index]).map(({ id }) => id)
+      },
+    }),
+  ],
+  [
+    'says of every letter that it deleted it',
+    'F8: of concurrent deletions each letter counts in one',
+    store => ({
+      deleteMany: async seen => {
+        await store.deleteMany(seen)
+        return seen.map(({ id }) => id)
+      },
+    }),
+  ],
+  [
+    'reads the versions of all letters, whatever the filter',
+    'F8: versions returns every letter that matches once, as it is',
+    store => ({ versions: () => store.versions() }),
+  ],
+  [
+    'reads versions page by page by offset',
+    'F8: letters that are deleted while versions are read hide no others',
+    store => ({
+      async *versions() {
+        for (let start = 0; ; start += 10) {
+          const { letters } = await store.list({ limit: 1_000 })
+          if (start >= letters.length) return
+          yield letters
+            .slice(start, start + 10)
+            .map(({ id, state, cycle }) => ({ id, state, lastFailedAt: cycle.lastFailedAt }))
+        }
+      },
+    }),
+  ],
+  [
     'takes letters after close',
     'P1: after close, sending rejects as closed, and closing twice is safe',
     store => ({ send: letter => store.send(letter).catch(() => {}) }),

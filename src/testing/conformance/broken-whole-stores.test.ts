@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { changed, failing } from '../../../test/support/conformance.ts'
 import { expiryEntry } from '../../adapter-kit/expiry.ts'
-import { memoryStore } from '../../adapters/memory/index.ts'
+import { memoryDeadLetters, memoryStore } from '../../adapters/memory/index.ts'
 import type { AuditLog } from '../../ports/audit.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Groups } from '../../ports/groups.ts'
@@ -26,6 +26,11 @@ const WHOLE_STORES: readonly Break<Store>[] = [
         },
       })),
     }),
+  ],
+  [
+    'deletes letters and leaves their keys blocked',
+    'B9: deleteMany of the letter of a dead-lettered event lets the later events of its key go on',
+    () => ({ deadLetters: memoryDeadLetters() }),
   ],
   [
     'forgets notes',

@@ -1,4 +1,5 @@
 import { changingTests } from './dead-letters/changing.ts'
+import { deletingTests } from './dead-letters/deleting.ts'
 import { listingTests } from './dead-letters/listing.ts'
 import { capacityTests, letterDurabilityTests, sendingTests } from './dead-letters/sending.ts'
 import type { DeadLetterStoreConformance } from './dead-letters/suite.ts'
@@ -9,5 +10,6 @@ export function deadLetterStoreConformance(suite: DeadLetterStoreConformance): v
   capacityTests(suite)
   listingTests(suite)
   changingTests(suite)
+  deletingTests(suite)
   letterDurabilityTests(suite)
 }

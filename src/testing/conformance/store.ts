@@ -3,6 +3,7 @@ import { commandTests } from './store/commands.ts'
 import { cursorTests } from './store/cursors.ts'
 import { fleetTests } from './store/fleet.ts'
 import { groupTests } from './store/groups.ts'
+import { keyOrderTests } from './store/key-order.ts'
 import { replayTests } from './store/replays.ts'
 import { retentionTests } from './store/retention.ts'
 import { snapshotTests } from './store/snapshots.ts'
@@ -16,6 +17,7 @@ export function storeConformance(suite: StoreConformance): void {
   cursorTests(suite)
   snapshotTests(suite)
   retentionTests(suite)
+  keyOrderTests(suite)
   fleetTests(suite)
   commandTests(suite)
   onStore(suite)('F8: closing twice is safe', async store => {

@@ -28,7 +28,7 @@ export async function expireLetters(
       for (const [state, ids] of due.ids)
         for (let start = 0; start < ids.length; start += DELETED_AT_ONCE) {
           const gone = await opened.log.delete(ids.slice(start, start + DELETED_AT_ONCE), due.isDue)
-          if (gone > 0) deleted[state] = (deleted[state] ?? 0) + gone
+          if (gone.length > 0) deleted[state] = (deleted[state] ?? 0) + gone.length
         }
       return sumOf(deleted)
     }

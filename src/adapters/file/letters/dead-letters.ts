@@ -14,6 +14,7 @@ import type {
   LetterQuery,
   LetterStats,
   LetterVersion,
+  SeenLetter,
   TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { type Files, realFiles } from '../journal/files.ts'
@@ -21,7 +22,8 @@ import { FileAudit } from '../operating/audit.ts'
 import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules, journalSettings } from '../options.ts'
 import { expireLetters } from './cleanup.ts'
 import { LazyLetterLog } from './lazy-letter-log.ts'
-import { countByHandler, countLetters, countOverTime, listLetters } from './queries.ts'
+import { countByHandler, countLetters, countOverTime, listLetters, versionsOf } from './queries.ts'
+import type { LetterFacts } from './record.ts'
 
 /** Options of a dead-letter store in a folder. */
 export interface FileDeadLettersOptions extends JournalOptions {
@@ -94,13 +96,20 @@ export class FileDeadLetters implements DeadLetterStore {
   }
 
   async delete(id: string, seen?: LetterVersion): Promise<boolean> {
-    const deleted = await this.log.write(log =>
-      log.delete(
-        [id],
-        seen && (({ kind, lastFailedAt }) => kind.state === seen.state && lastFailedAt === seen.lastFailedAt),
-      ),
+    const deleted = await this.log.write(log => log.delete([id], seen && (facts => isAsSeen(facts, seen))))
+    return deleted.length > 0
+  }
+
+  async deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]> {
+    const byId = new Map(seen.map(each => [each.id, each]))
+    return await this.log.write(log =>
+      log.delete([...byId.keys()], (facts, _, id) => isAsSeen(facts, byId.get(id)!)),
     )
-    return deleted > 0
+  }
+
+  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+    const { log } = await this.log.read()
+    yield* versionsOf(log, filter)
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {
@@ -139,4 +148,8 @@ export class FileDeadLetters implements DeadLetterStore {
     await this.log.close()
     await this.audit.close()
   }
+}
+
+function isAsSeen({ kind, lastFailedAt }: LetterFacts, seen: LetterVersion): boolean {
+  return kind.state === seen.state && lastFailedAt === seen.lastFailedAt
 }

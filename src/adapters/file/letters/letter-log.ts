@@ -58,10 +58,10 @@ export class LetterLog {
   }
 
   /**
-   * Deletes those that are there, and answers how many. With `isStillDue`, only those that have not changed since, as it
+   * Deletes those that are there, and answers which. With `isStillDue`, only those that have not changed since, as it
    * can tell by what the index knows.
    */
-  delete(ids: readonly string[], isStillDue?: IsStillDue, isLazy = false): Promise<number> {
+  delete(ids: readonly string[], isStillDue?: IsStillDue, isLazy = false): Promise<readonly string[]> {
     return this.journal.decide(() => this.#decideDelete(ids, isStillDue), isLazy)
   }
 
@@ -175,15 +175,15 @@ export class LetterLog {
     return unwritten === undefined ? (await this.read([id]))[0] : unwritten.letter
   }
 
-  #decideDelete(ids: readonly string[], isStillDue?: IsStillDue): Decision<number> {
+  #decideDelete(ids: readonly string[], isStillDue?: IsStillDue): Decision<readonly string[]> {
     const due = ids.filter(id => {
       const unwritten = this.#unwritten.get(id)
       if (unwritten !== undefined) return unwritten.letter !== undefined && isStillDue === undefined
       const line = this.index.find(id)
       if (line === undefined || isStillDue === undefined) return line !== undefined
-      return isStillDue(line.rows.factsOf(line.row), line.rows.locationOf(line.row))
+      return isStillDue(line.rows.factsOf(line.row), line.rows.locationOf(line.row), id)
     })
-    if (due.length === 0) return nothing(0)
+    if (due.length === 0) return nothing(due)
     const record = deleteRecord(due)
     const unwritten = due.map(id => this.#await(id, undefined))
     const forget = () => {
@@ -194,7 +194,7 @@ export class LetterLog {
       written: ([location]) => {
         forget()
         this.index.delete(due, location!)
-        return due.length
+        return due
       },
       failed: forget,
     }
@@ -223,7 +223,7 @@ interface LetterRange extends FileRange {
 }
 
 /** Whether a letter is unchanged since its deletion was decided. */
-type IsStillDue = (facts: LetterFacts, location: RecordLocation) => boolean
+type IsStillDue = (facts: LetterFacts, location: RecordLocation, id: string) => boolean
 
 interface Unwritten {
   /** Undefined if the letter is being deleted. */

@@ -15,6 +15,7 @@ import type {
   LetterPage,
   LetterQuery,
   LetterStats,
+  SeenLetter,
   TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import type { JournalRecord } from '../journal/line.ts'
@@ -80,6 +81,19 @@ export async function countOverTime(
   for await (const { rows, found } of matchingLetters(log, wanted.filter))
     for (const row of found) timeline.add(rows.lastFailedAt(row))
   return timeline.counts
+}
+
+/** Answered by the index alone, unless there is a search. */
+export async function* versionsOf(
+  log: LetterLog,
+  filter: LetterFilter | undefined,
+): AsyncGenerator<readonly SeenLetter[]> {
+  for await (const { rows, found } of matchingLetters(log, resolveLetterFilter(filter)))
+    yield found.map(row => ({
+      id: rows.idOf(row),
+      state: rows.kinds[rows.kindNumber(row)]!.state,
+      lastFailedAt: rows.lastFailedAt(row),
+    }))
 }
 
 async function* matchingLetters(log: LetterLog, filter: LetterFilter): AsyncGenerator<MatchingRows> {

@@ -108,7 +108,7 @@ function heldIn({ index }: LetterLog, ids: readonly string[]): Held[] {
  */
 async function remove(log: LetterLog, sent: DeadLetter, { id, segment, offset }: Held): Promise<void> {
   const isSame = (_: unknown, now: RecordLocation) => now.segment === segment && now.offset === offset
-  if ((await log.delete([id], isSame)) > 0) return
+  if ((await log.delete([id], isSame)).length > 0) return
   const [held] = heldIn(log, [id])
   const [now] = await log.read([id])
   if (held !== undefined && now !== undefined && encodeLetter(now) === encodeLetter(sent))

@@ -18,6 +18,7 @@ import { isCertainlyValid } from '../../../core/event/payload-size.ts'
 import { isBytes } from '../../../core/event/plain.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, text, withDefault } from '../../../core/options/rules.ts'
+import { yieldToEventLoop } from '../../../ports/clock.ts'
 import {
   type DeadLetterStore,
   DeadLettersClosedError,
@@ -29,6 +30,7 @@ import {
   type LetterQuery,
   type LetterStats,
   type LetterVersion,
+  type SeenLetter,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 
@@ -38,6 +40,9 @@ function requireStorable(letter: DeadLetter): void {
   const { maxDepth, maxPayloadBytes } = WIDEST_EVENT_LIMITS
   if (!isBytes(payload) && !isCertainlyValid(payload, maxDepth, maxPayloadBytes)) encodeLetter(letter)
 }
+
+/** The letters that `versions` looks at in one turn of the event loop. */
+const SEEN_PER_TURN = 5_000
 
 /** The default of the option `capacity`. */
 export const DEFAULT_LETTER_CAPACITY = 100_000
@@ -63,6 +68,11 @@ export function memoryDeadLetters(options?: MemoryDeadLettersOptions): MemoryDea
   return new MemoryDeadLetters(resolveOptions('memoryDeadLetters', rules, options))
 }
 
+/** The letters of a store that is a broker too: it receives every letter that is deleted. */
+export function memoryDeadLettersOf(onDeleted: (letter: DeadLetter) => void): MemoryDeadLetters {
+  return new MemoryDeadLetters(resolveOptions('memoryDeadLetters', rules, {}), onDeleted)
+}
+
 /**
  * Every method does its whole work before its first await, so that `send` and `change` are atomic. A store on a server
  * needs a transaction for that.
@@ -71,11 +81,14 @@ export class MemoryDeadLetters implements DeadLetterStore {
   readonly #name: string
   readonly #capacity: number
   readonly #letters = new Map<string, DeadLetter>()
+  readonly #onDeleted: ((letter: DeadLetter) => void) | undefined
   #isClosed = false
 
-  constructor({ name, capacity }: Resolved<typeof rules>) {
+  /** `onDeleted` is for a store that is a broker too. */
+  constructor({ name, capacity }: Resolved<typeof rules>, onDeleted?: (letter: DeadLetter) => void) {
     this.#name = name
     this.#capacity = capacity
+    this.#onDeleted = onDeleted
   }
 
   async send(letter: DeadLetter): Promise<void> {
@@ -118,13 +131,29 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async delete(id: string, seen?: LetterVersion): Promise<boolean> {
     this.#requireOpen()
-    const letter = this.#letters.get(id)
-    if (
-      seen !== undefined &&
-      (letter?.state !== seen.state || letter.cycle.lastFailedAt !== seen.lastFailedAt)
-    )
-      return false
-    return this.#letters.delete(id)
+    return this.#delete(id, seen)
+  }
+
+  async deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]> {
+    this.#requireOpen()
+    return seen.filter(each => this.#delete(each.id, each)).map(({ id }) => id)
+  }
+
+  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+    this.#requireOpen()
+    const wanted = resolveLetterFilter(filter)
+    let looked = 0
+    let found: SeenLetter[] = []
+    // A letter that is deleted or added meanwhile does not disturb the iteration of a Map.
+    for (const letter of this.#letters.values()) {
+      const { id, state, cycle } = letter
+      if (matchesFilter(letter, wanted)) found.push({ id, state, lastFailedAt: cycle.lastFailedAt })
+      if (++looked % SEEN_PER_TURN !== 0) continue
+      yield found
+      found = []
+      await yieldToEventLoop()
+    }
+    yield found
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {
@@ -147,6 +176,19 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async close(): Promise<void> {
     this.#isClosed = true
+  }
+
+  #delete(id: string, seen: LetterVersion | undefined): boolean {
+    const letter = this.#letters.get(id)
+    if (letter === undefined) return false
+    if (
+      seen !== undefined &&
+      (letter.state !== seen.state || letter.cycle.lastFailedAt !== seen.lastFailedAt)
+    )
+      return false
+    this.#letters.delete(id)
+    this.#onDeleted?.(letter)
+    return true
   }
 
   #matching(filter: LetterFilter): DeadLetter[] {

@@ -1,5 +1,6 @@
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import {
+  type LetterPosition,
   letterCursor,
   letterPosition,
   resolveLetterFilter,
@@ -19,6 +20,7 @@ import {
   type LetterQuery,
   type LetterStats,
   type LetterVersion,
+  type SeenLetter,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import type { PgPool } from '../connection/client.ts'
@@ -26,8 +28,9 @@ import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
 import { asTime, storableText, timeParameter } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
-import { addFilter, countByHandler, countByTime, countLetters } from './letter-query.ts'
+import { addFilter, addPlace, countByHandler, countByTime, countLetters } from './letter-query.ts'
 import { LETTER_SELECTED, LetterTable, type StoredLetter } from './letter-table.ts'
+import { deleteSeen, readVersions, VERSIONS_AT_ONCE } from './letter-versions.ts'
 
 /** Letters that are read in one turn of the event loop, so that a large page does not hold up other work. */
 const READ_PER_TURN = 50
@@ -60,10 +63,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
     this.#requireOpen()
     const { filter, limit, startAfter } = resolveLetterQuery(query)
     const conditions = addFilter(new Conditions(limit + 1), filter)
-    if (startAfter !== undefined) {
-      const at = conditions.values.push(timeParameter(startAfter.lastFailedAt))
-      conditions.add(startAfter.id, id => `(last_failed_at, id) < (${asTime(at)}, $${id}::text collate "C")`)
-    }
+    if (startAfter !== undefined) addPlace(conditions, startAfter)
     const { rows } = await runQuery(
       this.#pool,
       'listing dead letters',
@@ -110,6 +110,25 @@ export class PostgresDeadLetters implements DeadLetterStore {
       conditions.values,
     )
     return rowCount !== 0
+  }
+
+  async deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]> {
+    this.#requireOpen()
+    return deleteSeen(this.#pool, seen)
+  }
+
+  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+    const wanted = resolveLetterFilter(filter)
+    for (let place: LetterPosition | undefined | 'start' = 'start'; place !== undefined; ) {
+      this.#requireOpen()
+      const found: readonly SeenLetter[] = await readVersions(
+        this.#pool,
+        wanted,
+        place === 'start' ? undefined : place,
+      )
+      yield found
+      place = found.length < VERSIONS_AT_ONCE ? undefined : found.at(-1)
+    }
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {

@@ -1,3 +1,4 @@
+import type { LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
 import type { HandlerCount, LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
@@ -29,6 +30,15 @@ export function addFilter(conditions: Conditions, filter: LetterFilter): Conditi
   if (search !== undefined)
     conditions.add(searchable(search), parameter => `position($${parameter}::text in search) > 0`)
   return conditions
+}
+
+/** Adds the condition that a letter comes after this one in the list. */
+export function addPlace(conditions: Conditions, { lastFailedAt, id }: LetterPosition): Conditions {
+  const at = conditions.values.push(timeParameter(lastFailedAt))
+  return conditions.add(
+    id,
+    parameter => `(last_failed_at, id) < (${asTime(at)}, $${parameter}::text collate "C")`,
+  )
 }
 
 /** The dimensions that a row of the count does not group by: one bit each for state, reason and channel. */

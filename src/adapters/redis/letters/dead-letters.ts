@@ -18,12 +18,21 @@ import {
   type LetterQuery,
   type LetterStats,
   type LetterVersion,
+  type SeenLetter,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { RedisError } from '../errors.ts'
 import type { KnownLetter, LetterRecords } from './letter-records.ts'
-import { countByHandler, countLetters, countOverTime, listLetters } from './queries.ts'
-import { deleteSeen, measure, type RedisUsage, recordExpired, removeDue } from './scripts.ts'
+import {
+  countByHandler,
+  countLetters,
+  countOverTime,
+  listLetters,
+  readVersions,
+  type ScanPosition,
+  type VersionPortion,
+} from './queries.ts'
+import { deleteAllSeen, deleteSeen, measure, type RedisUsage, recordExpired, removeDue } from './scripts.ts'
 
 const OUT_OF_MEMORY = 'the server is out of memory; raise maxmemory, or discard, replay or expire letters'
 
@@ -70,6 +79,21 @@ export class RedisDeadLetters implements DeadLetterStore {
   delete(id: string, seen?: LetterVersion): Promise<boolean> {
     const wanted = [seen?.state ?? '', seen === undefined ? '' : String(seen.lastFailedAt)]
     return this.#track(() => this.#records.run(deleteSeen, [id, ...wanted]))
+  }
+
+  deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]> {
+    const wanted = seen.flatMap(({ id, state, lastFailedAt }) => [id, state, String(lastFailedAt)])
+    return this.#track(async () => (seen.length === 0 ? [] : this.#records.run(deleteAllSeen, wanted)))
+  }
+
+  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+    const wanted = resolveLetterFilter(filter)
+    for (let place: ScanPosition | undefined | 'start' = 'start'; place !== undefined; ) {
+      const from: ScanPosition | undefined = place === 'start' ? undefined : place
+      const portion: VersionPortion = await this.#track(() => readVersions(this.#records, wanted, from))
+      yield portion.found
+      place = portion.next
+    }
   }
 
   stats(filter?: LetterFilter): Promise<LetterStats> {

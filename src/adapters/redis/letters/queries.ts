@@ -9,7 +9,8 @@ import { HandlerCounter } from '../../../adapter-kit/query/letter-stats.ts'
 import { type resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { HandlerCount, LetterPage, LetterStats } from '../../../ports/dead-letters.ts'
+import type { LetterState } from '../../../core/dead-letter/state.ts'
+import type { HandlerCount, LetterPage, LetterStats, SeenLetter } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type ScanFilter, scanFilterOf } from './facts.ts'
 import type { LetterRecords } from './letter-records.ts'
@@ -87,24 +88,60 @@ async function countBuckets(
   return records.runAfterExpiry(countIntervals, [facet, value, ...bounds.flat()])
 }
 
-type ScanPosition = NonNullable<Slice['next']>
+export interface VersionPortion {
+  readonly found: readonly SeenLetter[]
+  /** Undefined after the last letter. */
+  readonly next: ScanPosition | undefined
+}
+
+/** The versions of the letters that one script looks at, from a position on. */
+export async function readVersions(
+  records: LetterRecords,
+  filter: ResolvedLetterFilter,
+  from: ScanPosition | undefined,
+): Promise<VersionPortion> {
+  const { found, next } = await scanSlice(
+    records,
+    'versions',
+    scanFilterOf(filter),
+    from,
+    3 * SCANNED_AT_ONCE,
+  )
+  const versions: SeenLetter[] = []
+  for (let at = 0; at < found.length; at += 3) {
+    const [id, state, lastFailedAt] = [textOf(found[at]), textOf(found[at + 1]), numberOf(found[at + 2])]
+    versions.push({ id, state: state as LetterState, lastFailedAt })
+  }
+  return { found: versions, next }
+}
+
+export type ScanPosition = NonNullable<Slice['next']>
 
 /** Yields the matches in slices, so that the server can do other work in between. */
 async function* slices(
   records: LetterRecords,
   take: 'bodies' | 'counts' | 'handlers' | 'times',
-  { facet, value, after, before, search, others }: ScanFilter,
+  filter: ScanFilter,
   start?: ScanPosition | undefined,
   most: () => number = () => SCANNED_AT_ONCE,
 ): AsyncGenerator<readonly unknown[]> {
-  const filter = [facet, value, after, before]
   for (let position = start, isMore = true; isMore; ) {
-    const from = [position?.score ?? '', position?.id ?? '', String(SCANNED_AT_ONCE), String(most())]
-    const { found, next } = await records.runAfterExpiry(scan, [take, ...filter, ...from, search, ...others])
+    const { found, next } = await scanSlice(records, take, filter, position, most())
     yield found
     position = next
     isMore = next !== undefined
   }
+}
+
+function scanSlice(
+  records: LetterRecords,
+  take: 'bodies' | 'counts' | 'handlers' | 'times' | 'versions',
+  { facet, value, after, before, search, others }: ScanFilter,
+  position: ScanPosition | undefined,
+  most: number,
+): Promise<Slice> {
+  const from = [position?.score ?? '', position?.id ?? '', String(SCANNED_AT_ONCE), String(most)]
+  return records.runAfterExpiry(scan, [take, facet, value, after, before, ...from, search, ...others])
 }
 
 /** Adds up what `totals` and `scan` answer: the oldest time, the newest, then fields such as `s:dead` with their counts. */

@@ -100,6 +100,29 @@ return 1
 `,
 )
 
+/** The same for many letters, each with its state and its last failure; returns the ids of those that it deleted. */
+export const deleteAllSeen: Script<readonly string[]> = script(
+  'deleting dead letters',
+  reply => listOf(reply).map(textOf),
+  LETTERS,
+  `
+sweep()
+local gone, groups = {}, {}
+for at = 1, #ARGV, 3 do
+  local id = ARGV[at]
+  removeIfDue(id)
+  local known = factsOf(id)
+  if known and known.s == ARGV[at + 1] and tonumber(known.at) == tonumber(ARGV[at + 2]) then
+    unindex(id, known, groups)
+    redis.call('DEL', keyOf(id))
+    gone[#gone + 1] = id
+  end
+end
+for group in pairs(groups) do placeGroup(group) end
+return gone
+`,
+)
+
 /** Takes out letters that are due; true when there are more. */
 export const removeDue: Script<boolean> = script(
   'deleting expired dead letters',
@@ -195,7 +218,7 @@ elseif before ~= '' then start = redis.call('ZCOUNT', index, before, '+inf') end
 local slice = redis.call('ZREVRANGE', index, start, start + budget - 1, 'WITHSCORES')
 local more = #slice == budget * 2
 local found, sums, newest, oldest = {}, {}, nil, nil
-local looks = #fields > 0 or take == 'counts' or take == 'handlers'
+local looks = #fields > 0 or take == 'counts' or take == 'handlers' or take == 'versions'
 local function sum(field) sums[field] = (sums[field] or 0) + 1 end
 for at = 1, #slice, 2 do
   local id, when = slice[at], slice[at + 1]
@@ -206,6 +229,10 @@ for at = 1, #slice, 2 do
   if matches(id, facts) then
     if take == 'bodies' then found[#found + 1] = redis.call('HGET', keyOf(id), 'b')
     elseif take == 'times' then found[#found + 1] = when
+    elseif take == 'versions' then
+      found[#found + 1] = id
+      found[#found + 1] = facts.s
+      found[#found + 1] = when
     elseif take == 'handlers' then sum(cjson.encode({ facts.c, facts.h }))
     else
       sum('s:' .. facts.s)

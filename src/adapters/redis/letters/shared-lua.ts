@@ -62,14 +62,15 @@ local function placeGroup(id)
   end
 end
 
-local function unindex(id, facts)
+-- With a table of groups, the group is only noted there: a script that deletes many letters places each group once.
+local function unindex(id, facts, groups)
   redis.call('ZREM', root .. ':all', id)
   redis.call('ZREM', root .. ':expiry', id)
   if not facts then return end
   for _, facet in ipairs(INDEXED) do redis.call('ZREM', by(facet, facts[facet]), id) end
   redis.call('ZREM', root .. ':first:' .. facts.g, id)
   countLetter(facts, -1)
-  placeGroup(facts.g)
+  if groups then groups[facts.g] = true else placeGroup(facts.g) end
 end
 
 local function remove(id)

@@ -1,4 +1,4 @@
-import type { LetterVersion } from '../../../ports/dead-letters.ts'
+import type { LetterVersion, SeenLetter } from '../../../ports/dead-letters.ts'
 import { BrokerTables } from '../broker/broker-tables.ts'
 import { JournalTable } from '../journal/journal-table.ts'
 import { LedgerTable } from '../ledger/ledger-table.ts'
@@ -35,6 +35,11 @@ function createParts(db: Database, context: WriterContext) {
   const search = new SearchWriter(db)
   const letters = new LetterTable(db, counters, facets, search)
   const broker = new BrokerTables(db, context, counters, letters)
+  const deleteLetter = (id: string, seen: LetterVersion | undefined): boolean => {
+    if (!letters.delete(id, seen)) return false
+    broker.letterClosed(id, true)
+    return true
+  }
   return {
     cached: [search, facets, broker, counters] as readonly Cached[],
     calls: {
@@ -45,10 +50,9 @@ function createParts(db: Database, context: WriterContext) {
             broker.letterClosed(row[0], false)
           return answer
         },
-        delete(id: string, seen: LetterVersion | undefined): boolean {
-          if (!letters.delete(id, seen)) return false
-          broker.letterClosed(id, true)
-          return true
+        delete: deleteLetter,
+        deleteMany(seen: readonly SeenLetter[]): readonly string[] {
+          return seen.filter(each => deleteLetter(each.id, each)).map(({ id }) => id)
         },
       },
       groups,

@@ -19,12 +19,14 @@ import {
   type LetterQuery,
   type LetterStats,
   type LetterVersion,
+  type SeenLetter,
   type TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { type Connection, Session } from '../connection/connection.ts'
 import type { SqliteSettings } from '../options.ts'
 import { LetterSaver, searchable } from './letter-saver.ts'
 import type { LetterRow } from './letter-table.ts'
+import { FIRST_PLACE, type VersionPlace, type VersionPortion } from './letter-versions.ts'
 
 /** Letters read in one turn of the event loop: a large page must not hold up everything else. */
 const READ_PER_TURN = 50
@@ -79,6 +81,25 @@ export class SqliteDeadLetters implements DeadLetterStore {
 
   async delete(id: string, seen?: LetterVersion): Promise<boolean> {
     return this.#session.connection.write('letters', 'delete', id, seen)
+  }
+
+  async deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]> {
+    return this.#session.connection.write('letters', 'deleteMany', seen)
+  }
+
+  /** Portions of one facet after the other, because the index has the letters of a facet side by side. */
+  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+    const wanted = searched(resolveLetterFilter(filter))
+    for (let place: VersionPlace | undefined = FIRST_PLACE; place !== undefined; ) {
+      const portion: VersionPortion = await this.#session.connection.read(
+        'letters',
+        'versions',
+        wanted,
+        place,
+      )
+      yield portion.found
+      place = portion.next
+    }
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {

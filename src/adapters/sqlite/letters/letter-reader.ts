@@ -6,6 +6,7 @@ import type { Database } from '../connection/database.ts'
 import { mergeFacets } from './facet-merge.ts'
 import { type CountedFacet, type FoundRow, facetsOf, type Span } from './letter-spans.ts'
 import type { FoundLetter } from './letter-table.ts'
+import { readVersions, type VersionPlace, type VersionPortion } from './letter-versions.ts'
 import { SearchReader } from './search-reader.ts'
 
 /** Finding the position in a facet costs about as much as reading this many letters in sequence. */
@@ -40,6 +41,20 @@ export class LetterReader {
     return found.map(
       ({ seq }) => this.#db.get<{ body: string }>`select body from letters where seq = ${seq}`!.body,
     )
+  }
+
+  /** The versions of some letters from a place on. A search reads all of its letters at once. */
+  versions(filter: LetterFilter, place: VersionPlace): VersionPortion {
+    const facets = facetsOf(this.#db, filter)
+    if (filter.search === undefined) return readVersions(this.#db, facets, spanOf(filter), place)
+    const stateOf = new Map(facets.map(({ id, state }) => [id, state]))
+    const letters = this.#search.every(searchOf(facets, spanOf(filter), filter.search))
+    const found = Array.from(letters, ({ id, lastFailedAt, facet }) => ({
+      id,
+      state: stateOf.get(facet)!,
+      lastFailedAt,
+    }))
+    return { found, next: undefined }
   }
 
   stats(filter: LetterFilter): LetterStats {

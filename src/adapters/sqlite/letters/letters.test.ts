@@ -144,3 +144,18 @@ describe('sqlite dead letters', () => {
     expect((await deadLetters.list({ group: group!.id })).letters).toEqual([letter])
   })
 })
+
+describe('versions', () => {
+  it('F8: more letters than a portion holds are read once each, while others are deleted', async () => {
+    const made = letters(5_600, index => new Error(`cause ${index % 3}`))
+    await Promise.all(made.map(letter => deadLetters.send(letter)))
+    const expected = made.filter(({ channel }) => channel === made[0]!.channel).map(({ id }) => id)
+    const portions: (readonly string[])[] = []
+    for await (const portion of deadLetters.versions({ channel: made[0]!.channel })) {
+      portions.push(portion.map(({ id }) => id))
+      expect(await deadLetters.deleteMany(portion.slice(0, 50))).toHaveLength(Math.min(50, portion.length))
+    }
+    expect(portions.length).toBeGreaterThan(1)
+    expect(portions.flat().sort()).toEqual(expected.sort())
+  })
+})

@@ -154,7 +154,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
 }
 
 /** Each filter field alone, with a value that some letters have, and then each field with the next one. */
-function filtersFor(letters: readonly DeadLetter[]): LetterFilter[] {
+export function filtersFor(letters: readonly DeadLetter[]): LetterFilter[] {
   const [sample] = letters
   const { channel, handler, event, state, cycle } = sample!
   const single: LetterFilter[] = [
