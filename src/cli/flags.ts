@@ -44,12 +44,16 @@ export const serveFlags = {
   'base-path': basePath('path below which the server answers, such as /lazaret behind a proxy [/]'),
   ...storeFlags,
 }
-export const completionFlags = { help: HELP }
+export const completionFlags = {
+  config: word('FILE', 'taken for an alias that has it; a completion script needs no config'),
+  help: HELP,
+}
 export const demoFlags = {
   port: port('port of the console [4600, or the next free one]'),
   host: word('NAME', 'address to listen on [127.0.0.1]'),
   seed: count('seed of the demo: the same seed gives the same events [1]'),
   store: word('URL', 'a new sqlite:FILE to keep, or memory: [a temporary file]'),
+  config: word('FILE', 'config file whose server.port and server.host apply [none]'),
   json: JSON_OUTPUT,
   help: HELP,
 }
@@ -69,7 +73,11 @@ export const rabbitmqFlags = {
     'NAME',
     "name of the dead-letter queue, with {queue} for the queue's [{queue}.dlq]",
   ),
-  url: word('URL', 'RabbitMQ URL; put a password into $LAZARET_AMQP_URL instead [amqp://localhost]'),
+  url: word(
+    'URL',
+    'RabbitMQ URL; put a password into $LAZARET_AMQP_URL instead [the one in the config, or amqp://localhost]',
+  ),
+  config: storeFlags.config,
   json: JSON_OUTPUT,
   help: HELP,
 }

@@ -1,3 +1,4 @@
+import { loadConfig } from '../../config/load.ts'
 import { type History, simulateHistory } from '../../demo/history/simulate-history.ts'
 import { openDemo } from '../../demo/open-demo.ts'
 import { pacedClock } from '../../demo/paced-clock.ts'
@@ -27,18 +28,26 @@ type Flags = DemoContext['flags'] & { readonly seed: number }
 export async function demo({ io, flags }: DemoContext): Promise<ExitCode> {
   // Reading the signal installs its handler, so that Ctrl-C during the start cleans up too.
   void io.interrupted
+  const { port, host } = await addressOf(io, flags)
   const clock = pacedClock(io.clock, speedOf(io))
   const { seed = DEFAULT_SEED } = flags
   // The store opens on its own thread in parallel.
   const history = simulateHistory(clock.now(), seed)
   const demoStore = await openDemoStore(io, flags.store, clock)
   try {
-    await runDemo(io, { ...flags, seed }, demoStore, clock, await history)
+    await runDemo(io, { ...flags, port, host, seed }, demoStore, clock, await history)
     return 0
   } finally {
     await settlesWithin(io.clock, CLOSE_LIMIT_MS, demoStore.store.close())
     await demoStore.remove()
   }
+}
+
+/** Only a named file applies: a demo in the folder of a service must not listen where that service's server does. */
+async function addressOf(io: Io, { port, host, config: file }: DemoContext['flags']) {
+  if (file === undefined) return { port, host }
+  const { config } = await loadConfig({ file, cwd: io.cwd, env: io.env })
+  return { port: port ?? config.server.port, host: host ?? config.server.host }
 }
 
 async function runDemo(

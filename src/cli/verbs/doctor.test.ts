@@ -2,6 +2,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { freePorts } from '../../../test/services/free-ports.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
 import { fileSpill } from '../../adapters/file/index.ts'
 import { DEFAULT_CONFIG } from '../../config/config.ts'
@@ -51,6 +52,56 @@ ok    clock      2026-01-01T00:00:00.000Z
     expect(out).toContain(`FAIL  store   no store at ${join(folder, 'gone.db')}`)
     expect(out).toContain('→ pass another one with --store')
     expect(out).toMatch(/ disk +[\d.]+ \w+ \(\d+ %\) free\n/)
+  })
+
+  it('F8: names a missing file once, with the remedy for a missing file', async () => {
+    const { lazaretWith } = cliWorld(folder)
+    const run = async (...words: string[]) => (await lazaretWith({ openStore }, 'doctor', ...words)).out
+    const store = await run('--store', 'sqlite:./gone/x.db')
+    expect(store.match(/gone\/x\.db \(/g)).toHaveLength(1)
+    expect(store).toContain('→ pass another one with --store, or start the service that creates it')
+    expect(store).not.toMatch(/ENOENT|owner or mode/)
+    const config = await run('--config', 'gone.yaml')
+    expect(config).toContain('FAIL  config  gone.yaml: config file not found\n')
+    expect(config).toContain('→ give an existing path with --config, or omit it\n')
+    expect(config).not.toContain('fix the faults')
+  })
+
+  it('F8: checks every store of server.stores, by name', async () => {
+    await writeFile(
+      join(folder, 'lazaret.yaml'),
+      'server:\n  stores: { shop: "sqlite:./shop.db", mail: "sqlite:./gone.db" }\n',
+    )
+    await (await openStore('sqlite:./shop.db', { ...OPEN, folder })).close()
+    const { lazaretWith, clock } = cliWorld(folder)
+    clock.jump(systemClock.now() - clock.now())
+    const { code, out } = await lazaretWith({ openStore, env: {} }, 'doctor')
+    expect(code).toBe(1)
+    expect(out).toMatch(/ok +store shop +sqlite:\.\/shop\.db opens/)
+    expect(out).toMatch(/ok +letters shop +0 letters/)
+    expect(out).toMatch(/ok +access shop /)
+    expect(out).toMatch(/FAIL +store mail +no store at .*gone\.db/)
+    expect(out).toContain('or correct server.stores.mail in the config')
+    expect(out).not.toContain('lazaret.db')
+  })
+
+  it('F8: checks the broker of every collector; a store that the server creates may be missing', async () => {
+    const [port] = await freePorts(1)
+    await writeFile(
+      join(folder, 'lazaret.yaml'),
+      `store: sqlite:./new.db
+collectors:
+  rabbit: { url: 'amqp://guest:secret@127.0.0.1:${port}', queues: [orders.dlq], store: other }`,
+    )
+    const io = { openStore, env: {}, clock: systemClock }
+    const { code, out } = await cliWorld(folder).lazaretWith(io, 'doctor')
+    expect(code).toBe(1)
+    expect(out).toMatch(/ok +store +.*new\.db does not exist yet; lazaret serve creates it/)
+    expect(out).toMatch(
+      /FAIL +collector +collectors\.rabbit\.store: unknown store other\n +→ use one of main/,
+    )
+    expect(out).toMatch(/FAIL +collector +rabbit: /)
+    expect(out).not.toContain('secret')
   })
 
   it('F8: a clock that is behind the store or far off is wrong', async () => {

@@ -1,10 +1,12 @@
+import { stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DEFAULT_CONFIG } from '../../config/config.ts'
 import { type LoadedConfig, loadConfig } from '../../config/load.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
-import { type Check, failWith, ok } from '../doctor/check.ts'
+import { type Check, fail, failWith, ok } from '../doctor/check.ts'
+import { checkCollectors } from '../doctor/collectors.ts'
 import { checkPermissions, checkSpill } from '../doctor/files.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
 import { checkNotify, checkRoutes } from '../doctor/notify.ts'
@@ -21,34 +23,75 @@ import { chooseStore } from '../session.ts'
 export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise<ExitCode> {
   const { loaded, check } = await checkConfig(io, flags.config)
   const checks: Check[] = [checkNode(process.version), check]
-  const chosen = chooseStore(flags.store, io, loaded)
+  const chosen = storesToCheck(flags.store, io, loaded)
   // An invalid config may name another store, so a fault of the default one would mislead.
-  const isUnknown = chosen.isDefault && check.status === 'fail'
-  const { address, newestAt, ...found } = isUnknown ? SKIPPED : await checkStore(io, chosen, loaded.config)
-  checks.push(...found.checks)
+  const isUnknown = chosen[0]?.isDefault === true && check.status === 'fail'
+  const stores: StoreChecks[] = []
+  if (isUnknown) stores.push(SKIPPED)
+  else for (const each of chosen) stores.push(await checkStore(io, each, loaded.config))
+  checks.push(...stores.flatMap(each => each.checks))
   checks.push(
     ...(await checkSpill(loaded.config, loaded.folder)),
+    ...(await checkCollectors(loaded.config, io)),
     ...(await checkNotify(loaded.config, io.clock)),
   )
-  if (address !== undefined && 'path' in address) {
-    checks.push(
-      await checkAccess('access', address.path),
-      ...(await checkPermissions(address)),
-      await checkDisk(dirname(address.path)),
-    )
-  }
-  checks.push(...checkRoutes(loaded.config), await checkClock(io, address, newestAt))
+  for (const { address, name } of stores) checks.push(...(await checkFiles(address, name)))
+  const clocks = await Promise.all(stores.map(each => checkClock(io, each.address, each.newestAt)))
+  const clock = clocks.find(({ status }) => status === 'fail') ?? clocks.find(({ status }) => status !== 'ok')
+  checks.push(...checkRoutes(loaded.config), clock ?? clocks[0]!)
   await print(io, checks, flags.json)
   return checks.some(({ status }) => status === 'fail') ? 1 : 0
 }
 
+interface ChosenStore extends ReturnType<typeof chooseStore> {
+  /** Its name in `server.stores`; undefined for the store of the other commands. */
+  readonly name: string | undefined
+}
+
+/** The store of the flag alone; else the one that commands use, and all of `server.stores`. */
+function storesToCheck(typed: string | undefined, io: Io, loaded: LoadedConfig): readonly ChosenStore[] {
+  const own = { ...chooseStore(typed, io, loaded), name: undefined }
+  const several = Object.entries(loaded.config.server.stores ?? {})
+  if (typed !== undefined || several.length === 0) return [own]
+  const { folder } = loaded
+  const served = several.map(([name, url]) => ({ name, url, folder, isDefault: false }))
+  const isServed = served.some(({ url }) => url === own.url && folder === own.folder)
+  return own.isDefault || isServed ? served : [own, ...served]
+}
+
+/** Nothing about files that do not exist: the check of the store names them. */
+async function checkFiles(address: StoreAddress | undefined, store: string | undefined): Promise<Check[]> {
+  if (address === undefined || !('path' in address)) return []
+  const folder = dirname(address.path)
+  const disk = (await exists(folder)) ? [await checkDisk(folder)] : []
+  const files = (await exists(address.path))
+    ? [await checkAccess('access', address.path), ...(await checkPermissions(address))]
+    : []
+  return [...files, ...disk].map(each => named(each, store))
+}
+
+async function exists(path: string): Promise<boolean> {
+  const code = await stat(path).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error.code,
+  )
+  return code !== 'ENOENT'
+}
+
+function named(check: Check, store: string | undefined): Check {
+  return store === undefined ? check : { ...check, name: `${check.name} ${store}` }
+}
+
 interface StoreChecks {
+  /** Its name in `server.stores`. */
+  readonly name: string | undefined
   readonly checks: readonly Check[]
   readonly address: StoreAddress | undefined
   readonly newestAt: number | undefined
 }
 
 const SKIPPED: StoreChecks = {
+  name: undefined,
   checks: [{ name: 'store', status: 'skip', found: 'the config is invalid' }],
   address: undefined,
   newestAt: undefined,
@@ -56,7 +99,7 @@ const SKIPPED: StoreChecks = {
 
 async function checkStore(
   io: Io,
-  { url, folder }: ReturnType<typeof chooseStore>,
+  { url, folder, name }: ChosenStore,
   config: LoadedConfig['config'],
 ): Promise<StoreChecks> {
   const checks: Check[] = []
@@ -73,11 +116,28 @@ async function checkStore(
     const expired = await checkExpired(store, io.clock.now())
     checks.push(...letters.checks, ...expired, ...(await checkDamage(store)), ...(await checkRedis(store)))
   } catch (error) {
-    checks.push(failWith('store', error, 'pass another store with --store'))
+    checks.push(await storeFault(error, address, name, config))
   } finally {
     await store?.close()
   }
-  return { checks, address, newestAt }
+  return { name, checks: checks.map(each => named(each, name)), address, newestAt }
+}
+
+async function storeFault(
+  error: unknown,
+  address: StoreAddress | undefined,
+  name: string | undefined,
+  { collectors, notify }: LoadedConfig['config'],
+): Promise<Check> {
+  const isMissing = address !== undefined && 'path' in address && !(await exists(address.path))
+  if (isMissing && (collectors !== undefined || notify !== undefined))
+    return ok('store', `${address.path} does not exist yet; lazaret serve creates it`)
+  const fault = failWith('store', error, 'pass another store with --store')
+  if (!isMissing || name === undefined) return fault
+  return {
+    ...fault,
+    remedy: `start the service that creates it, or correct server.stores.${name} in the config`,
+  }
 }
 
 async function checkConfig(
@@ -91,11 +151,11 @@ async function checkConfig(
   } catch (error) {
     // The other checks run with the default config, to find further faults.
     const loaded = { config: DEFAULT_CONFIG, file: undefined, folder: io.cwd }
+    const remedy = 'fix the faults listed here'
     const { message } = error as Error
-    return {
-      loaded,
-      check: { name: 'config', status: 'fail', found: message, remedy: 'fix the faults listed here' },
-    }
+    // Each fault of a list has its own remedy.
+    if (message.includes('\n')) return { loaded, check: fail('config', message, remedy) }
+    return { loaded, check: failWith('config', error, remedy) }
   }
 }
 

@@ -1,16 +1,18 @@
 import { type QueueStatus, withAdmin } from '../../adapters/rabbitmq/admin.ts'
+import { brokerType } from '../../config/brokers.ts'
+import { loadConfig } from '../../config/load.ts'
 import type { Context } from '../command.ts'
 import type { declareFlags, rabbitmqFlags } from '../flags.ts'
-import type { ExitCode, Io } from '../io.ts'
+import { type ExitCode, type Io, UsageError } from '../io.ts'
 import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 import { type Column, tableOn } from '../print/table.ts'
 import { isoAndRelative } from '../print/times.ts'
 
 /** Declares each queue and reports each result, because one failure says nothing about the other queues. */
-export function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags>): Promise<ExitCode> {
+export async function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags>): Promise<ExitCode> {
   const options = {
-    url: serverUrl(io, flags.url),
+    url: await serverUrl(io, flags),
     queueType: flags['queue-type'],
     deadLetterQueue: flags['dead-letter-queue'],
     deadLetterQueues: flags['dead-letter-queues'],
@@ -50,9 +52,9 @@ async function printResult(io: Io, asJson: boolean | undefined, result: DeclareR
 /** Short, because a person waits for the answer. */
 export const TIMEOUT_MS = 5_000
 
-export function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags>): Promise<ExitCode> {
+export async function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags>): Promise<ExitCode> {
   const options = {
-    url: serverUrl(io, flags.url),
+    url: await serverUrl(io, flags),
     deadLetterQueue: flags['dead-letter-queue'],
     connectTimeoutMs: TIMEOUT_MS,
     clock: io.clock,
@@ -74,9 +76,26 @@ export function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags
   })
 }
 
-/** Also reads the environment, because all users of the machine can see a password on the command line. */
-export function serverUrl(io: Io, given: string | undefined): string {
-  return given ?? io.env['LAZARET_AMQP_URL'] ?? 'amqp://localhost'
+/**
+ * The flag before the environment, the environment before the brokers and collectors of the config. All users of the machine
+ * can see a password on the command line.
+ */
+async function serverUrl(
+  io: Io,
+  flags: { readonly url?: string | undefined; readonly config?: string | undefined },
+): Promise<string> {
+  const typed = flags.url ?? io.env['LAZARET_AMQP_URL']
+  if (typed !== undefined && flags.config === undefined) return typed
+  const { config, file } = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
+  if (typed !== undefined) return typed
+  const inConfig = [...Object.values(config.brokers ?? {}), ...Object.values(config.collectors ?? {})]
+  const urls = new Set(inConfig.map(({ url }) => url).filter(url => brokerType(url) === 'rabbitmq'))
+  const [first = 'amqp://localhost'] = urls
+  if (urls.size > 1)
+    throw new UsageError(
+      `rabbitmq: ${file} has ${urls.size} RabbitMQ URLs; choose one with --url or $LAZARET_AMQP_URL`,
+    )
+  return first
 }
 
 function statusJson({ oldestLetterAt, ready, ...status }: QueueStatus) {
