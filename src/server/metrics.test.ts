@@ -105,6 +105,42 @@ describe('GET /metrics', () => {
     expect([status, linesOf(text, 'lazaret_dlq_size')]).toEqual([200, []])
   })
 
+  it.each([1, 2])(
+    'E20: of %i stores one goes down: its letters still count, so that no alert resolves',
+    async count => {
+      const { make, clock, store, bury } = serverWorld()
+      await bury(make.letter({ event: make.event({ channel: 'orders' }) }))
+      const consumer = createConsumer({
+        broker: memoryBroker({ clock }),
+        deadLetters: store.deadLetters,
+        channel: 'orders',
+        leaveOpen: true,
+        handle: async () => {},
+        clock,
+      })
+      const stores = count === 1 ? { store } : { other: memoryStore({ clock }), store }
+      const { ask } = serverWorld({ stores, clock, consumers: [consumer] })
+      const scrape = async () => {
+        const { text } = await ask('/metrics')
+        const size = linesOf(text, 'lazaret_dlq_size').filter(line => line.endsWith(' 1'))
+        return [size.length, linesOf(text, 'lazaret_dlq_oldest_age_seconds')]
+      }
+      await clock.advance(60_000)
+      expect(await scrape()).toEqual([1, ['lazaret_dlq_oldest_age_seconds{channel="orders"} 60']])
+      const down = () => Promise.reject(new Error('down'))
+      const { stats, countByHandler } = store.deadLetters
+      Object.assign(store.deadLetters, { stats: down, countByHandler: down })
+      await clock.advance(120_000)
+      expect(await scrape()).toEqual([1, ['lazaret_dlq_oldest_age_seconds{channel="orders"} 180']])
+      Object.assign(store.deadLetters, { stats, countByHandler })
+      const { letters } = await store.deadLetters.list({ limit: 1 })
+      await store.deadLetters.change(letters[0]!.id, { to: 'discarded', at: clock.now() })
+      await clock.advance(120_000)
+      expect(await scrape()).toEqual([0, []])
+      await consumer.close()
+    },
+  )
+
   it('E20: a store that never answers is waited for once, and the others have their series in time', async () => {
     const { make, clock, store, bury } = serverWorld()
     await bury(make.letter({ event: make.event({ channel: 'orders' }) }))

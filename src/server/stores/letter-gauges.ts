@@ -15,6 +15,8 @@ const TIMES_CACHE_MS = 60_000
 const MAX_CHANNELS = 50
 /** The same of a channel's handlers and sinks. */
 const MAX_HANDLERS = 10
+/** Channels come and go. Only those that are shown now matter. */
+const MAX_TIMES = 1_000
 const SECOND_MS = 1_000
 
 interface ChannelSize {
@@ -24,15 +26,24 @@ interface ChannelSize {
   readonly byHandler: readonly (readonly [handler: string, size: number])[]
 }
 
+interface StoreCounts {
+  readonly stats: readonly LetterStats[]
+  readonly counts: readonly HandlerCount[]
+}
+
 /**
- * Reads the gauges of waiting letters, over all stores that answer: their number per channel and handler, and the age of
- * the oldest per channel.
+ * Reads the gauges of waiting letters, over all stores: their number per channel and handler, and the age of the oldest per
+ * channel. A store that does not answer counts with its last answer: its letters still wait, and without them an alert on
+ * them would resolve.
  */
 export class LetterGauges {
   readonly #stores: Federation
   readonly #consumers: LocalConsumers
   readonly #clock: Clock
   readonly #cache: TtlCache
+  readonly #lastCounts = new Map<string, StoreCounts>()
+  /** The last failure of the oldest letter, by channel and store. */
+  readonly #lastTimes = new Map<string, Map<string, number | undefined>>()
 
   constructor(stores: Federation, consumers: LocalConsumers, clock: Clock) {
     this.#stores = stores
@@ -41,7 +52,7 @@ export class LetterGauges {
     this.#cache = new TtlCache(clock)
   }
 
-  /** Rejects when no store answers. */
+  /** Rejects when no store has answered yet. */
   async read(): Promise<readonly GaugeReading[]> {
     const { shown, others, oldestAt, silent } = await this.#sizes()
     const times = await this.#times(shown, silent)
@@ -58,20 +69,35 @@ export class LetterGauges {
 
   #sizes() {
     return this.#cache.get('sizes', SIZES_CACHE_MS, async () => {
+      const silent = await this.#countStores()
+      const known = [...this.#lastCounts.values()]
+      const stats = known.flatMap(each => each.stats)
+      // A consumer here has a series even without letters, so that alerts on it can resolve: once all stores have answered.
+      const isComplete = this.#lastCounts.size === this.#stores.all.length
+      const here = (isComplete ? this.#consumers.all() : []).map(({ health: { channel, handler } }) => ({
+        channel,
+        handler,
+        count: 0,
+      }))
+      const sorted = channelSizes([...known.flatMap(({ counts }) => counts), ...here])
+      const others = sorted.slice(MAX_CHANNELS).reduce((sum, { size }) => sum + size, 0)
+      return { shown: sorted.slice(0, MAX_CHANNELS), others, oldestAt: oldestOf(stats), silent }
+    })
+  }
+
+  /** Returns the stores that do not answer. */
+  async #countStores(): Promise<ReadonlySet<string>> {
+    try {
       const { found, faults } = await this.#stores.each(async ({ store: { deadLetters } }) => {
         const [stats, counts] = await Promise.all([waitingStats(deadLetters), waitingByHandler(deadLetters)])
         return { stats, counts: counts ?? stats.flatMap(countsWithoutHandler) }
       })
-      const stats = found.flatMap(({ value }) => value.stats)
-      // A consumer here has a series even without letters, so that alerts on it can resolve.
-      const here = this.#consumers
-        .all()
-        .map(({ health: { channel, handler } }) => ({ channel, handler, count: 0 }))
-      const sorted = channelSizes([...found.flatMap(({ value }) => value.counts), ...here])
-      const others = sorted.slice(MAX_CHANNELS).reduce((sum, { size }) => sum + size, 0)
-      const silent = new Set(faults.map(({ store }) => store))
-      return { shown: sorted.slice(0, MAX_CHANNELS), others, oldestAt: oldestOf(stats), silent }
-    })
+      for (const { name, value } of found) this.#lastCounts.set(name, value)
+      return new Set(faults.map(({ store }) => store))
+    } catch (error) {
+      if (this.#lastCounts.size === 0) throw error
+      return new Set(this.#stores.all.map(({ name }) => name))
+    }
   }
 
   /** The last failure of the oldest letter per channel. Channels without letters are omitted. */
@@ -91,10 +117,14 @@ export class LetterGauges {
   /** Skips stores that just timed out: a scrape cannot wait for a second timeout. */
   #timeOf(channel: string, silent: ReadonlySet<string>): Promise<number | undefined> {
     return this.#cache.get(`oldest ${channel}`, TIMES_CACHE_MS, async () => {
-      const { found } = await this.#stores.each(async ({ name, store }) =>
-        silent.has(name) ? [] : waitingStats(store.deadLetters, { channel }),
-      )
-      return oldestOf(found.flatMap(({ value }) => value))
+      const times = this.#lastTimes.get(channel) ?? new Map<string, number | undefined>()
+      if (this.#lastTimes.size >= MAX_TIMES) this.#lastTimes.clear()
+      this.#lastTimes.set(channel, times)
+      await this.#stores.each(async ({ name, store }) => {
+        if (!silent.has(name)) times.set(name, oldestOf(await waitingStats(store.deadLetters, { channel })))
+      })
+      const known = [...times.values()].filter(at => at !== undefined)
+      return known.length === 0 ? undefined : Math.min(...known)
     })
   }
 
