@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { pathOf } from '../lib/paths.ts'
-import { type ApiProblem, send } from './client.ts'
+import { type ApiProblem, send, sendForLines } from './client.ts'
 import type {
   BreakerBody,
   ChannelChange,
@@ -14,6 +14,7 @@ import type {
   PlanBody,
   PurgeBody,
   Purged,
+  PurgeLine,
   Replay,
   ReplayVerb,
   RevealedLetter,
@@ -34,7 +35,25 @@ export const discard = (id: string, reason: string) =>
   send<LetterDetail>('POST', pathOf('dead-letters', id, 'discard'), { reason })
 export const reopen = (id: string, reason: string) =>
   send<LetterDetail>('POST', pathOf('dead-letters', id, 'reopen'), { reason })
-export const purge = (body: PurgeBody) => send<Purged>('POST', '/dead-letters/purge', body)
+/** Resolves with undefined if the purge was cancelled: then nobody reads its last line. */
+export async function purge(
+  body: PurgeBody,
+  onProgress: (deleted: number) => void,
+  signal: AbortSignal,
+): Promise<Purged | undefined> {
+  let purged: Purged | undefined
+  const onLine = (line: PurgeLine) => {
+    if ('done' in line) purged = line.done
+    else if ('failed' in line) throw new Error(line.failed)
+    else onProgress(line.deleted)
+  }
+  try {
+    await sendForLines<PurgeLine>('/dead-letters/purge', body, onLine, signal)
+  } catch (error) {
+    if (!signal.aborted) throw error
+  }
+  return purged
+}
 
 export const triage = (id: string, patch: GroupPatch) =>
   send<GroupDetail>('PATCH', pathOf('groups', id), patch)

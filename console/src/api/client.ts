@@ -48,6 +48,25 @@ export function prefetch(path: string, query: Query = {}): void {
   after(EARLY_FOR_MS, forget)
 }
 
+/** Sends a request that is answered as JSON lines, and passes each line on as it comes. An abort closes the connection. */
+export async function sendForLines<T>(
+  path: string,
+  body: object,
+  onLine: (line: T) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await answer('POST', path, body, signal, 'application/x-ndjson')
+  if (!response.ok) throw await problemOf(response)
+  const decoder = new TextDecoder()
+  let rest = ''
+  const reader = response.body!.getReader()
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    const lines = (rest + decoder.decode(part.value, { stream: true })).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) onLine(JSON.parse(line) as T)
+  }
+}
+
 export function send<T>(method: 'POST' | 'PATCH', path: string, body: object): Promise<T> {
   return call<T>(method, path, body)
 }
@@ -69,12 +88,13 @@ async function answer(
   path: string,
   body: object | undefined,
   signal: AbortSignal | undefined,
+  accept = 'application/json',
 ) {
   try {
     return await fetch(API + path, {
       method,
       headers: {
-        accept: 'application/json',
+        accept,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
         ...tokenHeader(),
       },

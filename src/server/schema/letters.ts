@@ -258,6 +258,10 @@ export const purgeBody = z.strictObject({
   expectedCount: count.describe(
     'The `count` of the preview. The purge deletes nothing when the number has changed.',
   ),
+  byState: optional(
+    z.partialRecord(letterState, count),
+    'The `byState` of the preview. With it, a refusal says what has changed.',
+  ),
   until: z.iso.datetime({ offset: true, error: PREVIEW_FIRST }).describe('The `until` of the preview.'),
   digest: z
     .string({ error: PREVIEW_FIRST })
@@ -272,6 +276,13 @@ export type PurgeBody = z.infer<typeof purgeBody>
 /** With several stores, one may fail after another has deleted its letters. */
 export const purged = z.object({
   deleted: count.describe('The number of deleted letters. When `faults` is present, more may be deleted.'),
+  cancelled: optional(z.literal(true), 'The client closed the connection, and the other letters stay.'),
   faults,
 })
 export type Purged = z.infer<typeof purged>
+
+/** One line of a purge that is answered as JSON lines: the progress after a batch, or at the end the result. */
+export type PurgeLine =
+  | { readonly deleted: number; readonly of: number }
+  | { readonly done: Purged }
+  | { readonly failed: string }
