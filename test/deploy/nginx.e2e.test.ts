@@ -95,7 +95,10 @@ withNginx('the server behind nginx, below a path', () => {
       await page.waitForURL(`${nginx.url}/lazaret/groups`)
       await page.getByText('Live', { exact: true }).waitFor()
 
-      await page.getByRole('link', { name: 'Letters', exact: false }).first().click()
+      await page
+        .getByRole('navigation')
+        .getByRole('link', { name: /^Letters/ })
+        .click()
       await page.waitForURL(`${nginx.url}/lazaret/letters`)
       await page.getByLabel('Channel').selectOption('emails')
       await page.getByText('2 letters match').waitFor()
