@@ -118,22 +118,40 @@ function hasLeft(
 
 /**
  * A letter without an outcome is left to a person only if a process was interrupted: the one that a command told to send
- * it, or the one that held the event of a replay that was cancelled.
+ * it, the one that held the event of a replay that was cancelled, or the server that ran this replay.
  */
 function* reopened({ history }: EndedWorld, { replays }: EndedFleet): Iterable<string> {
-  for (const { event, handler, replayId, at } of history.of('reopened')) {
+  const { facts } = history
+  for (const fact of history.of('reopened')) {
+    const { event, handler, replayId, at } = fact
     const who = `the letter of ${event} at ${handler}`
     const replay = replays.find(each => each.replay.id === replayId)?.replay
     if (replayId !== undefined && replay?.state !== 'cancelled')
       yield `${who} had no outcome, but its replay ${replayId} is ${replay?.state}`
-    const sender = history
-      .of('resent')
-      .findLast(fact => fact.event === event && fact.sink === handler && fact.at <= at)?.by
+    const before = facts.slice(0, facts.indexOf(fact))
+    const claimedAt = before.findLastIndex(
+      each => isChangeOf(each, event, handler) && each.to === 'replaying',
+    )
+    // The process that claimed it last may have ended before it could send.
+    const sender = before
+      .slice(claimedAt)
+      .find((each): each is FactOf<'resent'> => isSendOf(each, event, handler))
     const claimers = history.of('commandClaimed').filter(({ task: { sink } }) => sink === handler)
-    const processes = sender === undefined ? claimers.map(({ by }) => by) : [sender]
-    const isOfLetter = ({ port }: { readonly port: string }) => port === 'fleet' || port === 'store'
+    const servers = history.of('item').filter(item => item.replay === replayId && item.event === event)
+    const suspects = sender === undefined ? [...claimers, ...servers] : [sender]
+    const processes = suspects.flatMap(({ by }) => by ?? [])
+    const isOfLetter = ({ port }: { readonly port: string }) =>
+      port === 'fleet' || port === 'store' || port === 'server'
     const span = { fromMs: 0, untilMs: at }
-    if (!processes.some(process => wasInterrupted(history.facts, process, span, isOfLetter)))
+    if (!processes.some(process => wasInterrupted(facts, process, span, isOfLetter)))
       yield `${who} had no outcome, but nothing interrupted ${processes.join(' or ') || 'anyone'}`
   }
+}
+
+function isChangeOf(fact: Fact, event: string, handler: string): fact is FactOf<'changed'> {
+  return fact.what === 'changed' && fact.event === event && fact.handler === handler
+}
+
+function isSendOf(fact: Fact, event: string, handler: string): fact is FactOf<'resent'> {
+  return fact.what === 'resent' && fact.event === event && fact.sink === handler
 }

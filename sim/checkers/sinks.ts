@@ -50,13 +50,15 @@ function* outcomeOf(
   if (isPromised && written.length === 0 && !wasLetter && !isDropped)
     yield `${who} is lost (reported outcome: ${reported})`
 
-  // An event is both written and a letter only if the answer of the sink was lost, or if a later process found the
-  // event in the journal.
+  // An event is both written and a letter only if the answer of the sink was lost, if a later process found the event in the
+  // journal, or if the process ended before it resolved the letter and a person reopened the letter.
   const isUnheard = written.some(({ write }) => !acknowledged.some(heard => heard.write === write))
   const isRecovered =
     written.some(({ consumer }) => consumer !== `${by}/${sink.name}`) ||
     history.of('saved').some(fact => fact.letter.id === letter?.id && fact.by !== by)
-  if (letter !== undefined && isHeld(letter.state) && written.length > 0 && !isUnheard && !isRecovered)
+  const isReopened = hasCrashed && history.of('reopened').some(fact => fact.event === event && isOfSink(fact))
+  const hasReason = isUnheard || isRecovered || isReopened
+  if (letter !== undefined && isHeld(letter.state) && written.length > 0 && !hasReason)
     yield `${who} was written and acknowledged, but is also a letter that is ${letter.state}`
   const heardHere = acknowledged.filter(({ consumer }) => consumer === `${by}/${sink.name}`).length
   if (heardHere > 1 && !wasLetter)
