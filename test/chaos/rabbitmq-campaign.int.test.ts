@@ -1,16 +1,21 @@
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { runCampaign } from './campaign/campaign.ts'
 import { reportOf, violationsOf } from './campaign/report.ts'
 
 const found = await findRabbitmq()
 const isOurs = found.found && found.isPrivate
-const server = isOurs ? await found.start() : undefined
-afterAll(async () => await server?.close())
 const why = found.found ? ' (skipped: the server is not ours to kill)' : ` (skipped: ${found.why})`
 
 /** Short forms of `npm run chaos:rabbitmq`; docs/campaigns.md has the report of the long one. */
 describe.runIf(isOurs)(`a campaign of faults${isOurs ? '' : why}`, () => {
+  // Each run has a server of its own, because messages of a run that failed would count in the next.
+  let server: Awaited<ReturnType<Extract<typeof found, { readonly found: true }>['start']>>
+  beforeEach(async () => {
+    if (found.found) server = await found.start()
+  })
+  afterEach(() => server.close())
+
   it('E21: kills, cuts and a restart of the server: every message ends once, handled or dead', async () => {
     const result = await runCampaign(
       {
@@ -19,7 +24,7 @@ describe.runIf(isOurs)(`a campaign of faults${isOurs ? '' : why}`, () => {
         queueType: 'quorum',
         faults: { kill: 2, cut: 3, restart: 1, hang: 1, freeze: 1 },
       },
-      server!.node!,
+      server.node!,
     )
     expect(violationsOf(result), reportOf(result).join('\n')).toEqual([])
     expect(result.findings.handled + result.findings.dead).toBe(2_000)
