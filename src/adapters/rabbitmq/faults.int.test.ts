@@ -22,9 +22,7 @@ describe.runIf(isOwn).each(['quorum', 'classic'] as const)(
   `RabbitMQ broker in fault, %s queues${isOwn ? '' : ' (skipped: no private server)'}`,
   queueType => {
     faultTests({
-      test: Object.assign((name: string, run: () => Promise<void>) => it(name, run, 60_000), {
-        skip: it.skip,
-      }),
+      test: it,
       declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
       faults: isOwn ? rabbitmqFaults(server!.node!, outside!) : [],
       async setup() {
