@@ -160,9 +160,13 @@ function closable<T extends DeadLetterQueue>(memory: T): T {
       }
       const method: unknown = Reflect.get(target, name)
       if (typeof method !== 'function') return method
-      return async (...args: unknown[]) => {
+      const call = (args: unknown[]) => {
         if (isClosed) throw new DeadLettersClosedError('test')
         return method.apply(target, args)
+      }
+      if (name !== 'versions') return async (...args: unknown[]) => call(args)
+      return async function* versions(...args: unknown[]) {
+        yield* call(args)
       }
     },
   })
