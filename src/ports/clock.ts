@@ -99,15 +99,28 @@ export function equalJitter(random: Random, ms: number): number {
   return Math.ceil(ms * (0.5 + random() / 2))
 }
 
-/** Resolves with true if the promise settles within the limit, whether it resolves or rejects. */
-export function settlesWithin(clock: Clock, limitMs: number, promise: Promise<unknown>): Promise<boolean> {
+/**
+ * Resolves with true if the promise settles within the limit, whether it resolves or rejects. Resolves with false at the limit,
+ * or as soon as the signal aborts.
+ */
+export function settlesWithin(
+  clock: Clock,
+  limitMs: number,
+  promise: Promise<unknown>,
+  signal?: AbortSignal,
+): Promise<boolean> {
   return new Promise(resolve => {
-    const cancel = clock.schedule(limitMs, () => resolve(false))
-    const ended = () => {
+    const end = (isSettled: boolean) => {
       cancel()
-      resolve(true)
+      signal?.removeEventListener('abort', giveUp)
+      resolve(isSettled)
     }
-    promise.then(ended, ended)
+    const giveUp = () => end(false)
+    const cancel = clock.schedule(limitMs, giveUp)
+    if (signal?.aborted) giveUp()
+    else signal?.addEventListener('abort', giveUp, { once: true })
+    const settled = () => end(true)
+    promise.then(settled, settled)
   })
 }
 

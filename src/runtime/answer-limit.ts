@@ -22,19 +22,26 @@ export class AnswerLimit {
   readonly #clock: Clock
   /** The timeouts in a row by function. */
   readonly #timeouts = new Map<unknown, number>()
+  readonly #signal: AbortSignal | undefined
 
-  constructor(clock: Clock) {
+  /** No answer is waited for once the signal aborts. */
+  constructor(clock: Clock, signal?: AbortSignal) {
     this.#clock = clock
+    this.#signal = signal
   }
 
-  /** The answer of the function that `key` identifies. Rejects with `NoAnswerError` after the limit. */
+  /**
+   * The answer of the function that `key` identifies. Rejects with `NoAnswerError` after the limit, and with the reason of the
+   * signal when that aborts.
+   */
   async of<T>(key: unknown, who: string, ask: () => T | PromiseLike<T>): Promise<T> {
     const timeouts = this.#timeouts.get(key) ?? 0
     if (timeouts >= MAX_TIMEOUTS) throw new NoAnswerError(who)
     const given = ask()
     if (!isPromiseLike(given)) return given
     const answer = Promise.resolve(given)
-    const isInTime = await settlesWithin(this.#clock, ANSWER_TIMEOUT_MS, answer)
+    const isInTime = await settlesWithin(this.#clock, ANSWER_TIMEOUT_MS, answer, this.#signal)
+    if (!isInTime) this.#signal?.throwIfAborted()
     this.#timeouts.set(key, isInTime ? 0 : timeouts + 1)
     if (!isInTime) throw new NoAnswerError(who)
     return answer

@@ -9,3 +9,14 @@ export function lettersInFlight(dispatcher: object): Set<string> {
   LETTERS_IN_FLIGHT.set(dispatcher, known)
   return known
 }
+
+/** Sends a letter through the dispatcher. The letter is in flight until its outcome is known. */
+export async function inFlight<T>(dispatcher: object, letterId: string, send: () => Promise<T>): Promise<T> {
+  const letters = lettersInFlight(dispatcher)
+  letters.add(letterId)
+  try {
+    return await send()
+  } finally {
+    letters.delete(letterId)
+  }
+}

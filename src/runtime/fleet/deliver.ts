@@ -11,11 +11,12 @@ import { ClosedError } from '../closed-error.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { type LetterHold, underHold } from '../dispatcher/letter-hold.ts'
-import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
+import { inFlight, lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { replayEvent } from '../replay-event.ts'
 import { sleep } from '../sleep.ts'
 import { ItemHold } from './item-hold.ts'
 import { dispatchersOf } from './open-parts.ts'
+import type { TaskContext } from './task-context.ts'
 
 /**
  * The time for which a process may send after it has asked for the delivery. Then another process may have the items. The time
@@ -78,13 +79,12 @@ interface Sender {
 /**
  * Sends items of a replay from this process, at the rate of the replay. Each item is checked right before it is sent, and
  * recorded as handed on right after: only after a crash between the two does another process send it again. A replay that was
- * stopped, or an item that another delivery has taken over, is left alone. `askedAt` is when this process asked for commands,
- * by its clock that never steps.
+ * stopped, or an item that another delivery has taken over, is left alone. A process that leaves sends no further item.
  */
 export async function deliverItems(
   parts: DeliveryParts,
   task: DeliverTask,
-  askedAt: number,
+  { askedAt, signal }: Pick<TaskContext, 'askedAt' | 'signal'>,
 ): Promise<Delivered> {
   const { replays, letters, clock } = parts
   if (replays === undefined || letters === undefined)
@@ -99,12 +99,13 @@ export async function deliverItems(
   let sent = 0
   for (const position of task.positions) {
     const waitMs = notBefore(pace, tat, clock.now()) - clock.now()
-    if (waitMs > 0 && waitMs < leftMs()) await sleep(clock, waitMs)
+    if (waitMs > 0 && waitMs < leftMs()) await sleep(clock, waitMs, signal).catch(() => {})
+    if (signal.aborted) break
     const replay = await replays.get(task.replay)
     if (replay?.state !== 'running') break
     const hold = new ItemHold(replays, letters, { ...task, position }, clock)
     const due = await hold.read()
-    if (leftMs() <= 0 || waitMs >= DELIVERY_MS) break
+    if (leftMs() <= 0 || waitMs >= DELIVERY_MS || signal.aborted) break
     if (due === undefined || due.item.handedOn !== undefined || !hold.isSure) continue
     const { item, letter } = due
     tat = advance(pace, tat, clock.now())
@@ -150,9 +151,8 @@ function sinkSender({ id, ...parts }: DeliveryParts, sink: string): Sender {
       if (underWay.has(letter.id)) return
       // An item is recorded as held by this process only if something here holds it.
       if (dispatcher.isClosed) throw new ClosedError('dispatcher')
-      underWay.add(letter.id)
-      const isOver = () => void underWay.delete(letter.id)
-      void dispatcher.resend(underHold({ ...letter, event }, hold)).then(isOver, isOver)
+      const held = underHold({ ...letter, event }, hold)
+      void inFlight(dispatcher, letter.id, () => dispatcher.resend(held)).catch(() => {})
     },
   }
 }

@@ -242,21 +242,6 @@ describe('a process in the fleet', () => {
     await member.close()
     await end()
   })
-
-  it('B17: leaves within seconds while the store does not answer, however seldom it reports', async () => {
-    const { clock, store, join, end } = await world()
-    const never = () => new Promise<never>(() => {})
-    const away = {
-      fleet: { ...store.fleet!, report: never, leave: never },
-      commands: { ...store.commands!, claim: never },
-    }
-    const member = join({ store: away, reportEveryMs: 600_000 })
-    const from = clock.now()
-    const closing = member.close().then(() => clock.now() - from)
-    await clock.advance(10 * MINUTE_MS)
-    expect(await closing).toBeLessThanOrEqual(10_000)
-    await end()
-  })
 })
 
 describe('commands to a process', () => {

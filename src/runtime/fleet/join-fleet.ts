@@ -26,6 +26,7 @@ import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { port } from '../option-rules.ts'
 import { sleep } from '../sleep.ts'
 import { type FleetDispatcher, type FleetLetters, type FleetParts, reportParts } from './report.ts'
+import { IS_LEAVING } from './task-context.ts'
 import { executeCommand } from './tasks.ts'
 
 /** Options of `joinFleet()`. */
@@ -136,7 +137,8 @@ class FleetMember implements FleetMembership {
   readonly #lags = new Map<Consumer, number>()
   #lagsReadAt = Number.NEGATIVE_INFINITY
   #purgedAt = Number.NEGATIVE_INFINITY
-  #isStopped = false
+  /** Ends waits and commands when this process leaves. */
+  readonly #leaving = new AbortController()
   /** What the store answers from now on comes too late: it must not undo the end. */
   #hasLeft = false
   /** Commands were announced since the last look. */
@@ -163,7 +165,7 @@ class FleetMember implements FleetMembership {
 
   close(): Promise<void> {
     this.#closing ??= (async () => {
-      this.#isStopped = true
+      this.#leaving.abort(new Error(IS_LEAVING))
       this.#endWaits()
       await this.#work
       await this.#limited(Promise.all(this.#executing))
@@ -180,6 +182,10 @@ class FleetMember implements FleetMembership {
     const areSending = () => dispatchers.some(dispatcher => lettersInFlight(dispatcher).size > 0)
     for (let waitedMs = 0; waitedMs < this.#maxWaitMs && areSending(); waitedMs += LOOK_EVERY_MS)
       await sleep(clock, LOOK_EVERY_MS)
+  }
+
+  get #isStopped(): boolean {
+    return this.#leaving.signal.aborted
   }
 
   async #reportAgainAndAgain(): Promise<void> {
@@ -256,10 +262,11 @@ class FleetMember implements FleetMembership {
 
   /** A command is claimed before it is executed, so it is executed at most once. */
   async #executeAll(commands: Commands): Promise<void> {
-    const askedAt = monotonicNow(this.#settings.clock)
+    const { signal } = this.#leaving
+    const circumstances = { askedAt: monotonicNow(this.#settings.clock), signal }
     const claimed = await commands.claim(this.id, COMMANDS_AT_ONCE)
     for (const command of claimed) {
-      const outcome = this.#hasLeft ? HAS_LEFT : executeCommand(this.#parts, command, askedAt)
+      const outcome = this.#hasLeft ? HAS_LEFT : executeCommand(this.#parts, command, circumstances)
       const finish = (end: CommandOutcome) =>
         commands.finish(command.id, this.id, end).then(() => {}, this.#settings.onError)
       if (isPromiseLike(outcome)) this.#track(outcome.then(finish))

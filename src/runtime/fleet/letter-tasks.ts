@@ -8,10 +8,12 @@ import type { PatchOperation } from '../../ports/replays.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import { AnswerLimit } from '../answer-limit.ts'
 import { ClosedError } from '../closed-error.ts'
+import { inFlight } from '../dispatcher/letters-in-flight.ts'
 import { EVERY_SINK } from '../dispatcher/track/entry-limit.ts'
 import { payloadOf, schemaFault } from '../schema-fault.ts'
 import { dispatchersOf } from './open-parts.ts'
 import { consumersOf, type FleetParts } from './report.ts'
+import { IS_LEAVING, type TaskContext } from './task-context.ts'
 
 /** The letters that one command validates or sends again at most. */
 export const MAX_TASK_LETTERS = 500
@@ -50,7 +52,7 @@ export interface LetterResend {
 }
 
 /** Checks letters against the schema of this process. Nothing is changed. */
-export async function validateLetters(parts: FleetParts, task: ValidateTask) {
+export async function validateLetters(parts: FleetParts, task: ValidateTask, { signal }: TaskContext) {
   const { channel, handler } = task
   const schemas = consumersOf(parts, channel, handler).flatMap(each =>
     each.schema === undefined ? [] : [{ handler: each.health().handler, schema: each.schema }],
@@ -59,10 +61,13 @@ export async function validateLetters(parts: FleetParts, task: ValidateTask) {
     throw new Error(
       `channel ${channel}: its consumer has no schema in this process; give createConsumer() one`,
     )
-  const answers = new AnswerLimit(parts.clock)
+  const answers = new AnswerLimit(parts.clock, signal)
   const letters: LetterValidity[] = []
-  for (const { id, letter } of await select(parts, task.letters, { channel, handler }))
+  for (const { id, letter } of await select(parts, task.letters, { channel, handler })) {
     letters.push({ id, ...(await validityOf(letter, task, schemas, answers)) })
+    // A command that has failed is given to another process.
+    signal.throwIfAborted()
+  }
   return { valid: 0, invalid: 0, unknown: 0, ...countBy(letters, ({ validity }) => validity), letters }
 }
 
@@ -108,22 +113,31 @@ async function validityOf(
 /**
  * Sends the letters of a sink once more. Each is claimed by the state `replaying` first, so that no other command and no
  * replay sends it at the same time. If this process ends before the outcome, the letter stays `replaying`, and a person
- * reopens it.
+ * reopens it. A process that leaves sends no further letter, and answers `pending` for those in its sink.
  */
-export async function resendLetters(parts: FleetParts, { sink, letters: ids }: ResendTask, by: string) {
+export async function resendLetters(
+  parts: FleetParts,
+  { sink, letters: ids }: ResendTask,
+  { by, signal }: TaskContext,
+) {
   const [dispatcher] = dispatchersOf(parts, sink)
   if (dispatcher === undefined) throw new Error(`sink ${sink}: this process has no such sink`)
   const selected = await select(parts, ids, { handler: sink })
   const letters = await Promise.all(
     selected.map(async ({ id, letter }): Promise<LetterResend> => {
-      const refusal = refusalOf(letter, sink)
+      const refusal = signal.aborted ? IS_LEAVING : refusalOf(letter, sink)
       if (refusal !== undefined) return { id, outcome: 'refused', reason: refusal }
       const seen = { from: 'dead', onlyIfReplays: letter?.replays } as const
       const claim = { ...seen, to: 'replaying', at: parts.clock.now(), by } as const
       const claimed = await parts.letters!.change(id, claim).catch(readThrown)
       if (claimed === undefined) return { id, outcome: 'refused', reason: 'another process changed it first' }
       if (!('event' in claimed)) return { id, outcome: 'refused', reason: cut(claimed.message) }
-      return { id, outcome: await outcomeOf(parts, claimed, dispatcher.resend(claimed)) }
+      if (signal.aborted) {
+        await returnUnsent(parts, claimed)
+        return { id, outcome: 'refused', reason: IS_LEAVING }
+      }
+      const sending = inFlight(dispatcher, id, () => dispatcher.resend(claimed))
+      return { id, outcome: await outcomeOf(parts, claimed, sending, signal) }
     }),
   )
   const counts = countBy(letters, ({ outcome }) => outcome)
@@ -141,24 +155,25 @@ function refusalOf(letter: DeadLetter | undefined, sink: string): string | undef
 }
 
 async function outcomeOf(
-  { clock, letters }: FleetParts,
+  parts: FleetParts,
   claimed: DeadLetter,
   sending: Promise<unknown>,
+  signal: AbortSignal,
 ): Promise<LetterResend['outcome']> {
   const ended = sending.then(
     () => 'delivered' as const,
     async (error: unknown) => {
       // A closed dispatcher took nothing, so no outcome will come.
-      if (error instanceof ClosedError)
-        await letters!.change(claimed.id, {
-          to: 'dead',
-          at: clock.now(),
-          onlyIfSentBy: lastSendingOf(claimed),
-        })
+      if (error instanceof ClosedError) await returnUnsent(parts, claimed)
       return 'failed' as const
     },
   )
-  return (await settlesWithin(clock, RESEND_WAIT_MS, ended)) ? ended : 'pending'
+  return (await settlesWithin(parts.clock, RESEND_WAIT_MS, ended, signal)) ? ended : 'pending'
+}
+
+/** Makes a letter dead again that was claimed and not sent. */
+async function returnUnsent({ clock, letters }: FleetParts, claimed: DeadLetter): Promise<void> {
+  await letters!.change(claimed.id, { to: 'dead', at: clock.now(), onlyIfSentBy: lastSendingOf(claimed) })
 }
 
 /** The letters of these ids, or without ids the dead letters that match, newest failure first. */

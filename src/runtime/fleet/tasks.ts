@@ -15,14 +15,15 @@ import {
 } from './letter-tasks.ts'
 import { dispatchersOf } from './open-parts.ts'
 import { consumersOf, type FleetParts, reportParts } from './report.ts'
+import type { TaskContext } from './task-context.ts'
 
 /** A task of a command: the options it takes, who executes it, and what a process does. */
 interface TaskType<T> {
   readonly options: Rule<T>
   /** Every process that has the channel or sink, or any one of them, unless the person says otherwise. */
   readonly recipients: 'all' | 'any'
-  /** Returns the result. Throws or rejects when this process cannot do it. `askedAt` is when it asked for commands. */
-  run(parts: FleetParts, options: T, by: string, askedAt: number): unknown
+  /** Returns the result. Throws or rejects when this process cannot do it. */
+  run(parts: FleetParts, options: T, context: TaskContext): unknown
 }
 
 interface ConsumerTask {
@@ -105,25 +106,23 @@ export function resolveTask(given: CommandTask): TaskType<unknown> {
 /** `deliver` is not for people: the runner of a replay sends it. */
 const ALL_TASKS: { readonly [kind: string]: TaskType<unknown> } = {
   ...TASKS,
-  deliver: task<DeliverTask>('any', deliverRule, (parts, options, _, askedAt) =>
-    deliverItems(parts, options, askedAt),
-  ),
+  deliver: task<DeliverTask>('any', deliverRule, deliverItems),
 }
 
 /**
  * Executes a command in this process. A command that cannot be executed has failed; it never throws or rejects. A task that
- * takes no time is over when this returns. `askedAt` is when this process asked for the command, before the store gave it out.
+ * takes no time is over when this returns.
  */
 export function executeCommand(
   parts: FleetParts,
   { task: given, by }: Command,
-  askedAt: number,
+  circumstances: Pick<TaskContext, 'askedAt' | 'signal'>,
 ): CommandOutcome | Promise<CommandOutcome> {
   try {
     const type = Object.hasOwn(ALL_TASKS, given.kind) ? ALL_TASKS[given.kind] : undefined
     if (type === undefined)
       throw new Error(`this process does not know the task '${given.kind}'; update the service`)
-    const result = type.run(parts, resolveBy('task', type.options, given), by, askedAt)
+    const result = type.run(parts, resolveBy('task', type.options, given), { ...circumstances, by })
     return isPromiseLike(result) ? Promise.resolve(result).then(done, failed) : done(result)
   } catch (error) {
     return failed(error)
@@ -151,7 +150,7 @@ function eachConsumer(
 function forceBreakers(
   parts: FleetParts,
   { channel, handler, sink, to }: BreakerTask,
-  by: string,
+  { by }: TaskContext,
 ): { readonly forced: number } {
   const breakers =
     sink === undefined
@@ -167,7 +166,11 @@ function forceBreakers(
 }
 
 /** The consumers or the sink as they are now, which can be newer than the last report. */
-async function probe({ consumers, dispatchers, clock }: FleetParts, { channel, handler, sink }: PartTask) {
+async function probe(
+  { consumers, dispatchers, clock }: FleetParts,
+  { channel, handler, sink }: PartTask,
+  { signal }: TaskContext,
+) {
   if (sink !== undefined) {
     const { sinks } = reportParts({ consumers: [], dispatchers, clock }, new Map())
     const found = sinks.filter(({ name }) => name === sink)
@@ -180,6 +183,6 @@ async function probe({ consumers, dispatchers, clock }: FleetParts, { channel, h
     const lag = await consumer.lag().catch(() => undefined)
     if (lag !== undefined) lags.set(consumer, lag)
   })
-  await settlesWithin(clock, LAG_WAIT_MS, Promise.all(counting))
+  await settlesWithin(clock, LAG_WAIT_MS, Promise.all(counting), signal)
   return { consumers: reportParts({ consumers: found, dispatchers: [], clock }, lags).consumers }
 }
