@@ -47,6 +47,14 @@ export {
   encodeTimedPosition,
   type Listing,
 } from './query/cursor.ts'
+export {
+  examinedHandlers,
+  examinedStats,
+  examinedTimeline,
+  examinedVersions,
+  isExamined,
+  listExamined,
+} from './query/examined-letters.ts'
 export { compareGroups, groupCursor, matchesGroup, resolveGroupQuery } from './query/group-query.ts'
 export {
   compareLetters,

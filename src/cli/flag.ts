@@ -1,4 +1,5 @@
 import { durationMs } from '../config/duration.ts'
+import { parseWhere, WHERE_REMEDY } from '../core/dead-letter/where.ts'
 import { BASE_PATH_REMEDY, readBasePath } from '../core/options/base-path.ts'
 import { rangeText } from '../core/options/rules.ts'
 import { readTime } from './read-time.ts'
@@ -50,6 +51,12 @@ function valued<T>(
 
 export function word(placeholder: string, about: string): Flag<string> {
   return valued(placeholder, about, text => text || undefined, 'give a non-empty text')
+}
+
+/** Conditions on fields of letters. */
+export function conditions(about: string): Flag<string> {
+  const read = (text: string) => (parseWhere(text) === undefined ? undefined : text)
+  return valued('CONDITIONS', about, read, WHERE_REMEDY)
 }
 
 /** With `others: 'taken'` an unknown value is accepted too, because a newer version may have written it. */

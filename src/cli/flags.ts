@@ -10,6 +10,7 @@ import {
   amount,
   basePath,
   choice,
+  conditions,
   count,
   countOrAll,
   duration,
@@ -170,6 +171,13 @@ const whichLetters = {
     'TEXT',
     "only letters with this text in the error, in the event's id, key or type, or in metadata",
   ),
+  release: word('NAME', 'only letters of this release'),
+  error: word('TEXT', 'only letters with this text in the name, message or code of the error'),
+  'min-attempts': count('only letters with at least this many attempts'),
+  'max-attempts': count('only letters with at most this many attempts'),
+  where: conditions(
+    "only letters whose fields match, such as 'payload.customer.id = 7 and header.tenant = acme'",
+  ),
 }
 
 const filterFlags = { ...whichLetters, reason: REASON }
@@ -206,7 +214,11 @@ export const importFlags = { by: BY, ...storeFlags }
 /** The typed filter without undefined fields, so that messages can list it. */
 export function filterOf(flags: Partial<Values<typeof filterFlags>>): LetterFilter {
   const { channel, handler, type, reason, category, state, group, after, before, search } = flags
-  return givenFields({ channel, handler, type, reason, category, state, group, after, before, search })
+  const { release, error, where, 'min-attempts': minAttempts, 'max-attempts': maxAttempts } = flags
+  return givenFields({
+    ...{ channel, handler, type, reason, category, state, group, after, before, search },
+    ...{ release, error, minAttempts, maxAttempts, where },
+  })
 }
 
 const stages: Flag<readonly Stage[]> = {

@@ -1,10 +1,18 @@
+import { splitDisclosing } from '../adapter-kit/query/letter-query.ts'
 import { MASK } from '../core/dead-letter/mask-text.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
+
+const WORDS: Readonly<Record<string, string>> = {
+  minAttempts: 'attempts at least',
+  maxAttempts: 'attempts at most',
+}
 
 /** For the audit and for questions: `channel orders, state dead`, or `all letters`. */
 export function describeFilter(filter: LetterFilter): string {
   const words = Object.entries(filter).map(([name, value]) =>
-    typeof value === 'number' ? `${name} ${new Date(value).toISOString()}` : `${name} ${value}`,
+    name === 'after' || name === 'before'
+      ? `${name} ${new Date(value).toISOString()}`
+      : `${WORDS[name] ?? name} ${value}`,
   )
   return words.length === 0 ? 'all letters' : words.join(', ')
 }
@@ -13,17 +21,17 @@ export function describeFilter(filter: LetterFilter): string {
 const SEARCH_IN_TARGET = /(^|, )search .*$/s
 
 /**
- * A filter as an audit entry tells it. The text that was searched for stands in the detail, because it may be one that is
+ * A filter as an audit entry tells it. The texts that were searched for stand in the detail, because they may be some that are
  * masked: who may see the entry may not see the text, and a target can be looked for.
  */
 export function auditedFilter(filter: LetterFilter): {
   readonly target: string
-  readonly detail?: { readonly search: string }
+  readonly detail?: Readonly<Record<string, string>>
 } {
-  const { search, ...rest } = filter
-  if (search === undefined) return { target: describeFilter(rest) }
+  const { rest, disclosing, isDisclosing } = splitDisclosing(filter)
+  if (!isDisclosing) return { target: describeFilter(rest) }
   const words = Object.keys(rest).length === 0 ? [] : [describeFilter(rest)]
-  return { target: [...words, 'by a search'].join(', '), detail: { search } }
+  return { target: [...words, 'by a search'].join(', '), detail: { ...disclosing } }
 }
 
 /** Whether a target has the text of a search, as earlier versions wrote it. */

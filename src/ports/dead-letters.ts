@@ -35,6 +35,18 @@ export interface LetterFilter {
   readonly before?: number | undefined
   /** Text to be found in the error, the event's id, key or type, or the metadata, whatever its case. */
   readonly search?: string | undefined
+  /** The release of the process that gave up. */
+  readonly release?: string | undefined
+  /** Text to be found in the name, the message or the code of the error, whatever its case. */
+  readonly error?: string | undefined
+  /** At least, at most so many attempts in the current cycle. */
+  readonly minAttempts?: number | undefined
+  readonly maxAttempts?: number | undefined
+  /**
+   * Conditions on fields of the payload, the headers or the metadata, joined by `and`:
+   * `payload.customer.id = 7 and header.tenant = acme`. The operators are `=`, `!=` and `~` (contains, whatever its case).
+   */
+  readonly where?: string | undefined
 }
 
 /** Selects one page of letters. */
@@ -117,6 +129,8 @@ export interface SeenLetter extends LetterVersion {
  * - `list` returns the newest failure first, and at the same time the greater id first. adapter-kit/query/letter-query has
  *   this order and the meaning of the filters. Letters that arrive while paging may or may not be seen. A letter that was
  *   there before and does not change is seen exactly once.
+ * - No index has `release`, `error`, `minAttempts`, `maxAttempts` and `where`: the store reads every letter that matches the other
+ *   fields, opens it if it is sealed, and compares (adapter-kit/query/examined-letters).
  * - `get`, `change` and `delete` return undefined or false for an unknown id. `delete` with the version that was `seen`
  *   returns false and deletes nothing if the letter has failed again or changed its state since.
  * - `versions` returns the version of every letter that matches, in portions and in no order, without reading the letters

@@ -78,6 +78,42 @@ describe('a viewer who searches for what is masked', () => {
         expect(await recover(look)).toBe('')
       })
 
+  const fields: [string, string][] = [
+    ['the text of the error', 'error=login with '],
+    ['a masked field that contains it', 'where=payload.password ~ '],
+    ['a field that is masked by its path', 'where=payload.card.number ~ '],
+    ['a masked header', 'where=header.authorization ~ '],
+    ['a masked field of metadata', 'where=metadata.apiKey ~ '],
+    ['a masked field that is not equal', 'where=payload.amount = 3 and payload.password != '],
+  ]
+  for (const path of [
+    '/api/v1/dead-letters?',
+    '/api/v1/dead-letters?limit=1&',
+    '/api/v1/dead-letters/stats?',
+  ])
+    for (const [what, before] of fields)
+      it(`P2: learns nothing by ${what} from ${path}`, async () => {
+        const { ask } = await world()
+        const [name, text] = [before.slice(0, before.indexOf('=')), before.slice(before.indexOf('=') + 1)]
+        const look = async (guess: string) => {
+          const { status, body } = await ask(`${path}${name}=${encodeURIComponent(text + guess)}`, VIEWER)
+          expect(status).toBe(200)
+          // A cursor is marked with its filter, so it differs for every guess.
+          return { ...body, cursor: body.cursor !== undefined }
+        }
+        expect(await recover(look)).toBe('')
+      })
+
+  it('P2: filters by fields that are shown, and by the mask itself', async () => {
+    const { ask, audited } = await world()
+    const found = async (where: string) =>
+      (await ask(`/api/v1/dead-letters?where=${encodeURIComponent(where)}`, VIEWER)).body.letters
+    expect(await found('payload.amount = 3 and metadata.tenant = acme')).toHaveLength(1)
+    expect(await found('payload.password = *** and header.authorization = ***')).toHaveLength(1)
+    expect(await found(`payload.password = ${PASSWORD}`)).toEqual([])
+    expect(await audited()).toEqual([])
+  })
+
   it('P2: learns nothing of a key that is masked by its path', async () => {
     const { ask } = await world()
     const look = async (guess: string) => (await ask(`/api/v1/dead-letters?search=${guess}`, VIEWER)).body
@@ -208,6 +244,22 @@ describe('a search with the right to reveal', () => {
     ])
     const seen = (await ask('/api/v1/audit', VIEWER)).body.entries
     expect(seen[0].detail).toEqual({ search: '***' })
+  })
+
+  it('P2: a filter by a masked field finds it, is in the audit, and is hidden from others', async () => {
+    const { ask, tell } = await world()
+    const where = `payload.password = ${PASSWORD}`
+    const path = `/api/v1/dead-letters?where=${encodeURIComponent(where)}&error=refused`
+    expect((await ask(path, OPERATOR)).body.letters).toHaveLength(1)
+    await tell('/api/v1/replays', { filter: { where }, reason: 'x' }, OPERATOR)
+    const [, shown] = (await ask('/api/v1/audit', OPERATOR)).body.entries
+    expect(shown).toMatchObject({ action: 'letters.search', detail: { where, error: 'refused' } })
+    const seen = await ask('/api/v1/audit', VIEWER)
+    expect(seen.body.entries[1].detail).toEqual({ where: '***', error: '***' })
+    const replays = await ask('/api/v1/replays', VIEWER)
+    const replay = await ask(`/api/v1/replays/${replays.body.replays[0].id}`, VIEWER)
+    expect(replay.body.selectedBy.filter).toEqual({ where: '***' })
+    for (const { text } of [seen, replays, replay]) expect(text).not.toContain(PASSWORD)
   })
 
   it('P2: what a replay was selected by is shown to those who may reveal it', async () => {

@@ -4,12 +4,16 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { metadataTexts } from '../../core/dead-letter/metadata.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
+import { meetsAll, parseWhere, WHERE_REMEDY } from '../../core/dead-letter/where.ts'
 import { CATEGORIES } from '../../core/failure/classification.ts'
+import { givenFields } from '../../core/options/merge.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { number, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
+import { custom, integer, number, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
 import type { LetterFilter, LetterQuery } from '../../ports/dead-letters.ts'
 import { decodeCursor, decodeTimedPosition, encodeCursor, encodeTimedPosition } from './cursor.ts'
 import { pageRules } from './page.ts'
+
+const MAX_WHERE_LENGTH = 1_000
 
 const filterRules = {
   channel: optional(text()),
@@ -23,6 +27,17 @@ const filterRules = {
   after: optional(number()),
   before: optional(number()),
   search: optional(text()),
+  release: optional(text()),
+  error: optional(text()),
+  minAttempts: optional(integer({ min: 0 })),
+  maxAttempts: optional(integer({ min: 0 })),
+  where: optional(
+    custom(
+      (value): value is string =>
+        typeof value === 'string' && value.length <= MAX_WHERE_LENGTH && parseWhere(value) !== undefined,
+      WHERE_REMEDY,
+    ),
+  ),
 }
 const queryRules = {
   ...filterRules,
@@ -81,27 +96,86 @@ export function readLetterCursor(cursor: string, filter: ResolvedLetterFilter): 
 
 /** Whether a letter is among those asked for. Stores with a query language of their own must answer the same. */
 export function matchesFilter(letter: DeadLetter, filter: LetterFilter): boolean {
-  const { channel, handler, event, state, cycle } = letter
-  return (
-    isWanted(filter.channel, channel) &&
-    isWanted(filter.handler, handler) &&
-    isWanted(filter.type, event.type) &&
-    isWanted(filter.reason, cycle.reason) &&
-    isWanted(filter.category, cycle.category) &&
-    isWanted(filter.state, state) &&
-    (filter.group === undefined || groupingOf(letter).id === filter.group) &&
-    (filter.after === undefined || cycle.lastFailedAt >= filter.after) &&
-    (filter.before === undefined || cycle.lastFailedAt < filter.before) &&
-    (filter.search === undefined || matchesSearch(letter, filter.search.toLowerCase()))
-  )
+  return letterMatcher(filter)(letter)
+}
+
+/** The same for many letters: the filter is read once. */
+export function letterMatcher(filter: LetterFilter): (letter: DeadLetter) => boolean {
+  const search = filter.search?.toLowerCase()
+  const examines = examinedMatcher(filter)
+  return letter => {
+    const { channel, handler, event, state, cycle } = letter
+    return (
+      isWanted(filter.channel, channel) &&
+      isWanted(filter.handler, handler) &&
+      isWanted(filter.type, event.type) &&
+      isWanted(filter.reason, cycle.reason) &&
+      isWanted(filter.category, cycle.category) &&
+      isWanted(filter.state, state) &&
+      (filter.group === undefined || groupingOf(letter).id === filter.group) &&
+      (filter.after === undefined || cycle.lastFailedAt >= filter.after) &&
+      (filter.before === undefined || cycle.lastFailedAt < filter.before) &&
+      (search === undefined || contains(searchedTexts(letter), search)) &&
+      examines(letter)
+    )
+  }
+}
+
+/**
+ * The fields of a filter whose text may be a masked value: their number of matches says whether it occurs. They are sealed,
+ * masked and audited alike.
+ */
+const DISCLOSING_FIELDS = ['search', 'error', 'where'] as const
+
+/** A filter without those fields, and the texts of those that it has. */
+export function splitDisclosing<F extends LetterFilter>(
+  filter: F,
+): {
+  readonly rest: Omit<F, (typeof DISCLOSING_FIELDS)[number]>
+  readonly disclosing: { readonly [N in (typeof DISCLOSING_FIELDS)[number]]?: string }
+  readonly isDisclosing: boolean
+} {
+  const { search, error, where, ...rest } = filter
+  const isDisclosing = DISCLOSING_FIELDS.some(name => filter[name] !== undefined)
+  return { rest, disclosing: givenFields({ search, error, where }), isDisclosing }
+}
+
+/** The same object with each of those texts as `ofText` makes it. */
+export function withDisclosing<T extends object>(fields: T, ofText: (text: string) => string): T {
+  const changed = DISCLOSING_FIELDS.flatMap(name => {
+    const text: unknown = Reflect.get(fields, name)
+    return typeof text === 'string' ? [[name, ofText(text)]] : []
+  })
+  return changed.length === 0 ? fields : { ...fields, ...Object.fromEntries(changed) }
+}
+
+/** The fields of a filter that no index of a store has. */
+export type ExaminedFilter = Pick<LetterFilter, 'release' | 'error' | 'minAttempts' | 'maxAttempts' | 'where'>
+
+/** Whether a letter matches those fields. Conditions that cannot be read match nothing. */
+export function examinedMatcher(filter: ExaminedFilter): (letter: DeadLetter) => boolean {
+  const { release, minAttempts = 0, maxAttempts = Number.POSITIVE_INFINITY, where } = filter
+  const error = filter.error?.toLowerCase()
+  const conditions = where === undefined ? [] : parseWhere(where)
+  return letter => {
+    const { attemptCount, failure } = letter.cycle
+    return (
+      isWanted(release, letter.release) &&
+      attemptCount >= minAttempts &&
+      attemptCount <= maxAttempts &&
+      (error === undefined || contains([failure?.name, failure?.message, failure?.code], error)) &&
+      conditions !== undefined &&
+      meetsAll(letter, conditions)
+    )
+  }
 }
 
 function isWanted<T>(wanted: T | undefined, actual: T | undefined): boolean {
   return wanted === undefined || wanted === actual
 }
 
-function matchesSearch(letter: DeadLetter, lowerCased: string): boolean {
-  return searchedTexts(letter).some(each => each?.toLowerCase().includes(lowerCased))
+function contains(texts: readonly (string | undefined)[], lowerCased: string): boolean {
+  return texts.some(each => each?.toLowerCase().includes(lowerCased))
 }
 
 /**

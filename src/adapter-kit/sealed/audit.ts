@@ -1,6 +1,7 @@
 // The audit of a store whose letters are sealed: the text of a search is often copied from a payload or a key.
 import type { AuditEntry, AuditLog } from '../../ports/audit.ts'
 import type { TextCodec } from '../../ports/codec.ts'
+import { withDisclosing } from '../query/letter-query.ts'
 
 /**
  * Writes the text that was searched for by a codec, and reads it as it was: who may reveal payloads is still told what
@@ -18,8 +19,5 @@ export function sealedAudit(audit: AuditLog, texts: TextCodec | undefined): Audi
 }
 
 function withSearch(entry: AuditEntry, ofText: (text: string) => string): AuditEntry {
-  const search = entry.detail?.['search']
-  return typeof search === 'string'
-    ? { ...entry, detail: { ...entry.detail, search: ofText(search) } }
-    : entry
+  return entry.detail === undefined ? entry : { ...entry, detail: withDisclosing(entry.detail, ofText) }
 }

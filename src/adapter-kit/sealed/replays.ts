@@ -2,6 +2,7 @@
 import type { JsonValue } from '../../core/event/event.ts'
 import type { TextCodec } from '../../ports/codec.ts'
 import type { Replay, ReplayItem, Replays } from '../../ports/replays.ts'
+import { withDisclosing } from '../query/letter-query.ts'
 
 /**
  * Writes the values of a patch, the text that letters were searched by and the reasons of gates by a codec, and reads
@@ -43,7 +44,7 @@ function changed(
   ofText: (text: string) => string,
 ): Replay {
   const { patch, selectedBy } = replay
-  const search = selectedBy.filter?.search
+  const { filter } = selectedBy
   return {
     ...replay,
     ...(patch === undefined
@@ -53,9 +54,9 @@ function changed(
             operation.value === undefined ? operation : { ...operation, value: ofValue(operation.value) },
           ),
         }),
-    ...(search === undefined
+    ...(filter === undefined
       ? {}
-      : { selectedBy: { ...selectedBy, filter: { ...selectedBy.filter, search: ofText(search) } } }),
+      : { selectedBy: { ...selectedBy, filter: withDisclosing(filter, ofText) } }),
   }
 }
 

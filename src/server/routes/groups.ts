@@ -60,7 +60,7 @@ export const groupRoutes = [
             await context.statsCache.groups(named, { state, channel }),
             search,
           )
-        if (search !== undefined) await context.searches.audit(named, caller, 'groups.search', search)
+        if (search !== undefined) await context.searches.audit(named, caller, 'groups.search', { search })
         return context.statsCache.groups(named, { state, channel, search })
       }, store)
       const page = await pageOfGroups(context, gathered.found, { sort, limit, cursor })

@@ -1,9 +1,11 @@
 import * as z from 'zod'
+import { isExamined } from '../../adapter-kit/query/examined-letters.ts'
 import {
   compareLetters,
   letterCursor,
   letterPosition,
   resolveLetterFilter,
+  splitDisclosing,
 } from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
@@ -30,7 +32,7 @@ import {
   reasonBody,
   revealedLetter,
 } from '../schema/letters.ts'
-import { listMasked, statsMasked } from '../search/masked-letters.ts'
+import { listExaminedFor, statsExaminedFor } from '../search/masked-letters.ts'
 import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { statsOf } from '../stores/search-stats.ts'
 import { addStats } from '../stores/stats-cache.ts'
@@ -62,14 +64,15 @@ export const letterRoutes = [
       const { store, limit, cursor, ...asked } = query
       const { stores, searches, masks } = context
       const filter = toLetterFilter(asked)
-      const isMasked = filter.search !== undefined && !searches.mayReveal(caller)
+      const isMasked = splitDisclosing(filter).isDisclosing && !searches.mayReveal(caller)
       const { found, faults } = await stores.each(async named => {
         const { deadLetters } = named.store
-        if (isMasked) return listMasked(deadLetters, { filter, masks }, { limit, cursor })
-        await auditSearch(context, caller, named, filter)
+        if (!isMasked) await auditSearch(context, caller, named, filter)
+        if (isMasked || isExamined(filter))
+          return listExaminedFor(deadLetters, { filter, masks, isMasked }, { limit, cursor })
         const page = await deadLetters.list({ ...filter, limit, cursor })
         const last = page.cursor === undefined ? undefined : page.letters.at(-1)
-        return { letters: page.letters, lookedUntil: last && letterPosition(last) }
+        return { letters: page.letters, lookedUntil: last && letterPosition(last), examined: undefined }
       }, store)
       // All stores sort letters the same way, so one position continues the listing in all of them. Letters after the
       // smallest position that a store was read up to wait for the next page: a store may have unread letters before them.
@@ -83,6 +86,7 @@ export const letterRoutes = [
       return {
         letters: page.map(({ name, letter }) => letterSummary(name, letter, masks)),
         cursor: next && letterCursor(next, resolveLetterFilter(filter)),
+        ...examinedOf(found.map(({ value }) => value.examined)),
         ...withFaults(faults),
       }
     },
@@ -95,11 +99,12 @@ export const letterRoutes = [
     answer: letterStats,
     async handle({ context, caller, query: { store, ...asked } }) {
       const filter = toLetterFilter(asked)
-      const isMasked = filter.search !== undefined && !context.searches.mayReveal(caller)
+      const { masks } = context
+      const isMasked = splitDisclosing(filter).isDisclosing && !context.searches.mayReveal(caller)
       const { found, faults } = await context.stores.each(async named => {
         const { deadLetters } = named.store
-        if (isMasked) return statsMasked(deadLetters, { filter, masks: context.masks })
-        await auditSearch(context, caller, named, filter)
+        if (!isMasked) await auditSearch(context, caller, named, filter)
+        if (isMasked || isExamined(filter)) return statsExaminedFor(deadLetters, { filter, masks, isMasked })
         return statsOf(deadLetters, filter)
       }, store)
       return { ...addStats(found.map(({ value }) => value)), ...withFaults(faults) }
@@ -166,9 +171,16 @@ export async function auditSearch(
   { searches }: Pick<Context, 'searches'>,
   caller: Caller,
   named: NamedStore,
-  { search }: LetterFilter,
+  filter: LetterFilter,
 ): Promise<void> {
-  if (search !== undefined) await searches.audit(named, caller, 'letters.search', search)
+  const { isDisclosing, disclosing } = splitDisclosing(filter)
+  if (isDisclosing) await searches.audit(named, caller, 'letters.search', { ...disclosing })
+}
+
+/** How many letters were read for a page, if any store had to read letters one by one. */
+function examinedOf(counts: readonly (number | undefined)[]): { readonly examined?: number } {
+  const known = counts.filter(each => each !== undefined)
+  return known.length === 0 ? {} : { examined: known.reduce((sum, each) => sum + each, 0) }
 }
 
 export function findLetter({ stores }: Pick<Context, 'stores'>, letterId: string, store?: string) {

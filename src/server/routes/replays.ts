@@ -1,3 +1,4 @@
+import { withDisclosing } from '../../adapter-kit/query/letter-query.ts'
 import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Replay } from '../../ports/replays.ts'
 import { REPLAY_STEPS } from '../../replay/control.ts'
@@ -163,7 +164,7 @@ export async function replayView(
 /** The search text may be a masked value, and the count would disclose that it occurs. */
 function withoutSearch(selectedBy: Replay['selectedBy']): Replay['selectedBy'] {
   const { filter } = selectedBy
-  return filter?.search === undefined ? selectedBy : { ...selectedBy, filter: { ...filter, search: MASK } }
+  return filter === undefined ? selectedBy : { ...selectedBy, filter: withDisclosing(filter, () => MASK) }
 }
 
 /** Whether the caller may run the action now, and if not, why. */

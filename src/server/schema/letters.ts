@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
+import { parseWhere, WHERE_REMEDY } from '../../core/dead-letter/where.ts'
 import { CATEGORIES } from '../../core/failure/classification.ts'
 import { auditEntry } from './audit.ts'
 import {
@@ -25,6 +26,8 @@ export const category = z.enum(CATEGORIES).describe('The category of the failure
 export type Category = z.infer<typeof category>
 
 const word = z.string().min(1).max(500)
+/** A number that a query gives as text. */
+const attempts = z.coerce.number<number | string>().int().min(0).max(1_000_000_000)
 const oneStore = storeName.optional().describe('Only this store. The default is all stores.')
 
 /** The filter of the command line. A letter has to match every field that is given. */
@@ -43,8 +46,27 @@ export const letterFilter = z.strictObject({
     word,
     'Only letters with this text in the error, in the id, key or type of the event, or in metadata. Case is ignored.',
   ),
+  release: optional(word, 'Only letters of this release of the process that gave up.'),
+  error: optional(
+    word,
+    'Only letters with this text in the name, message or code of the error. Case is ignored.',
+  ),
+  minAttempts: optional(attempts, 'Only letters with at least this many attempts in the current cycle.'),
+  maxAttempts: optional(attempts, 'Only letters with at most this many attempts in the current cycle.'),
+  where: optional(
+    z
+      .string()
+      .max(1_000)
+      .refine(text => parseWhere(text) !== undefined, { error: WHERE_REMEDY }),
+    'Only letters whose fields meet these conditions, such as `payload.customer.id = 7 and header.tenant = acme`. A field begins with `payload`, `header` or `metadata`. The operators are `=`, `!=` and `~` (contains).',
+  ),
 })
 export type LetterFilter = z.infer<typeof letterFilter>
+
+/** A filter in an answer. Its conditions may be masked. */
+export const shownFilter = letterFilter.extend({
+  where: optional(word, 'The conditions on fields, masked for callers who may not reveal payloads.'),
+})
 
 export const letterStatsQuery = letterFilter.extend({ store: oneStore })
 export const letterQuery = letterStatsQuery.extend({ limit: limit(500, 100), cursor: cursor.optional() })
@@ -105,6 +127,10 @@ export type LetterSummary = z.infer<typeof letterSummary>
 export const letterPage = z.object({
   letters: z.array(letterSummary).describe('The letters of this page, newest failure first.'),
   cursor: cursor.optional(),
+  examined: optional(
+    count,
+    'The number of letters that the server read to find these, because no index has a field of the filter. One request reads at most 5,000 letters of a store, 2,000 without the right to reveal: a page may have fewer letters than its limit, or none, and the cursor continues. Absent when the store used an index.',
+  ),
   faults,
 })
 export type LetterPage = z.infer<typeof letterPage>
@@ -113,7 +139,7 @@ export const letterStats = z.object({
   count: count.describe('The number of letters that match.'),
   atLeast: optional(
     z.boolean(),
-    'True when the count of a search stopped early: more letters may match. Absent otherwise.',
+    'True when the count stopped early, because no index has a field of the filter: more letters may match. Absent otherwise.',
   ),
   oldestAt: optional(time, 'The earliest last failure of these letters. Absent when none matches.'),
   newestAt: optional(time, 'The latest last failure of these letters. Absent when none matches.'),

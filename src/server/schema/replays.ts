@@ -15,7 +15,7 @@ import {
   time,
   who,
 } from './common.ts'
-import { letterFilter } from './letters.ts'
+import { letterFilter, shownFilter } from './letters.ts'
 
 export const replayState = z.enum(REPLAY_STATES).describe('The state of the replay.')
 export type ReplayState = z.infer<typeof replayState>
@@ -133,7 +133,7 @@ export type GateCheck = z.infer<typeof gateCheck>
 export const replay = replaySummary.extend({
   selectedBy: z
     .object({
-      filter: optional(letterFilter, 'The filter of the plan. Absent for a plan of ids.'),
+      filter: optional(shownFilter, 'The filter of the plan. Absent for a plan of ids.'),
       ids: optional(z.array(id), 'The letter ids of the plan. Absent for a plan with a filter.'),
     })
     .describe('The selection of the plan.'),

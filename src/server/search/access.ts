@@ -36,15 +36,15 @@ export class SearchAccess {
     { name, store }: NamedStore,
     caller: Caller,
     action: SearchAction,
-    search: string,
+    texts: Readonly<Record<string, string>>,
   ): Promise<void> {
     if (this.#masks.hidesNothing === true) return
     const now = this.#clock.now()
-    const key = JSON.stringify([name, caller.name, action, search])
+    const key = JSON.stringify([name, caller.name, action, texts])
     const before = this.#audited.get(key)
     if (before !== undefined && before <= now && now < before + AUDIT_EVERY_MS) return
     const target = action === 'letters.search' ? 'dead letters' : 'groups'
-    await store.audit.append({ at: now, by: caller.name, action, target, detail: { search } })
+    await store.audit.append({ at: now, by: caller.name, action, target, detail: texts })
     if (this.#audited.size >= MAX_REMEMBERED) this.#audited.clear()
     this.#audited.set(key, now)
   }

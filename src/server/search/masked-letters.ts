@@ -1,86 +1,99 @@
-import {
-  type LetterPosition,
-  letterCursor,
-  letterPosition,
-  readLetterCursor,
-  resolveLetterFilter,
-} from '../../adapter-kit/query/letter-query.ts'
+import { type Examined, examineLetters, splitFilter } from '../../adapter-kit/query/examined-letters.ts'
+import { examinedMatcher, letterMatcher, splitDisclosing } from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
-import { metadataTexts } from '../../core/dead-letter/metadata.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { isBytes } from '../../core/event/plain.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 import { countLetters } from '../stores/search-stats.ts'
 
-/** One request reads at most this many letters, whatever it finds, and then returns a cursor. */
-const MAX_READ = 2_000
-const READ_AT_ONCE = 200
-
-/** The letters found, and the position up to which the search has read. */
-interface MaskedPage {
-  readonly letters: readonly DeadLetter[]
-  /** The last letter that was read; undefined at the end of the listing. */
-  readonly lookedUntil: LetterPosition | undefined
-}
+/** One request reads at most this many letters, whatever it finds, and then returns a cursor. Masking takes most of the time. */
+const MAX_MASKED = 2_000
+/** The same for a caller who may see the letters as they are. */
+const MAX_EXAMINED = 5_000
 
 interface Search {
   readonly filter: LetterFilter
   readonly masks: Masks
+  /** The caller may not reveal payloads, so only masked text is compared. */
+  readonly isMasked: boolean
+}
+
+interface Page {
+  readonly limit: number
+  readonly cursor: string | undefined
 }
 
 /**
- * Lists the letters whose masked text contains the search text. It does not use the search of the store, because the
- * results and the duration of that search depend on masked values. This search depends only on what the caller may see.
+ * Lists the letters that match a filter for which no index can be used: because no store has one for its fields, or because
+ * the caller may only search masked text. The search of a store is not used for masked text, because its results and its
+ * duration depend on masked values. This one depends only on what the caller may see.
  */
-export async function listMasked(
+export async function listExaminedFor(
   store: Pick<DeadLetterStore, 'list'>,
-  { filter, masks }: Search,
-  { limit, cursor }: { readonly limit: number; readonly cursor: string | undefined },
-): Promise<MaskedPage> {
-  const { search = '', ...rest } = filter
-  const wanted = search.toLowerCase()
-  const visible = resolveLetterFilter(rest)
-  let place = cursor === undefined ? undefined : readLetterCursor(cursor, resolveLetterFilter(filter))
-  const letters: DeadLetter[] = []
-  for (let looked = 0; looked < MAX_READ; ) {
-    const page = await store.list({
-      ...rest,
-      limit: READ_AT_ONCE,
-      cursor: place === undefined ? undefined : letterCursor(place, visible),
-    })
-    for (const letter of page.letters) {
-      looked++
-      place = letterPosition(letter)
-      if (tellsMasked(letter, wanted, masks) && letters.push(letter) === limit)
-        return { letters, lookedUntil: place }
-    }
-    if (page.cursor === undefined) return { letters, lookedUntil: undefined }
+  { filter, masks, isMasked }: Search,
+  page: Page,
+): Promise<Examined> {
+  if (isMasked) {
+    const { rest, disclosing } = splitDisclosing(filter)
+    const { indexed, examined } = splitFilter(rest)
+    const matchesPlain = examinedMatcher(examined)
+    const matchesShown = letterMatcher(disclosing)
+    // Masking a payload takes longer than masking texts, and only conditions look at it.
+    const isWhole = disclosing.where !== undefined
+    const matches = (letter: DeadLetter) =>
+      matchesPlain(letter) && matchesShown(maskedLetter(letter, masks, isWhole))
+    return examineLetters(store, { filter, indexed, matches, ...page, mostRead: MAX_MASKED })
   }
-  return { letters, lookedUntil: place }
+  const { indexed, examined } = splitFilter(filter)
+  const matches = examinedMatcher(examined)
+  return examineLetters(store, { filter, indexed, matches, ...page, mostRead: MAX_EXAMINED })
 }
 
 /** The counts of those letters, within the limit of one request. */
-export async function statsMasked(
+export async function statsExaminedFor(
   store: Pick<DeadLetterStore, 'list'>,
   search: Search,
 ): Promise<LetterStats & { readonly atLeast?: boolean }> {
-  const { letters, lookedUntil } = await listMasked(store, search, {
-    limit: MAX_READ,
-    cursor: undefined,
-  })
+  const page = { limit: Number.POSITIVE_INFINITY, cursor: undefined }
+  const { letters, lookedUntil } = await listExaminedFor(store, search, page)
   return countLetters(letters, lookedUntil === undefined)
 }
 
-/** Whether one of the searched fields (adapter-kit/query/letter-query), in masked form, contains the text. */
-function tellsMasked(
-  { event, cycle: { failure }, metadata }: DeadLetter,
-  lowerCased: string,
-  masks: Masks,
-): boolean {
+/** The letter with its searched fields in masked form, as the caller is shown it. */
+function maskedLetter(letter: DeadLetter, masks: Masks, isWhole: boolean): DeadLetter {
+  const { event, cycle, metadata } = letter
+  const { failure } = cycle
   const own = masksOfEvent(event, masks)
-  const texts = [failure?.name, failure?.message, failure?.code, event.key]
-  const shown = texts.map(text => (text === undefined ? '' : own.maskText(text)))
-  const facts = metadataTexts(maskFacts(metadata, own))
-  return [...shown, event.id, event.type, ...facts].some(text => text.toLowerCase().includes(lowerCased))
+  const textOf = (text: string | undefined) => (text === undefined ? undefined : own.maskText(text))
+  return {
+    ...letter,
+    event: { ...(isWhole ? maskedEvent(event, masks) : event), key: textOf(event.key) },
+    metadata: maskFacts(metadata, own),
+    cycle: {
+      ...cycle,
+      failure: failure && {
+        ...failure,
+        name: own.maskText(failure.name),
+        message: own.maskText(failure.message),
+        code: textOf(failure.code),
+      },
+    },
+  }
+}
+
+/** Masked headers that are not a record, because a mask hides them whole, have no fields. */
+function maskedEvent(event: LazaretEvent, masks: Masks): LazaretEvent {
+  const shown = maskForDisplay(event, masks)
+  const fields = typeof shown === 'object' && shown !== null ? (shown as Record<string, unknown>) : {}
+  const headers = fields['headers']
+  const isRecord = typeof headers === 'object' && headers !== null && !Array.isArray(headers)
+  return {
+    ...event,
+    headers: isRecord ? (headers as Record<string, string>) : {},
+    payload: isBytes(event.payload) ? event.payload : (fields['payload'] as LazaretEvent['payload']),
+  }
 }

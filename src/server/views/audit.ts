@@ -1,3 +1,4 @@
+import { withDisclosing } from '../../adapter-kit/query/letter-query.ts'
 import { MASK } from '../../core/dead-letter/mask-text.ts'
 import { hideSearch } from '../../operations/filter-text.ts'
 import type { AuditEntry } from '../../ports/audit.ts'
@@ -13,8 +14,7 @@ export function auditView(
   { at, by, action, target, detail }: AuditEntry,
   mayReveal: boolean,
 ): EntryJson {
-  const hides = detail?.['search'] !== undefined && !mayReveal
-  const shown = hides ? { ...detail, search: MASK } : detail && { ...detail }
+  const shown = detail && (mayReveal ? { ...detail } : withDisclosing(detail, () => MASK))
   return {
     store,
     at: iso(at),

@@ -19,7 +19,9 @@ export function planCommand(
     replay
   const filter = Object.entries(fromLetterFilter(selectedBy.filter ?? {})).flatMap(([name, value]) => [
     // On the command line `--reason` is the reason for the replay.
-    name === 'reason' ? '--letter-reason' : `--${name}`,
+    name === 'reason'
+      ? '--letter-reason'
+      : `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`,
     String(value),
   ])
   const words = [

@@ -1,4 +1,12 @@
 import { sumOf } from '../../../adapter-kit/expiry.ts'
+import {
+  examinedHandlers,
+  examinedStats,
+  examinedTimeline,
+  examinedVersions,
+  isExamined,
+  listExamined,
+} from '../../../adapter-kit/query/examined-letters.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { retentionRule } from '../../../core/dead-letter/retention.ts'
@@ -81,6 +89,7 @@ export class FileDeadLetters implements DeadLetterStore {
   }
 
   async list(query?: LetterQuery): Promise<LetterPage> {
+    if (query !== undefined && isExamined(query)) return listExamined(this, query)
     const { log } = await this.log.read()
     return await listLetters(log, query)
   }
@@ -107,22 +116,26 @@ export class FileDeadLetters implements DeadLetterStore {
     )
   }
 
-  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+  async *versions(filter: LetterFilter = {}): AsyncGenerator<readonly SeenLetter[]> {
+    if (isExamined(filter)) return yield* examinedVersions(this, filter)
     const { log } = await this.log.read()
     yield* versionsOf(log, filter)
   }
 
-  async stats(filter?: LetterFilter): Promise<LetterStats> {
+  async stats(filter: LetterFilter = {}): Promise<LetterStats> {
+    if (isExamined(filter)) return examinedStats(this, filter)
     const { log } = await this.log.read()
     return await countLetters(log, filter)
   }
 
-  async countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+  async countByHandler(filter: LetterFilter = {}): Promise<readonly HandlerCount[]> {
+    if (isExamined(filter)) return examinedHandlers(this, filter)
     const { log } = await this.log.read()
     return await countByHandler(log, filter)
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
+    if (isExamined(filter)) return examinedTimeline(this, filter, span)
     const { log } = await this.log.read()
     return await countOverTime(log, filter, span)
   }

@@ -1,8 +1,8 @@
 import {
   compareLetters,
   letterCursor,
+  letterMatcher,
   letterPosition,
-  matchesFilter,
   resolveLetterFilter,
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
@@ -141,13 +141,13 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
     this.#requireOpen()
-    const wanted = resolveLetterFilter(filter)
+    const matches = letterMatcher(resolveLetterFilter(filter))
     let looked = 0
     let found: SeenLetter[] = []
     // A letter that is deleted or added meanwhile does not disturb the iteration of a Map.
     for (const letter of this.#letters.values()) {
       const { id, state, cycle } = letter
-      if (matchesFilter(letter, wanted)) found.push({ id, state, lastFailedAt: cycle.lastFailedAt })
+      if (matches(letter)) found.push({ id, state, lastFailedAt: cycle.lastFailedAt })
       if (++looked % SEEN_PER_TURN !== 0) continue
       yield found
       found = []
@@ -192,7 +192,7 @@ export class MemoryDeadLetters implements DeadLetterStore {
   }
 
   #matching(filter: LetterFilter): DeadLetter[] {
-    return [...this.#letters.values()].filter(letter => matchesFilter(letter, filter))
+    return [...this.#letters.values()].filter(letterMatcher(filter))
   }
 
   #requireOpen(): void {

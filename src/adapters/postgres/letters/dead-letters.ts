@@ -1,5 +1,13 @@
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import {
+  examinedHandlers,
+  examinedStats,
+  examinedTimeline,
+  examinedVersions,
+  isExamined,
+  listExamined,
+} from '../../../adapter-kit/query/examined-letters.ts'
+import {
   type LetterPosition,
   letterCursor,
   letterPosition,
@@ -60,6 +68,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
   }
 
   async list(query?: LetterQuery): Promise<LetterPage> {
+    if (query !== undefined && isExamined(query)) return listExamined(this, query)
     this.#requireOpen()
     const { filter, limit, startAfter } = resolveLetterQuery(query)
     const conditions = addFilter(new Conditions(limit + 1), filter)
@@ -117,7 +126,8 @@ export class PostgresDeadLetters implements DeadLetterStore {
     return deleteSeen(this.#pool, seen)
   }
 
-  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+  async *versions(filter: LetterFilter = {}): AsyncGenerator<readonly SeenLetter[]> {
+    if (isExamined(filter)) return yield* examinedVersions(this, filter)
     const wanted = resolveLetterFilter(filter)
     for (let place: LetterPosition | undefined | 'start' = 'start'; place !== undefined; ) {
       this.#requireOpen()
@@ -131,17 +141,20 @@ export class PostgresDeadLetters implements DeadLetterStore {
     }
   }
 
-  async stats(filter?: LetterFilter): Promise<LetterStats> {
+  async stats(filter: LetterFilter = {}): Promise<LetterStats> {
+    if (isExamined(filter)) return examinedStats(this, filter)
     this.#requireOpen()
     return countLetters(this.#pool, resolveLetterFilter(filter))
   }
 
-  async countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+  async countByHandler(filter: LetterFilter = {}): Promise<readonly HandlerCount[]> {
+    if (isExamined(filter)) return examinedHandlers(this, filter)
     this.#requireOpen()
     return countByHandler(this.#pool, resolveLetterFilter(filter))
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
+    if (isExamined(filter)) return examinedTimeline(this, filter, span)
     this.#requireOpen()
     const wanted = resolveTimeline(filter, span)
     return countByTime(this.#pool, wanted.filter, wanted.span)

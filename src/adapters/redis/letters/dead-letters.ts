@@ -1,4 +1,12 @@
 import { sumOf } from '../../../adapter-kit/expiry.ts'
+import {
+  examinedHandlers,
+  examinedStats,
+  examinedTimeline,
+  examinedVersions,
+  isExamined,
+  listExamined,
+} from '../../../adapter-kit/query/examined-letters.ts'
 import { resolveLetterFilter, resolveLetterQuery } from '../../../adapter-kit/query/letter-query.ts'
 import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
@@ -65,6 +73,7 @@ export class RedisDeadLetters implements DeadLetterStore {
   }
 
   list(query?: LetterQuery): Promise<LetterPage> {
+    if (query !== undefined && isExamined(query)) return listExamined(this, query)
     return this.#track(() => listLetters(this.#records, resolveLetterQuery(query)))
   }
 
@@ -86,7 +95,8 @@ export class RedisDeadLetters implements DeadLetterStore {
     return this.#track(async () => (seen.length === 0 ? [] : this.#records.run(deleteAllSeen, wanted)))
   }
 
-  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+  async *versions(filter: LetterFilter = {}): AsyncGenerator<readonly SeenLetter[]> {
+    if (isExamined(filter)) return yield* examinedVersions(this, filter)
     const wanted = resolveLetterFilter(filter)
     for (let place: ScanPosition | undefined | 'start' = 'start'; place !== undefined; ) {
       const from: ScanPosition | undefined = place === 'start' ? undefined : place
@@ -96,15 +106,18 @@ export class RedisDeadLetters implements DeadLetterStore {
     }
   }
 
-  stats(filter?: LetterFilter): Promise<LetterStats> {
+  stats(filter: LetterFilter = {}): Promise<LetterStats> {
+    if (isExamined(filter)) return examinedStats(this, filter)
     return this.#track(() => countLetters(this.#records, resolveLetterFilter(filter)))
   }
 
-  countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+  countByHandler(filter: LetterFilter = {}): Promise<readonly HandlerCount[]> {
+    if (isExamined(filter)) return examinedHandlers(this, filter)
     return this.#track(() => countByHandler(this.#records, resolveLetterFilter(filter)))
   }
 
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
+    if (isExamined(filter)) return examinedTimeline(this, filter, span)
     return this.#track(() => countOverTime(this.#records, resolveTimeline(filter, span)))
   }
 

@@ -1,4 +1,12 @@
 import {
+  examinedHandlers,
+  examinedStats,
+  examinedTimeline,
+  examinedVersions,
+  isExamined,
+  listExamined,
+} from '../../../adapter-kit/query/examined-letters.ts'
+import {
   letterCursor,
   letterPosition,
   resolveLetterFilter,
@@ -56,6 +64,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
   }
 
   async list(query?: LetterQuery): Promise<LetterPage> {
+    if (query !== undefined && isExamined(query)) return listExamined(this, query)
     const { connection } = this.#session
     const { filter, limit, startAfter } = resolveLetterQuery(query)
     const bodies = await connection.read('letters', 'list', searched(filter), limit, startAfter)
@@ -88,7 +97,8 @@ export class SqliteDeadLetters implements DeadLetterStore {
   }
 
   /** Portions of one facet after the other, because the index has the letters of a facet side by side. */
-  async *versions(filter?: LetterFilter): AsyncGenerator<readonly SeenLetter[]> {
+  async *versions(filter: LetterFilter = {}): AsyncGenerator<readonly SeenLetter[]> {
+    if (isExamined(filter)) return yield* examinedVersions(this, filter)
     const wanted = searched(resolveLetterFilter(filter))
     for (let place: VersionPlace | undefined = FIRST_PLACE; place !== undefined; ) {
       const portion: VersionPortion = await this.#session.connection.read(
@@ -102,17 +112,20 @@ export class SqliteDeadLetters implements DeadLetterStore {
     }
   }
 
-  async stats(filter?: LetterFilter): Promise<LetterStats> {
+  async stats(filter: LetterFilter = {}): Promise<LetterStats> {
+    if (isExamined(filter)) return examinedStats(this, filter)
     const { connection } = this.#session
     return connection.read('letters', 'stats', searched(resolveLetterFilter(filter)))
   }
 
-  async countByHandler(filter?: LetterFilter): Promise<readonly HandlerCount[]> {
+  async countByHandler(filter: LetterFilter = {}): Promise<readonly HandlerCount[]> {
+    if (isExamined(filter)) return examinedHandlers(this, filter)
     const { connection } = this.#session
     return connection.read('letters', 'countByHandler', searched(resolveLetterFilter(filter)))
   }
 
   async timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]> {
+    if (isExamined(filter)) return examinedTimeline(this, filter, span)
     const { connection } = this.#session
     const wanted = resolveTimeline(filter, span)
     return connection.read('letters', 'timeline', searched(wanted.filter), wanted.span)

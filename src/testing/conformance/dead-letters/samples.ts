@@ -13,6 +13,16 @@ const ERRORS = [
   Object.assign(new Error('žluťoučký "kůň" \\ zpráva'), { code: 'E_KŮŇ' }),
 ]
 
+const PAYLOADS = [
+  { customer: { id: 7, name: 'Ada and Eve' }, items: [{ sku: 'A-1' }, { sku: 'b-2' }], tags: ['vip'] },
+  { customer: { id: '7' }, items: [], 'a.b': true },
+  { customer: { id: 70, name: null } },
+  ['A-1', { sku: 'A-1' }],
+  new Uint8Array([1, 2, 3]),
+  'text',
+  null,
+]
+
 /** Letters of every kind that a filter can select, many with the same time. */
 export function assortedLetters(world: LetterWorld, count: number, random: Random): DeadLetter[] {
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random() * from.length)]!
@@ -22,7 +32,13 @@ export function assortedLetters(world: LetterWorld, count: number, random: Rando
     const channel = pick([world.channel, `${world.channel}-other`])
     const key = pick([undefined, 'customer-1', 'Customer_2'])
     const letter = world.letterAt(at, {
-      event: world.make.event({ channel, key, type: pick(TYPES) }),
+      event: world.make.event({
+        ...{ channel, key, type: pick(TYPES) },
+        headers: pick<Record<string, string>>([{}, { Tenant: 'acme' }, { tenant: 'Söhne, "and" co' }]),
+        payload: pick(PAYLOADS),
+      }),
+      attemptCount: pick([undefined, 1, 4, 12]),
+      release: pick([undefined, '2.4.0', '2.4.1']),
       handler: pick(['bill', 'ship']),
       reason: pick(REASONS),
       error: pick(ERRORS),

@@ -1,0 +1,162 @@
+// How every store answers the fields of a filter that no index has: it reads the letters that match the other fields, and
+// compares them one by one. A sealed letter is compared after it was opened, because `list` opens it.
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { givenFields } from '../../core/options/merge.ts'
+import type {
+  DeadLetterStore,
+  HandlerCount,
+  LetterFilter,
+  LetterPage,
+  LetterQuery,
+  LetterStats,
+  SeenLetter,
+  TimelineSpan,
+} from '../../ports/dead-letters.ts'
+import {
+  type ExaminedFilter,
+  examinedMatcher,
+  type LetterPosition,
+  letterCursor,
+  letterPosition,
+  readLetterCursor,
+  resolveLetterFilter,
+  resolveLetterQuery,
+} from './letter-query.ts'
+import { HandlerCounter, LetterStatsCounter } from './letter-stats.ts'
+import { resolveTimeline, Timeline } from './letter-timeline.ts'
+
+/** Payloads may be of a megabyte each. */
+const READ_AT_ONCE = 200
+
+type Lister = Pick<DeadLetterStore, 'list'>
+
+/** Whether a filter has a field that needs the letters themselves. */
+export function isExamined(filter: LetterFilter | undefined): boolean {
+  return filter !== undefined && Object.keys(givenFields(splitFilter(filter).examined)).length > 0
+}
+
+/** The part of a filter that stores have indexes for, and the part that they compare letter by letter. */
+export function splitFilter<F extends LetterFilter>(
+  filter: F,
+): { readonly indexed: Omit<F, keyof ExaminedFilter>; readonly examined: ExaminedFilter } {
+  const { release, error, minAttempts, maxAttempts, where, ...indexed } = filter
+  return { indexed, examined: { release, error, minAttempts, maxAttempts, where } }
+}
+
+/** What `examineLetters` looks for. */
+interface Examination {
+  /** The filter that was asked for, which the cursors belong to. */
+  readonly filter: LetterFilter
+  /** The part of it that the store answers by itself. */
+  readonly indexed: LetterFilter
+  readonly matches: (letter: DeadLetter) => boolean
+  /** The most letters that are found. */
+  readonly limit: number
+  readonly cursor: string | undefined
+  /** The most letters that are read [all]. */
+  readonly mostRead?: number | undefined
+}
+
+/** The letters found, and how far the examination came. */
+export interface Examined {
+  readonly letters: readonly DeadLetter[]
+  /** The letters that were read to find them. */
+  readonly examined: number
+  /** The last letter that was read; undefined at the end of the listing. */
+  readonly lookedUntil: LetterPosition | undefined
+}
+
+/** Reads letters from a cursor on until enough of them match, or enough are read. */
+export async function examineLetters(
+  store: Lister,
+  { filter, indexed, matches, limit, cursor, mostRead = Number.POSITIVE_INFINITY }: Examination,
+): Promise<Examined> {
+  const visible = resolveLetterFilter(indexed)
+  let place = cursor === undefined ? undefined : readLetterCursor(cursor, resolveLetterFilter(filter))
+  const letters: DeadLetter[] = []
+  let examined = 0
+  while (examined < mostRead) {
+    const page = await store.list({
+      ...indexed,
+      limit: READ_AT_ONCE,
+      cursor: place === undefined ? undefined : letterCursor(place, visible),
+    })
+    for (const letter of page.letters) {
+      examined++
+      place = letterPosition(letter)
+      if (matches(letter) && letters.push(letter) === limit) return { letters, examined, lookedUntil: place }
+    }
+    if (page.cursor === undefined) return { letters, examined, lookedUntil: undefined }
+  }
+  return { letters, examined, lookedUntil: place }
+}
+
+/** `list` of a store for such a filter. It reads as many letters as it takes. */
+export async function listExamined(store: Lister, query: LetterQuery): Promise<LetterPage> {
+  const { filter, limit } = resolveLetterQuery(query)
+  const { indexed, examined } = splitFilter(filter)
+  const matches = examinedMatcher(examined)
+  // One letter more tells whether there is a next page.
+  const found = await examineLetters(store, {
+    ...{ filter, indexed, matches },
+    limit: limit + 1,
+    cursor: query.cursor,
+  })
+  const letters = found.letters.slice(0, limit)
+  const hasMore = found.letters.length > limit
+  return { letters, cursor: hasMore ? letterCursor(letterPosition(letters.at(-1)!), filter) : undefined }
+}
+
+/** Every letter that matches, in portions. */
+async function* examinedPortions(store: Lister, filter: LetterFilter): AsyncGenerator<readonly DeadLetter[]> {
+  const { indexed, examined } = splitFilter(resolveLetterFilter(filter))
+  const matches = examinedMatcher(examined)
+  let cursor: string | undefined
+  do {
+    const page = await store.list({ ...indexed, limit: READ_AT_ONCE, cursor })
+    yield page.letters.filter(matches)
+    cursor = page.cursor
+  } while (cursor !== undefined)
+}
+
+/** `versions` of a store for such a filter. */
+export async function* examinedVersions(
+  store: Lister,
+  filter: LetterFilter,
+): AsyncGenerator<readonly SeenLetter[]> {
+  for await (const portion of examinedPortions(store, filter))
+    yield portion.map(({ id, state, cycle: { lastFailedAt } }) => ({ id, state, lastFailedAt }))
+}
+
+/** `stats` of a store for such a filter. */
+export async function examinedStats(store: Lister, filter: LetterFilter): Promise<LetterStats> {
+  const figures = new LetterStatsCounter()
+  for await (const portion of examinedPortions(store, filter))
+    for (const { state, channel, cycle } of portion)
+      figures.add({ state, channel, reason: cycle.reason }, 1, cycle.lastFailedAt)
+  return figures.stats
+}
+
+/** `countByHandler` of a store for such a filter. */
+export async function examinedHandlers(
+  store: Lister,
+  filter: LetterFilter,
+): Promise<readonly HandlerCount[]> {
+  const counter = new HandlerCounter()
+  for await (const portion of examinedPortions(store, filter))
+    for (const { channel, handler } of portion) counter.add(channel, handler, 1)
+  return counter.counts
+}
+
+/** `timeline` of a store for such a filter. */
+export async function examinedTimeline(
+  store: Lister,
+  filter: LetterFilter,
+  span: TimelineSpan,
+): Promise<readonly number[]> {
+  const wanted = resolveTimeline(filter, span)
+  const timeline = new Timeline(wanted.span)
+  for await (const portion of examinedPortions(store, wanted.filter))
+    for (const { cycle } of portion) timeline.add(cycle.lastFailedAt)
+  return timeline.counts
+}
