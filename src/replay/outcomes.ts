@@ -7,9 +7,11 @@ import type { ItemStatus, Replay, ReplayItem, ReplayState } from '../ports/repla
 import type { Store } from '../ports/store.ts'
 import { observe } from '../runtime/observe.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
-import { returnUnsentLetters } from './unsent.ts'
+import { returnGivenUpLetters, returnUnsentLetters } from './unsent.ts'
 
 const SENT_PAGE = 500
+/** No call to a store is on its way for longer. */
+const LATE_CLAIMS_FOR_MS = 3_600_000
 /**
  * States without a runner in which sent letters may still get an outcome. In a finished replay a letter is sent only if a
  * process recorded that it had sent it after the outcome was recorded.
@@ -88,12 +90,28 @@ export function observeEnded(
 /** For a replay that was stopped: its runner has ended, but the events that it sent are still handled. */
 export async function recordLateOutcomes(
   store: Store,
-  { id, state, isAutomatic }: Pick<Replay, 'id' | 'state' | 'isAutomatic'>,
+  replay: Pick<Replay, 'id' | 'state' | 'isAutomatic' | 'endedAt' | 'findings'>,
   clock: Clock,
   observer?: Observer,
 ): Promise<void> {
+  const { id, state, isAutomatic } = replay
   if (!STATES_WITHOUT_RUNNER.includes(state)) return
   await recordOutcomes(store, { id, isAutomatic }, clock, observer)
   // The cancel command leaves this to the runner, which may have crashed.
   if (state === 'cancelled') await returnUnsentLetters(store, id, clock, 'someone else')
+  if (state === 'finished' && (await mayHaveLateClaims(store, replay, clock.now())))
+    await returnGivenUpLetters(store, id, clock)
+}
+
+/** Whether a runner skipped letters, and a claim of an earlier one may still be on its way. A plan claims nothing. */
+async function mayHaveLateClaims(
+  { replays }: Store,
+  { id, endedAt, findings }: Pick<Replay, 'id' | 'endedAt' | 'findings'>,
+  now: number,
+): Promise<boolean> {
+  // The absolute difference also covers a clock that was set back.
+  if (endedAt === undefined || Math.abs(now - endedAt) >= LATE_CLAIMS_FOR_MS) return false
+  const { replay: _, ...skips } = findings
+  const skippedByPlan = Object.values(skips).reduce((sum, count) => sum + count, 0)
+  return (await replays.counts(id)).skipped > skippedByPlan
 }

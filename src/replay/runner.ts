@@ -15,6 +15,7 @@ import { changeReplay } from './control.ts'
 import { ReplayRefusedError, ReplayUndeliveredError } from './errors.ts'
 import { FleetItems } from './fleet-items.ts'
 import { judge } from './judge.ts'
+import { LateClaims } from './late-claims.ts'
 import { Lease } from './lease.ts'
 import { observeEnded, recordOutcomes } from './outcomes.ts'
 import { OutcomesBeforeResume } from './outcomes-before-resume.ts'
@@ -70,6 +71,7 @@ class Runner {
   readonly #sentItems: SentItems
   readonly #environment: ReplayEnvironment
   readonly #fleetItems: FleetItems
+  readonly #lateClaims = new LateClaims()
   /** Items that an earlier runner recorded as sent and may not have sent. */
   readonly #mayBeLost: ReplayItem[] = []
   /** When a process failed to send, if none has sent a letter since. */
@@ -177,6 +179,7 @@ class Runner {
     const { replays, deadLetters } = this.#store
     const environment = this.#environment
     const items = await replays.items(this.#id, { status: 'waiting', limit: room })
+    this.#lateClaims.see(items)
     for (const item of items) {
       if (this.#fleetItems.isFull(replay) || !(await this.#turn(replay))) return
       // Read after the wait: the runner sends the current content of the letter.
@@ -195,12 +198,15 @@ class Runner {
         return
       }
       if (gateDecision !== undefined && gateDecision.decision !== 'replay') {
-        await replays.record(this.#id, [{ ...item, ...gateDecision, status: 'skipped', endedAt: now }])
+        const mark = this.#lateClaims.markOf(item, letter)
+        const skipped = { ...item, ...gateDecision, ...mark, status: 'skipped', endedAt: now } as const
+        await replays.record(this.#id, [skipped])
         observeEnded(this.#options.observer ?? {}, replay, 'skipped', letter)
         continue
       }
       const claimed = isOurs ? letter : await this.#claim(letter, replay)
-      if (claimed !== undefined) await this.#sendOne(claimed, replay, item)
+      // A claim can take so long that another runner has skipped the letter.
+      if (claimed !== undefined && (await this.#lease.keep())) await this.#sendOne(claimed, replay, item)
     }
   }
 

@@ -172,7 +172,7 @@ describe('a letter of a cancelled replay', () => {
     await cancelReplay(it.store, replay.id, it.ann)
     expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
     await it.clock.advance(10_000)
-    await recordLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)
+    await recordLateOutcomes(it.store, { ...replay, state: 'cancelled' }, it.clock)
     expect(await it.store.replays.counts(replay.id)).toMatchObject({ recovered: 1 })
   })
 
@@ -206,7 +206,7 @@ describe('a letter of a cancelled replay', () => {
     void runReplay(it.store, replay.id, { target, environment: it.environment, owner: 'runner' })
     await it.clock.advance(100)
     await cancelReplay(it.store, replay.id, it.ann)
-    const look = () => recordLateOutcomes(it.store, { id: replay.id, state: 'cancelled' }, it.clock)
+    const look = () => recordLateOutcomes(it.store, { ...replay, state: 'cancelled' }, it.clock)
     await look()
     expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
     await it.clock.advance(60_000)

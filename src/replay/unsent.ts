@@ -45,8 +45,9 @@ export async function returnLetter(
 }
 
 /**
- * Returns letters whose items were recorded as given up, if the runner ended before it returned them. Such an item has a
- * `cycle`: an item that a plan or a gate skipped has none, because its letter was not claimed.
+ * Returns letters whose items were skipped, if they are still `replaying`: the runner ended before it returned a letter
+ * that it gave up, or the store carried out a claim late. Such an item has a `cycle`. Other skipped items have none, because
+ * nobody claimed their letters.
  */
 export async function returnGivenUpLetters(
   { replays, deadLetters }: Store,
@@ -56,8 +57,8 @@ export async function returnGivenUpLetters(
   let after = -1
   for (;;) {
     const skipped = await replays.items(id, { status: 'skipped', after, limit: PAGE })
-    for (const { decision, cycle, letterId } of skipped) {
-      if (decision !== 'skip_unreachable' || cycle === undefined) continue
+    for (const { cycle, letterId } of skipped) {
+      if (cycle === undefined) continue
       const letter = await deadLetters.get(letterId)
       if (letter?.state === 'replaying' && letter.replayId === id)
         await returnLetter(deadLetters, letter, clock)
