@@ -175,6 +175,11 @@ export interface Replay {
   /** The reason of the last change of state, such as a pause or a halt, and the person who made it. */
   readonly stateReason?: string | undefined
   readonly by?: string | undefined
+  /**
+   * Why no process of the fleet sends the letters of the running replay, and since when, in epoch milliseconds. The reason can
+   * quote the error of a process: mask it before it is shown.
+   */
+  readonly problem?: { readonly reason: string; readonly since: number } | undefined
   /** Increases with every change. An update names the revision that it is based on. */
   readonly revision: number
 }

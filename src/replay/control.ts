@@ -102,7 +102,9 @@ export async function changeReplay(
     const replay = await requireReplay(store, id)
     const changes = change(replay)
     if (changes === undefined) return replay
-    const updated = await store.replays.update({ ...replay, ...changes })
+    // A problem of sending ends with the state in which it was found.
+    const ended = changes.state === undefined ? {} : { problem: undefined }
+    const updated = await store.replays.update({ ...replay, ...ended, ...changes })
     if (updated !== undefined) return updated
   }
 }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { deliveryWorld } from '../../test/support/delivery-world.ts'
 import type { CommandOutcome } from '../ports/commands.ts'
 import type { FleetMembership } from '../runtime/fleet/join-fleet.ts'
+import { pauseReplay, resumeReplay } from './control.ts'
 
 const members: FleetMembership[] = []
 const closing: (() => Promise<unknown>)[] = []
@@ -35,11 +36,48 @@ describe('a process that does not send the letters of a replay', () => {
       message: `replay ${id} is not delivered: the process ${part}, which consumes orders/ship from 'rabbitmq', could not send the letters: this process joined the fleet with a store that has no replays; give joinFleet() the whole store; fix that, and the next run continues the replay`,
     })
     expect(clock.now() - from).toBeGreaterThanOrEqual(60_000)
-    expect((await store.replays.get(id))?.state).toBe('running')
+    expect(await store.replays.get(id)).toMatchObject({
+      state: 'running',
+      problem: { reason: expect.stringMatching(/^the process .* give joinFleet\(\) the whole store$/) },
+    })
     await joinAs('whole')
     expect((await until(run(id))).state).toBe('finished')
     expect(await store.replays.counts(id)).toMatchObject({ recovered: 3 })
     expect(published).toHaveLength(3)
+  })
+
+  it('B18: is the problem of the replay since its first failure, until a letter is sent or the state changes', async () => {
+    const { clock, store, fail, joinAs, start, run, until, reach, shop, published } = world(8)
+    await fail()
+    const { fleet, commands } = store
+    const part = await joinAs('part', { store: { fleet, commands } })
+    const id = await start({ stages: ['rest'], perSecond: 1 })
+    const problemOf = async () => (await store.replays.get(id))?.problem
+    const from = clock.now()
+    await expect(until(run(id))).rejects.toThrow('is not delivered')
+    const first = await problemOf()
+    expect(first?.since).toBeLessThan(from + 10_000)
+    // The next run fails too, for another reason. The problem is as old as before.
+    await until(part.close())
+    await joinAs('shop')
+    shop.beforePublish = () => Promise.reject(new Error('the broker is away'))
+    const running = run(id)
+    await clock.advance(40_000)
+    expect(await problemOf()).toEqual({
+      reason: expect.stringContaining('could not send the letters: the broker is away'),
+      since: first!.since,
+    })
+    await pauseReplay(store, id, { by: 'ann', clock })
+    expect((await until(running)).problem).toBeUndefined()
+    await resumeReplay(store, id, { by: 'ann', clock })
+    const again = run(id)
+    await clock.advance(40_000)
+    expect(await problemOf()).toBeDefined()
+    shop.beforePublish = async () => {}
+    await reach(() => published.length === 1)
+    await clock.advance(3_000)
+    expect(await store.replays.get(id)).toMatchObject({ state: 'running', problem: undefined })
+    expect((await until(again)).state).toBe('finished')
   })
 
   it('B18: ends the run when it lives and takes nothing', async () => {

@@ -12,7 +12,8 @@ import { replayEvent } from '../runtime/replay-event.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { changeReplay } from './control.ts'
-import { ReplayRefusedError, ReplayUndeliveredError } from './errors.ts'
+import { DeliveryProblem } from './delivery-problem.ts'
+import { ReplayRefusedError } from './errors.ts'
 import { FleetItems } from './fleet-items.ts'
 import { judge } from './judge.ts'
 import { LateClaims } from './late-claims.ts'
@@ -30,8 +31,6 @@ const BATCH = 50
 const LOOK_EVERY_MS = 200
 /** The wait before a failing downstream is checked again: live traffic has priority. */
 const DOWNSTREAM_RETRY_MS = 1_000
-/** A run ends when processes of the fleet have failed for this long and sent nothing. */
-const UNDELIVERED_MS = 60_000
 /** The name for the origin of letters without a broker, such as those of a wrapped handler. */
 const UNKNOWN_BROKER = 'unknown'
 
@@ -74,8 +73,7 @@ class Runner {
   readonly #lateClaims = new LateClaims()
   /** Items that an earlier runner recorded as sent and may not have sent. */
   readonly #mayBeLost: ReplayItem[] = []
-  /** When a process failed to send, if none has sent a letter since. */
-  #undeliveredSince: number | undefined
+  readonly #problem: DeliveryProblem
   #tat = IDLE
 
   constructor(store: Store, id: string, options: RunOptions) {
@@ -86,6 +84,7 @@ class Runner {
     this.#forgiven = new OutcomesBeforeResume(store.replays)
     this.#sentItems = new SentItems(store.replays, id)
     this.#fleetItems = new FleetItems(store.replays, id, options.environment.clock)
+    this.#problem = new DeliveryProblem(store, options.environment.clock)
     this.#environment = withRoutes(options.environment, options.target)
   }
 
@@ -265,6 +264,7 @@ class Runner {
   async #deliverByFleet(replay: Replay): Promise<void> {
     const given = this.#fleetItems.take()
     const { target, owner } = this.#options
+    if (given.length === 0 && this.#sentItems.count > 0) await this.#problem.clear(replay)
     // Without a turn the items stay unconfirmed, and the next runner sends them.
     if (given.length === 0 || target.fleet === undefined || !(await this.#turn(replay))) return
     const keepLease = () => this.#lease.keep()
@@ -274,18 +274,9 @@ class Runner {
     for (const { letter } of ended.handedOn) this.#observeSent(letter, replay)
     for (const { letter, item, reason } of ended.refused) await this.#giveUp(letter, replay, item, reason)
     await this.#takeBack(ended.unconfirmed)
-    if (ended.handedOn.length > 0 || ended.problem === undefined) this.#undeliveredSince = undefined
-    else this.#endIfUndelivered(ended.problem)
+    if (ended.handedOn.length > 0 || ended.problem === undefined) await this.#problem.clear(replay)
+    else await this.#problem.tell(replay, ended.problem)
     if (ended.handedOn.length === 0) await this.#pause(DOWNSTREAM_RETRY_MS)
-  }
-
-  /** A process may fail for a moment. A run that only waits for one that always fails would never say why. */
-  #endIfUndelivered(problem: string): void {
-    const now = this.#options.environment.clock.now()
-    this.#undeliveredSince ??= now
-    // The absolute difference also covers a clock that was set back.
-    if (Math.abs(now - this.#undeliveredSince) >= UNDELIVERED_MS)
-      throw new ReplayUndeliveredError(this.#id, problem)
   }
 
   #countAsSent(replay: Replay): void {

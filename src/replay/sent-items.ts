@@ -16,6 +16,10 @@ export class SentItems {
     this.#items.push({ ...item, handedOn: kind === 'in-process' ? 'in-process' : 'durable' })
   }
 
+  get count(): number {
+    return this.#items.length
+  }
+
   async record(): Promise<void> {
     const items = this.#items
     this.#items = []

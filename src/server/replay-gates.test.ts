@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { joinFleet } from '../runtime/fleet/join-fleet.ts'
+import { replayOf } from '../testing/conformance/store/replays.ts'
 
 /** A server, and a service in another process whose consumer has a schema. */
 async function gateWorld(options: Parameters<typeof serverWorld>[0] = {}) {
@@ -49,6 +50,21 @@ async function gateWorld(options: Parameters<typeof serverWorld>[0] = {}) {
     },
   }
 }
+
+it('B18, P2: a replay says why no process sends its letters, and since when, masked', async () => {
+  const { ask, store } = serverWorld({ tokens: PEOPLE })
+  const reason = 'the process p1 could not send the letters: postgres://ann:hunter2@db is away'
+  const problem = { reason, since: Date.parse('2026-01-01T00:00:05Z') }
+  await store.replays.create(replayOf('stuck', { state: 'running', problem }), [])
+  await store.replays.create(replayOf('fine', { state: 'paused' }), [])
+  const read = async (id: string) => (await ask(`/api/v1/replays/${id}`, { token: secretOf('vic') })).body
+  expect((await read('stuck')).problem).toEqual({
+    reason: expect.stringMatching(/^the process p1 could not send the letters: .*\*\*\*.*db is away$/),
+    since: '2026-01-01T00:00:05.000Z',
+  })
+  expect(JSON.stringify(await read('stuck'))).not.toContain('hunter2')
+  expect(await read('fine')).not.toHaveProperty('problem')
+})
 
 const PLAN = { filter: { channel: 'orders' }, reason: 'fixed' }
 

@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
+import { replayOf } from '../../src/testing/conformance/store/replays.ts'
 import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
@@ -37,6 +38,24 @@ inBrowser('a replay that nobody will handle', () => {
     const schema = page.locator('.gates li', { hasText: 'Schema:' })
     await schema.getByText('not checked here').waitFor()
     expect(await schema.getByText('0 blocked').count()).toBe(0)
+    expect(complaints).toEqual([])
+    await close()
+  })
+})
+
+inBrowser('a running replay whose letters no process sends', () => {
+  it('B18: says why, and since when', async () => {
+    const { url, store, close } = await serveLetters([])
+    const reason = "the process p1, which has the sink 'crm', did not answer"
+    const problem = { reason, since: systemClock.now() - 300_000 }
+    // The item belongs to a living process, so the server leaves it.
+    const item = { position: 0, letterId: 'l1', decision: 'replay', status: 'sent' } as const
+    await store.replays.create(replayOf('stuck', { state: 'running', count: 1, problem }), [item])
+    await store.replays.lease('stuck', 'another server', 600_000)
+    const { page, complaints } = await openPage(browser)
+    await page.goto(`${url}/replays/stuck`)
+    await page.getByText('Nobody sends the letters.').waitFor()
+    await page.getByText(`First failure 5 min ago: ${reason}. The server keeps trying.`).waitFor()
     expect(complaints).toEqual([])
     await close()
   })

@@ -50,8 +50,11 @@ export async function fillWithSecrets(store: Store): Promise<void> {
   // Created directly, because a sealed store does not find the letter by its text.
   const id = '01999999-0000-7000-8000-000000000002'
   const selectedBy = { filter: { search: 'SOUGHT-it' } }
-  await store.replays.create({ ...planned, id, selectedBy, patch: undefined }, [])
+  // As a runner does when a process quotes a payload in its error.
+  const problem = { reason: 'hunter2 was refused', since: clock.now() }
+  await store.replays.create({ ...planned, id, selectedBy, patch: undefined, problem }, [])
   const replay = await store.replays.get(id)
+  expect(replay?.problem).toEqual(problem)
   expect(replay?.selectedBy.filter?.search).toBe('SOUGHT-it')
   expect((await store.replays.update({ ...replay!, state: 'cancelled' }))?.selectedBy.filter?.search).toBe(
     'SOUGHT-it',

@@ -1,12 +1,12 @@
-// Replays of a store whose letters are sealed: a patch has values of payloads, and a gate says what it found in one.
+// Replays of a store whose letters are sealed: a patch has values of payloads, a gate says what it found in one, and an error can quote one.
 import type { JsonValue } from '../../core/event/event.ts'
 import type { TextCodec } from '../../ports/codec.ts'
 import type { Replay, ReplayItem, Replays } from '../../ports/replays.ts'
 import { withDisclosing } from '../query/letter-query.ts'
 
 /**
- * Writes the values of a patch, the text that letters were searched by and the reasons of gates by a codec, and reads
- * them as they were. Without a codec of texts the replays are the store's own.
+ * Writes the values of a patch, the text that letters were searched by, the reasons of gates and the problem of a replay by
+ * a codec, and reads them as they were. Without a codec of texts the replays are the store's own.
  */
 export function sealedReplays(replays: Replays, texts: TextCodec | undefined): Replays {
   if (texts === undefined) return replays
@@ -43,7 +43,7 @@ function changed(
   ofValue: (value: JsonValue) => JsonValue,
   ofText: (text: string) => string,
 ): Replay {
-  const { patch, selectedBy } = replay
+  const { patch, selectedBy, problem } = replay
   const { filter } = selectedBy
   return {
     ...replay,
@@ -57,6 +57,7 @@ function changed(
     ...(filter === undefined
       ? {}
       : { selectedBy: { ...selectedBy, filter: withDisclosing(filter, ofText) } }),
+    ...(problem === undefined ? {} : { problem: { ...problem, reason: ofText(problem.reason) } }),
   }
 }
 

@@ -59,6 +59,7 @@ export function formatReplay(
         ['approval', approval],
         ['started', replay.startedAt === undefined ? undefined : isoAndRelative(replay.startedAt, now)],
         ['ended', replay.endedAt === undefined ? undefined : isoAndRelative(replay.endedAt, now)],
+        ['problem', problemText(replay, masks, now)],
         [
           'note',
           replay.stateReason === undefined
@@ -75,6 +76,11 @@ export function formatReplay(
     ...checkLines(replay.checks ?? [], masks, now),
     counts === undefined ? '' : heading('Outcomes', paint) + fieldLines(outcomes(counts), paint),
   ].join('')
+}
+
+/** Why nobody sends the letters. It can quote an error of a process, so it is masked. */
+function problemText({ problem }: Replay, masks: Masks, now: number): string | undefined {
+  return problem && `${safeText(masks.maskText(problem.reason))}, since ${isoAndRelative(problem.since, now)}`
 }
 
 function overlapText({ overlaps }: Replay): string | undefined {

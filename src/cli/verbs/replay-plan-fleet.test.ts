@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
 import { joinFleet } from '../../runtime/fleet/join-fleet.ts'
+import { replayOf } from '../../testing/conformance/store/replays.ts'
 import { settle } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 
@@ -94,4 +95,16 @@ it('K8, P2: a plan that could send nothing says so too, and an error of the proc
   const { out } = await run('replay', 'list', '--json')
   expect(out).toContain('could not check it')
   expect(planned.out + planned.err + out).not.toContain('hunter2')
+})
+
+it('B18, P2: a replay shows why no process sends its letters, and since when, masked', async () => {
+  const { run, store, clock } = await fleetWorld()
+  const reason = 'the process p1 could not send the letters: postgres://ann:hunter2@db is away'
+  const problem = { reason, since: clock.now() - 120_000 }
+  await store.replays.create(replayOf('stuck', { state: 'running', problem }), [])
+  const { out } = await run('replay', 'show', 'stuck')
+  expect(out).toMatch(/problem +the process p1 could not send the letters: .*@db is away, since .*2m ago/)
+  const { out: listed } = await run('replay', 'list', '--json')
+  expect(JSON.parse(listed).problem).toMatchObject({ reason: expect.stringContaining('db is away') })
+  expect(out + listed).not.toContain('hunter2')
 })

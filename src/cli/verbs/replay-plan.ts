@@ -157,13 +157,15 @@ async function replayText(
   return formatReplay(replay, counts, findings, options)
 }
 
-/** The reason why nobody answered for a gate can quote an error of a process, so it is masked. */
+/** The problem, and the reason why nobody answered for a gate, can quote an error of a process, so they are masked. */
 function replayJson(replay: Replay, masks: Masks): object {
   const checks = replay.checks?.map(({ answer, ...check }) => ({
     ...check,
     answer: answer.answeredBy === 'nobody' ? { ...answer, reason: masks.maskText(answer.reason) } : answer,
   }))
-  return toJson({ ...replay, checks }) as object
+  const { problem } = replay
+  const masked = problem && { ...problem, reason: masks.maskText(problem.reason) }
+  return toJson({ ...replay, checks, problem: masked }) as object
 }
 
 export const replayList = onStore<typeof replayListFlags>(async ({ store, masks }, { io, flags }) => {

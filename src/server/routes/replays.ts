@@ -22,7 +22,7 @@ import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { planCommand } from '../views/command.ts'
 import { fromLetterFilter } from '../views/filter.ts'
 import { createReasonMasker, mostFrequentReasons } from '../views/item-reasons.ts'
-import { checkView, itemView, patchView, replaySummary } from '../views/replay.ts'
+import { checkView, itemView, patchView, problemView, replaySummary } from '../views/replay.ts'
 import { oneId } from './letters.ts'
 
 const REPLAYS = `${API}/replays`
@@ -147,6 +147,7 @@ export async function replayView(
     requireSchema: replay.requireSchema,
     checks: replay.checks?.map(check => checkView(check, context.masks)),
     overlaps: replay.overlaps?.map(overlap => ({ ...overlap })),
+    problem: problemView(replay, context.masks),
     recoveredSince: await recoveredSince(named, replay),
     rate: replay.state === 'running' ? context.runner.rateOf(replay.id) : undefined,
     arrivedSincePlan: await arrivedSincePlan(

@@ -170,6 +170,13 @@ export const replay = replaySummary.extend({
     ),
     'Other unfinished replays that had some of its letters to send when it was planned. Absent when there were none.',
   ),
+  problem: optional(
+    z.object({
+      reason: text('The reason, masked.'),
+      since: time.describe('The time of the first failure.'),
+    }),
+    'Why no process of the fleet sends the letters of the running replay. Absent when there is no such problem.',
+  ),
   recoveredSince: optional(
     z.object({
       letters: count.describe('The number of these letters that are resolved now.'),

@@ -7,6 +7,7 @@ import type {
   GateCheck as CheckJson,
   ReplayItem as ItemJson,
   PatchOperation,
+  Replay as ReplayJson,
   ReplaySummary,
 } from '../schema/replays.ts'
 import { masksAt } from './payload-masks.ts'
@@ -67,6 +68,11 @@ function answerView(answer: GateAnswer, masks: Masks): CheckJson['answer'] {
     case 'nobody':
       return { answeredBy: 'nobody', reason: masks.maskText(answer.reason) }
   }
+}
+
+/** The problem can quote an error of a process, so it is masked. */
+export function problemView({ problem }: Replay, masks: Masks): ReplayJson['problem'] {
+  return problem && { reason: masks.maskText(problem.reason), since: iso(problem.since) }
 }
 
 /** Masks the values of a patch like the payload paths that they are written to. */

@@ -4,6 +4,7 @@ import type { Replay } from '../../api/types.ts'
 import { counted, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Note } from '../../ui/notes.tsx'
+import { RelativeTime } from '../../ui/time.tsx'
 
 const ENDED: ReadonlySet<Replay['state']> = new Set(['finished', 'cancelled'])
 
@@ -21,6 +22,20 @@ export function RecoveredSince({ replay: { recoveredSince } }: { replay: Replay 
       <span>
         Another replay or a later attempt handled them.{' '}
         {letters === of ? 'You can cancel this replay.' : 'This replay skips them if you resume it.'}
+      </span>
+    </Note>
+  )
+}
+
+/** The replay is running, but the processes that could send its letters do not. */
+export function NotDelivered({ replay: { problem } }: { replay: Replay }) {
+  if (problem === undefined) return null
+  return (
+    <Note tone="signal">
+      <strong>Nobody sends the letters.</strong>
+      <span className="external-text">
+        <RelativeTime at={problem.since} prefix="First failure " />: {plainText(problem.reason)}. The server
+        keeps trying. <Link href="/services">Services</Link> shows the processes.
       </span>
     </Note>
   )

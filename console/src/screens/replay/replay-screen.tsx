@@ -14,7 +14,7 @@ import { FindingsPanel } from './findings-panel.tsx'
 import { ReplayActions } from './replay-actions.tsx'
 import { ReplayFacts } from './replay-facts.tsx'
 import { ReplayItems } from './replay-items.tsx'
-import { NobodyConsumes, RecoveredSince } from './replay-notes.tsx'
+import { NobodyConsumes, NotDelivered, RecoveredSince } from './replay-notes.tsx'
 import { ReplayProgress } from './replay-progress.tsx'
 import '../plan/plan.css'
 import './replay.css'
@@ -39,6 +39,7 @@ export function ReplayScreen({ id }: { id: string }) {
       actions={<ReplayActions replay={data} />}
     >
       <StateReason replay={data} />
+      <NotDelivered replay={data} />
       <RecoveredSince replay={data} />
       <NobodyConsumes replay={data} />
       {isPlan ? <Plan replay={data} /> : <Course replay={data} />}

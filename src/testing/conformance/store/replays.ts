@@ -107,6 +107,23 @@ export function replayTests(suite: StoreConformance): void {
     assert.equal(await replays.update(replayOf('unknown')), undefined)
   })
 
+  it('B18: a replay keeps the problem of sending its letters, until it is updated without it', async ({
+    replays,
+  }) => {
+    await replays.create(replayOf('one', { state: 'running' }), [])
+    const problem = {
+      reason: "the process p1, which has the sink 'crm', did not answer",
+      since: 1_700_000_000_123,
+    }
+    const updated = await replays.update(replayOf('one', { state: 'running', problem }))
+    assert.deepEqual(updated, replayOf('one', { state: 'running', problem, revision: 1 }))
+    assert.deepEqual(await replays.get('one'), updated)
+    assert.deepEqual(await replays.list({ state: 'running' }), [updated])
+    const { problem: _, ...without } = updated!
+    await replays.update(without)
+    assert.equal((await replays.get('one'))?.problem, undefined)
+  })
+
   it('B11: replays are listed newest first, by state', async ({ replays }) => {
     const ids = ['../0', '../1', '../2', '../3', '../4']
     for (const [at, id] of ids.entries())
