@@ -4,7 +4,8 @@ import { migratePostgres, openPostgres } from '../src/adapters/postgres/index.ts
 import { openRedis } from '../src/adapters/redis/index.ts'
 import { openSqlite } from '../src/adapters/sqlite/index.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
-import { freezePurge, purgeLetters } from '../src/operations/purge.ts'
+import { freezeBulk, runBulk } from '../src/operations/bulk.ts'
+import { PURGE } from '../src/operations/bulk-actions.ts'
 import { systemClock } from '../src/ports/clock.ts'
 import type { Store } from '../src/ports/store.ts'
 import { findPostgres } from '../test/services/postgres.ts'
@@ -31,8 +32,8 @@ async function purgeOnce(store: Store, letters: readonly DeadLetter[]): Promise<
   let deleted = 0
   let longestBatchMs = 0
   const ms = await milliseconds(async () => {
-    const purge = await freezePurge(store, { filter: {}, isExpiredOnly: false, at: systemClock.now() })
-    deleted = await purgeLetters(store, purge, 'bench', {
+    const purge = await freezeBulk(store, { filter: {}, at: systemClock.now() })
+    deleted = await runBulk(store, purge, PURGE, 'bench', {
       onProgress: (_, batch) => {
         longestBatchMs = Math.max(longestBatchMs, batch.ms)
       },

@@ -47,10 +47,13 @@ export const COMMANDS: readonly Command[] = [
   }),
   command({
     name: 'dlq discard',
-    about: 'discard letters whose events need not be handled',
-    arguments: SOME_IDS,
-    flags: flags.decideFlags,
-    examples: ["lazaret dlq discard 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 --note 'test order'"],
+    about: 'discard letters whose events need not be handled: some, or all that match',
+    arguments: { ...SOME_IDS, placeholder: '[ID…]', min: 0 },
+    flags: flags.discardFlags,
+    examples: [
+      "lazaret dlq discard 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 --note 'test order'",
+      "lazaret dlq discard --where 'payload.customer.id = 7' --note 'test customer'",
+    ],
     load: async () => (await import('./verbs/dlq-change.ts')).dlqDiscard,
   }),
   command({
@@ -62,18 +65,33 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/dlq-change.ts')).dlqReopen,
   }),
   command({
+    name: 'dlq release',
+    about: 'release all matching letters from quarantine, so that they can be replayed',
+    flags: flags.bulkFlags,
+    examples: ["lazaret dlq release --channel orders --note 'parser fixed'"],
+    load: async () => (await import('./verbs/dlq-bulk.ts')).dlqRelease,
+  }),
+  command({
+    name: 'dlq assign',
+    about: 'make a person the owner of the groups of all matching letters',
+    flags: flags.assignFlags,
+    examples: ['lazaret dlq assign --channel orders --state dead --owner ada'],
+    load: async () => (await import('./verbs/dlq-bulk.ts')).dlqAssign,
+  }),
+  command({
     name: 'dlq purge',
     about: 'delete dead letters permanently',
     flags: flags.purgeFlags,
     examples: ['lazaret dlq purge --state resolved --before 7d', 'lazaret dlq purge --expired --yes'],
-    load: async () => (await import('./verbs/dlq-change.ts')).dlqPurge,
+    load: async () => (await import('./verbs/dlq-bulk.ts')).dlqPurge,
   }),
   command({
     name: 'dlq export',
-    about: 'write whole letters, unmasked, as JSON lines for another store',
+    about: 'write letters as JSON lines for another store, unmasked, or as a CSV table, masked',
     flags: flags.exportFlags,
     examples: [
       'lazaret dlq export --out letters.jsonl',
+      'lazaret dlq export --format csv --channel orders --out letters.csv',
       'lazaret dlq export --store file:./old | lazaret dlq import --store sqlite:./new.db',
     ],
     load: async () => (await import('./verbs/dlq-transfer.ts')).dlqExport,

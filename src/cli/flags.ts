@@ -193,19 +193,26 @@ export const listFlags = {
 export const showFlags = { reveal: listFlags.reveal, by: BY, ...storeFlags }
 export const statsFlags = { ...filterFlags, ...storeFlags }
 export const decideFlags = { note: word('TEXT', 'reason, for the audit log'), by: BY, ...storeFlags }
-export const purgeFlags = {
+/** The flags of actions on every letter that matches. */
+export const bulkFlags = {
   ...filterFlags,
-  expired: switchFlag('only letters past their retention'),
-  preview: switchFlag('show what would be deleted, with cut-off time and digest; delete nothing'),
-  until: time('cut-off time from --preview: letters that failed later stay', 'past'),
-  digest: word('DIGEST', 'digest from --preview: delete nothing if other letters match now'),
+  preview: switchFlag('show which letters are meant, with cut-off time and digest; change nothing'),
+  until: time('cut-off time from --preview: letters that failed later stay as they are', 'past'),
+  digest: word('DIGEST', 'digest from --preview: change nothing if other letters match now'),
   yes: YES,
-  by: BY,
-  ...storeFlags,
+  ...decideFlags,
 }
+export const discardFlags = bulkFlags
+export const assignFlags = { ...bulkFlags, owner: word('NAME', 'person who owns the groups (required)') }
+export const purgeFlags = { ...bulkFlags, expired: switchFlag('only letters past their retention') }
 export const exportFlags = {
   ...filterFlags,
   out: word('FILE', 'write to this file [stdout]'),
+  format: choice(
+    'FORMAT',
+    ['jsonl', 'csv'],
+    'jsonl: whole letters, unmasked, for another store; csv: a masked table [jsonl]',
+  ),
   by: BY,
   ...storeFlags,
 }

@@ -18,7 +18,7 @@ describe('help', () => {
     const { code, out } = await lazaret('dlq', '--help')
     expect(code).toBe(0)
     expect(out).toMatch(/^Usage: lazaret dlq COMMAND \[flags\]\n/)
-    expect(out).not.toContain('groups')
+    expect(out).not.toContain('groups list')
     expect((await lazaret('help', 'dlq')).out).toBe(out)
   })
 

@@ -92,7 +92,7 @@ describe('what was typed wrong is answered in one line with what to do, and exit
     [['dlq', 'list', '--store', ''], 'dlq list: invalid --store ""; give a non-empty text'],
     [['dlq', 'show'], 'dlq show: ID is missing; usage: lazaret dlq show ID'],
     [['dlq', 'show', 'a', 'b'], 'dlq show: unexpected argument "b"; usage: lazaret dlq show ID'],
-    [['dlq', 'discard'], 'dlq discard: ID is missing; usage: lazaret dlq discard ID…'],
+    [['dlq', 'reopen'], 'dlq reopen: ID is missing; usage: lazaret dlq reopen ID…'],
     [
       ['replay', 'plan'],
       'replay plan: --reason is missing; give the reason for the replay (--letter-reason filters letters)',

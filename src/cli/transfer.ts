@@ -3,7 +3,9 @@ import { LetterError } from '../core/dead-letter/errors.ts'
 import { letterId } from '../core/dead-letter/identity.ts'
 import { decodeLetter, encodeLetter } from '../core/dead-letter/json.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Masks } from '../core/dead-letter/masks.ts'
 import { EventError } from '../core/event/errors.ts'
+import { letterCsv } from '../operations/letter-csv.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 import { safeText } from './print/safe-text.ts'
 
@@ -23,6 +25,15 @@ export async function* exportLines(
 ): AsyncGenerator<readonly string[]> {
   for await (const page of letterPages(letters, filter))
     yield page.map(letter => `${safeText(encodeLetter(letter))}\n`)
+}
+
+/** The letters as a table for spreadsheets, masked. */
+export async function* exportCsv(
+  letters: DeadLetterStore,
+  filter: LetterFilter,
+  masks: Masks,
+): AsyncGenerator<readonly string[]> {
+  for await (const page of letterPages(letters, filter)) yield page.map(letter => letterCsv(letter, masks))
 }
 
 interface ImportReport {

@@ -7,8 +7,9 @@ import { startReplay } from '../replay/control.ts'
 import { planReplay } from '../replay/plan.ts'
 import { createFactory } from '../testing/factories.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
+import { freezeBulk, runBulk } from './bulk.ts'
+import { PURGE } from './bulk-actions.ts'
 import { discardLetter, reopenLetter } from './decide.ts'
-import { freezePurge, purgeLetters } from './purge.ts'
 import { applyRetention } from './retention.ts'
 import { triageGroup } from './triage.ts'
 
@@ -37,10 +38,10 @@ describe('what a person does', () => {
     const letter = make.letter()
     await store.deadLetters.send(letter)
     const [{ id: group } = { id: '' }] = (await store.groups.list()).groups
-    const purge = await freezePurge(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
+    const purge = await freezeBulk(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
     const deeds: readonly (() => Promise<unknown>)[] = [
       () => discardLetter(unaudited, letter.id, by),
-      () => purgeLetters(unaudited, purge, 'ann'),
+      () => runBulk(unaudited, purge, PURGE, 'ann'),
       () => triageGroup(unaudited, group, { ...by, state: 'muted' }),
     ]
     for (const deed of deeds) await expect(deed()).rejects.toBe(NOBODY_WRITES)

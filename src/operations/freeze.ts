@@ -77,37 +77,50 @@ export async function digestFrozen(stores: ReadonlyMap<string, FrozenLetters>): 
     .digest('hex')
 }
 
-/** A batch that a store has deleted, and the time that it took. */
+/** A batch that was worked on, and the time that it took. */
 export interface Batch {
   readonly letters: number
   readonly ms: number
 }
 
-interface DeleteOptions {
+interface BatchOptions {
   /** An abort ends it after the batch under way. */
   readonly signal?: AbortSignal | undefined
   /** Measures the batches [the clock of the machine]. */
   readonly clock?: Clock | undefined
-  onDeleted?(state: LetterState): void
+  /** Called for each letter that was worked on. */
+  onDone?(state: LetterState): void
   onBatch?(batch: Batch): Promise<void> | void
 }
 
+/** Works on some letters that are unchanged since the freeze, and returns the ids of those. */
+export type FrozenStep = (batch: readonly SeenLetter[]) => Promise<readonly string[]>
+
 /**
  * Deletes the letters that are unchanged since the freeze: a letter that has failed again was not selected, and may be the only
- * record of its event. One batch is under way at a time, so that other calls of the store get in between (batch-size).
+ * record of its event.
  */
-export async function deleteFrozen(
+export function deleteFrozen(
   { deadLetters }: Pick<Store, 'deadLetters'>,
+  frozen: FrozenLetters,
+  options: BatchOptions,
+): Promise<void> {
+  return workOnFrozen(frozen, batch => deadLetters.deleteMany(batch), options)
+}
+
+/** Works on the letters in batches. One batch is under way at a time, so that other calls of the store get in between (batch-size). */
+export async function workOnFrozen(
   { letters }: FrozenLetters,
-  { signal, clock = systemClock, onDeleted, onBatch }: DeleteOptions,
+  step: FrozenStep,
+  { signal, clock = systemClock, onDone, onBatch }: BatchOptions,
 ): Promise<void> {
   const left = letters.entries()
   let batch = takeFrom(left, FIRST_BATCH)
   while (batch.length > 0 && !signal?.aborted) {
     const startedAt = monotonicNow(clock)
-    const gone = await deadLetters.deleteMany(batch)
+    const done = await step(batch)
     const ms = monotonicNow(clock) - startedAt
-    for (const id of gone) onDeleted?.(letters.get(id)!.state)
+    for (const id of done) onDone?.(letters.get(id)!.state)
     await onBatch?.({ letters: batch.length, ms })
     batch = takeFrom(left, nextBatchSize(batch.length, ms))
     // A store in memory answers without a turn of the event loop, and everything else would wait for the last batch.

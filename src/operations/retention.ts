@@ -52,7 +52,7 @@ async function expireFrozen(
   const expire = async (): Promise<LetterCounts> => {
     await deleteFrozen(store, frozen, {
       signal,
-      onDeleted: state => gone.set(state, (gone.get(state) ?? 0) + 1),
+      onDone: state => gone.set(state, (gone.get(state) ?? 0) + 1),
     })
     return Object.fromEntries(gone)
   }

@@ -107,6 +107,11 @@ export interface LetterChange {
    * Every claim for a replay sets this, because a claim can reach the store after another process has replayed the letter.
    */
   readonly onlyIfReplays?: number | undefined
+  /**
+   * Change the letter only if its last failure is this one. Otherwise nothing happens and `change` returns undefined. Every
+   * change of a frozen selection sets this, because a letter that has failed again was not selected.
+   */
+  readonly onlyIfLastFailedAt?: number | undefined
   readonly by?: string | undefined
   /** The replay that is about to send it; counted on the letter when `to` is `replaying`. */
   readonly replayId?: string | undefined
@@ -138,8 +143,8 @@ export interface SeenLetter extends LetterVersion {
  * - `deleteMany` does what `delete` does with the version that was `seen`, for many letters in one short step of the store, and
  *   returns the ids of those that it deleted. Other calls wait until the step is over, so the caller chooses how many.
  * - Where the store is a broker too, `delete` and `deleteMany` also unblock the key of the event (`unblockKey`).
- * - `change` is atomic, including its conditions `from`, `onlyIfSentBy` and `onlyIfReplays` (core/dead-letter/change). It follows
- *   the legal transitions of core/dead-letter/state; an illegal one rejects with TransitionError and changes nothing.
+ * - `change` is atomic, including its conditions `from`, `onlyIfSentBy`, `onlyIfReplays` and `onlyIfLastFailedAt`
+ *   (core/dead-letter/change). It follows the legal transitions of core/dead-letter/state; an illegal one rejects with TransitionError and changes nothing.
  * - `stats` counts the letters that match the filter, in all states. Its times are those of last failures.
  * - `timeline` counts the letters that match the filter by the time of their last failure: one number for each bucket of
  *   the span, oldest first, including zeros. A bucket includes its start and not its end. Letters outside do not count.

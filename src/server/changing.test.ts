@@ -130,7 +130,8 @@ describe('decisions about letters', () => {
     const { status, body } = await tell(PURGE, { filter: {}, expectedCount: 1, reason: 'old' })
     expect(status).toBe(400)
     expect(body.faults.map(({ path }: { path: string }) => path)).toEqual(['body.until', 'body.digest'])
-    for (const { remedy } of body.faults) expect(remedy).toContain('POST /api/v1/dead-letters/purge/preview')
+    for (const { remedy } of body.faults)
+      expect(remedy).toContain('send POST to the same path with /preview first')
     expect((await store.deadLetters.stats()).count).toBe(1)
   })
 

@@ -27,18 +27,27 @@ const FEWEST_PARAMETERS = 50
 const FEWEST_FIELDS = 500
 
 /** A body that each change would take, so that nothing but the permission can refuse it. */
+const BULK = {
+  filter: {},
+  expectedCount: 2,
+  until: '2026-01-01T00:00:00Z',
+  digest: '0'.repeat(64),
+  reason: 'x',
+}
 const BODIES: Readonly<Record<string, unknown>> = {
   '/api/v1/groups/{id}': { state: 'resolved', note: 'x' },
   '/api/v1/channels/{channel}/breaker': { handler: 'bill', to: 'open', reason: 'x' },
   '/api/v1/fleet/commands': { task: 'pause', channel: 'orders', reason: 'x' },
-  '/api/v1/dead-letters/purge': {
-    filter: {},
-    expectedCount: 2,
-    until: '2026-01-01T00:00:00Z',
-    digest: '0'.repeat(64),
-    reason: 'x',
-  },
+  '/api/v1/dead-letters/purge': { ...BULK },
   '/api/v1/dead-letters/purge/preview': { filter: {} },
+  '/api/v1/dead-letters/discard': { ...BULK },
+  '/api/v1/dead-letters/discard/preview': { filter: {} },
+  '/api/v1/dead-letters/release': { ...BULK },
+  '/api/v1/dead-letters/release/preview': { filter: {} },
+  '/api/v1/dead-letters/assign': { ...BULK, owner: 'ada' },
+  '/api/v1/dead-letters/assign/preview': { filter: {} },
+  '/api/v1/dead-letters/export': { ...BULK, format: 'csv' },
+  '/api/v1/dead-letters/export/preview': { filter: {} },
   '/api/v1/replays': { filter: {}, reason: 'x' },
   '/api/v1/replays/preview': { filter: {} },
   '/api/v1/demo/{action}': {},

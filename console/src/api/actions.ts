@@ -3,6 +3,9 @@ import { pathOf } from '../lib/paths.ts'
 import { type ApiProblem, send, sendForLines } from './client.ts'
 import type {
   BreakerBody,
+  BulkBody,
+  BulkDone,
+  BulkLine,
   ChannelChange,
   CommandAnswer,
   CommandBody,
@@ -12,9 +15,6 @@ import type {
   LetterDetail,
   PauseBody,
   PlanBody,
-  PurgeBody,
-  Purged,
-  PurgeLine,
   Replay,
   ReplayVerb,
   RevealedLetter,
@@ -35,24 +35,28 @@ export const discard = (id: string, reason: string) =>
   send<LetterDetail>('POST', pathOf('dead-letters', id, 'discard'), { reason })
 export const reopen = (id: string, reason: string) =>
   send<LetterDetail>('POST', pathOf('dead-letters', id, 'reopen'), { reason })
-/** Resolves with undefined if the purge was cancelled: then nobody reads its last line. */
-export async function purge(
-  body: PurgeBody,
-  onProgress: (deleted: number) => void,
+/** An action on every letter that matches. */
+export type BulkVerb = 'purge' | 'discard' | 'release' | 'assign' | 'export'
+
+/** Resolves with undefined if the action was cancelled: then nobody reads its last line. */
+export async function runBulk(
+  verb: BulkVerb,
+  body: BulkBody,
+  onProgress: (done: number, text: string) => void,
   signal: AbortSignal,
-): Promise<Purged | undefined> {
-  let purged: Purged | undefined
-  const onLine = (line: PurgeLine) => {
-    if ('done' in line) purged = line.done
+): Promise<BulkDone | undefined> {
+  let ended: BulkDone | undefined
+  const onLine = (line: BulkLine) => {
+    if ('done' in line) ended = line.done
     else if ('failed' in line) throw new Error(line.failed)
-    else onProgress(line.deleted)
+    else onProgress(line.deleted ?? line.changed ?? line.exported ?? 0, line.text ?? '')
   }
   try {
-    await sendForLines<PurgeLine>('/dead-letters/purge', body, onLine, signal)
+    await sendForLines<BulkLine>(`/dead-letters/${verb}`, body, onLine, signal)
   } catch (error) {
     if (!signal.aborted) throw error
   }
-  return purged
+  return ended
 }
 
 export const triage = (id: string, patch: GroupPatch) =>

@@ -1,8 +1,11 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { pathOf } from '../lib/paths.ts'
+import type { BulkVerb } from './actions.ts'
 import { get, type Query, send } from './client.ts'
 import type {
   AuditPage,
+  BulkPreview,
+  BulkPreviewBody,
   ChannelInstances,
   ChannelList,
   ChannelTrend,
@@ -21,8 +24,6 @@ import type {
   Overview,
   Preview,
   PreviewBody,
-  PurgePreview,
-  PurgePreviewBody,
   Replay,
   ReplayList,
 } from './types.ts'
@@ -116,11 +117,11 @@ export function usePreview(body: PreviewBody, enabled: boolean) {
   })
 }
 
-/** The letters that a purge would delete. Each dialog asks again: the server refuses an older answer. */
-export function usePurgePreview(body: PurgePreviewBody) {
+/** The letters that an action would work on. Each dialog asks again: the server refuses an older answer. */
+export function useBulkPreview(verb: BulkVerb, body: BulkPreviewBody) {
   return useQuery({
-    queryKey: ['preview', 'purge', body],
-    queryFn: () => send<PurgePreview>('POST', '/dead-letters/purge/preview', body),
+    queryKey: ['preview', verb, body],
+    queryFn: () => send<BulkPreview>('POST', `/dead-letters/${verb}/preview`, body),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     retry: false,

@@ -1,5 +1,6 @@
 // The console knows the server by its schemas alone, and only as types: none of its code is in the bundle.
 export type * from '../../../src/server/schema/audit.ts'
+export type * from '../../../src/server/schema/bulk.ts'
 export type * from '../../../src/server/schema/channels.ts'
 export type * from '../../../src/server/schema/common.ts'
 export type * from '../../../src/server/schema/consumers.ts'

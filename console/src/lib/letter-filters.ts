@@ -10,6 +10,11 @@ export const FILTER_NAMES = [
   'type',
   'handler',
   'group',
+  'release',
+  'error',
+  'minAttempts',
+  'maxAttempts',
+  'where',
   'after',
   'before',
 ] as const satisfies readonly (keyof LetterFilter)[]
@@ -56,9 +61,12 @@ function momentOf(text: string | undefined, now: number): string | undefined {
 }
 
 /** The URL of the letters with this filter changed; a change of the filter starts again at the first page. */
-export function lettersUrl(texts: FilterTexts, more: Readonly<Record<string, string>> = {}): string {
+export function lettersUrl(
+  texts: { readonly [N in FilterName]?: string | number | undefined },
+  more: Readonly<Record<string, string>> = {},
+): string {
   const params = new URLSearchParams()
-  for (const name of FILTER_NAMES) if (texts[name]) params.set(name, texts[name])
+  for (const name of FILTER_NAMES) if (texts[name]) params.set(name, String(texts[name]))
   for (const [name, value] of Object.entries(more)) params.set(name, value)
   const search = params.toString()
   return search === '' ? '/letters' : `/letters?${search}`
@@ -72,8 +80,19 @@ export function planUrl(
   return lettersUrl(selection.filter).replace('/letters', '/replays/new')
 }
 
+/** The filters whose names are not a word of their own. */
+const WORDS: { readonly [N in FilterName]?: string } = {
+  minAttempts: 'attempts at least',
+  maxAttempts: 'attempts at most',
+}
+
+/** The name of a filter as a person says it. */
+export function filterWord(name: FilterName): string {
+  return WORDS[name] ?? name
+}
+
 /** A filter as a person says it. */
 export function filterInWords(texts: FilterTexts): string {
-  const words = FILTER_NAMES.flatMap(name => (texts[name] ? [`${name} ${texts[name]}`] : []))
+  const words = FILTER_NAMES.flatMap(name => (texts[name] ? [`${filterWord(name)} ${texts[name]}`] : []))
   return words.length === 0 ? 'all letters' : words.join(', ')
 }

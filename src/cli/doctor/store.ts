@@ -1,6 +1,6 @@
 import type { RedisStore, ServerFindings } from '../../adapters/redis/index.ts'
 import { isHeld, type LetterState } from '../../core/dead-letter/state.ts'
-import { countPurge, freezePurge } from '../../operations/purge.ts'
+import { countSelection, freezeBulk } from '../../operations/bulk.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Store } from '../../ports/store.ts'
 import { counted, sizeText } from '../print/fields.ts'
@@ -57,7 +57,7 @@ const MAX_READ = 20_000
 export async function checkExpired(store: Store, now: number): Promise<Check[]> {
   try {
     if ((await store.deadLetters.stats()).count > MAX_READ) return []
-    const counts = countPurge(await freezePurge(store, { filter: {}, isExpiredOnly: true, at: now }))
+    const counts = countSelection(await freezeBulk(store, { filter: {}, isExpiredOnly: true, at: now }))
     const expired = [...counts.values()].reduce((sum, count) => sum + count, 0)
     if (expired === 0) return [ok('retention', 'no letter is past its retention')]
     const found = `${counted(expired, 'letter')} past the retention`

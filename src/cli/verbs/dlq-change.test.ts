@@ -216,7 +216,7 @@ describe('dlq purge', () => {
     const stopped = await lazaretWith({ interrupted: stop.signal, env }, 'dlq', 'purge', '--yes')
     expect(stopped).toMatchObject({ code: 3, out: 'deleted 100 dead letters\n' })
     expect(stopped.err).toBe(
-      'interrupted: 100 of 250 letters were deleted and the others stay; run the command again to delete them\n',
+      'interrupted: 100 of 250 letters were deleted and the others stay; run the command again for them\n',
     )
     expect((await store.deadLetters.stats()).count).toBe(150)
     expect((await store.audit.list()).entries.toReversed()).toMatchObject([

@@ -2,6 +2,7 @@ import { open, rename, rm } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { withAudit } from '../../adapter-kit/with-audit.ts'
 import { auditedFilter } from '../../operations/filter-text.ts'
+import { CSV_HEADER } from '../../operations/letter-csv.ts'
 import type { Context } from '../command.ts'
 import { type exportFlags, filterOf, type importFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
@@ -10,7 +11,7 @@ import { jsonLine } from '../print/json.ts'
 import { Progress } from '../print/progress.ts'
 import { safeText } from '../print/safe-text.ts'
 import { withStore } from '../session.ts'
-import { exportLines, ImportFailedError, importLines, linesOf, NOT_JSON } from '../transfer.ts'
+import { exportCsv, exportLines, ImportFailedError, importLines, linesOf, NOT_JSON } from '../transfer.ts'
 
 /** The file has unmasked payloads, so only the owner may read it. */
 const OWNER_ONLY = 0o600
@@ -18,21 +19,27 @@ const OWNER_ONLY = 0o600
 const MAX_NOT_JSON_SHOWN = 5
 
 export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<ExitCode> {
-  return withStore(io, flags, async ({ store, by }) => {
+  return withStore(io, flags, async ({ store, by, masks }) => {
     const filter = filterOf(flags)
+    const isCsv = flags.format === 'csv'
     const { target, detail } = auditedFilter(filter)
     await store.audit.append({
       at: io.clock.now(),
       by,
       action: 'letters.export',
       target,
-      detail: { ...detail, to: flags.out ?? 'stdout' },
+      detail: { ...detail, ...(isCsv ? { format: 'csv' } : {}), to: flags.out ?? 'stdout' },
     })
     const out = flags.out === undefined ? undefined : await openAtomic(resolve(io.cwd, flags.out), flags.out)
     const progress = new Progress(io, undefined)
     let exported = 0
     try {
-      for await (const lines of exportLines(store.deadLetters, filter)) {
+      if (isCsv) await (out ?? io.stdout).write(CSV_HEADER)
+      const portions = isCsv
+        ? exportCsv(store.deadLetters, filter, masks)
+        : exportLines(store.deadLetters, filter)
+      for await (const lines of portions) {
+        if (io.interrupted.aborted) throw new FailedError('interrupted: the export is not complete')
         await (out ?? io.stdout).write(lines.join(''))
         exported += lines.length
         if (out !== undefined) await progress.show(exported)

@@ -19,18 +19,21 @@ interface Change {
   readonly from?: LetterState | undefined
   readonly onlyIfSentBy?: LetterReplay | undefined
   readonly onlyIfReplays?: number | undefined
+  readonly onlyIfLastFailedAt?: number | undefined
   readonly replayId?: string | undefined
 }
 
 /**
  * Returns the letter after a change of state, or the same object if it has that state already. Returns undefined if the
- * letter is in another state than `from`, if another replay sent it, or if its number of replays is not `onlyIfReplays`.
+ * letter is in another state than `from`, if another replay sent it, if its number of replays is not `onlyIfReplays`, or if its
+ * last failure is not that of `onlyIfLastFailedAt`.
  * Throws TransitionError if the change is illegal.
  */
 export function changeLetter(letter: DeadLetter, change: Change): DeadLetter | undefined {
-  const { from, to, at, onlyIfSentBy, onlyIfReplays, replayId } = change
+  const { from, to, at, onlyIfSentBy, onlyIfReplays, onlyIfLastFailedAt, replayId } = change
   if (from !== undefined && letter.state !== from) return undefined
   if (onlyIfReplays !== undefined && letter.replays !== onlyIfReplays) return undefined
+  if (onlyIfLastFailedAt !== undefined && letter.cycle.lastFailedAt !== onlyIfLastFailedAt) return undefined
   if (onlyIfSentBy !== undefined && !(letter.state === 'replaying' && isSentBy(letter, onlyIfSentBy)))
     return undefined
   return transition(letter, to, at, replayId)

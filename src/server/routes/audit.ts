@@ -60,13 +60,23 @@ export const auditRoutes = [
       const down = gathered.faults.map(fault => [fault.store, cursors?.[fault.store] ?? null] as const)
       const left = more.length === 0 && merged.length === 0 ? [] : [...more, ...down]
       return {
-        entries: merged.map(({ from, entry }) => auditView(from.name, entry, mayReveal)),
+        entries: withoutBegun(merged).map(({ from, entry }) => auditView(from.name, entry, mayReveal)),
         cursor: left.length === 0 ? undefined : writeJsonCursor(listing, Object.fromEntries(left)),
         ...withFaults(gathered.faults),
       }
     },
   }),
 ]
+
+/**
+ * Leaves out the entry that began an action where the page also has the entry that says how far the action came: that one has
+ * all that the first says, and a person reads one line for one action.
+ */
+function withoutBegun<E extends { readonly entry: AuditEntry }>(merged: readonly E[]): readonly E[] {
+  const keyOf = ({ at, by, target }: AuditEntry, action: string) => JSON.stringify([at, by, target, action])
+  const ended = new Set(merged.map(({ entry }) => keyOf(entry, entry.action)))
+  return merged.filter(({ entry }) => !ended.has(keyOf(entry, `${entry.action}.partial`)))
+}
 
 type Wanted = Pick<AuditQuery, 'target' | 'action'> & { readonly limit: number }
 

@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { ServerContext } from '../context.ts'
 import { API, type Route, routeFor } from '../http/route.ts'
 import { auditRoutes } from './audit.ts'
+import { bulkRoutes } from './bulk.ts'
 import { channelChangeRoutes } from './channel-changes.ts'
 import { channelRoutes } from './channels.ts'
 import { demoRoutes } from './demo.ts'
@@ -10,7 +11,6 @@ import { groupRoutes } from './groups.ts'
 import { healthRoutes } from './health.ts'
 import { letterRoutes } from './letters.ts'
 import { overviewRoutes } from './overview.ts'
-import { purgeRoutes } from './purge.ts'
 import { replayChangeRoutes } from './replay-changes.ts'
 import { replayRoutes } from './replays.ts'
 
@@ -37,7 +37,7 @@ export const ROUTES: readonly Route<ServerContext & OpenApiSource>[] = [
   ...channelChangeRoutes,
   ...fleetRoutes,
   ...letterRoutes,
-  ...purgeRoutes,
+  ...bulkRoutes,
   ...groupRoutes,
   ...replayChangeRoutes,
   ...replayRoutes,

@@ -28,7 +28,7 @@ export type Category = z.infer<typeof category>
 const word = z.string().min(1).max(500)
 /** A number that a query gives as text. */
 const attempts = z.coerce.number<number | string>().int().min(0).max(1_000_000_000)
-const oneStore = storeName.optional().describe('Only this store. The default is all stores.')
+export const oneStore = storeName.optional().describe('Only this store. The default is all stores.')
 
 /** The filter of the command line. A letter has to match every field that is given. */
 export const letterFilter = z.strictObject({
@@ -261,54 +261,3 @@ export const revealedLetter = z.object({
   payloadBase64: optionalText('The bytes of the payload in base64. Absent when the payload is JSON.'),
 })
 export type RevealedLetter = z.infer<typeof revealedLetter>
-
-const PREVIEW_FIRST = 'send POST /api/v1/dead-letters/purge/preview first, and copy the value from its answer'
-
-export const purgePreviewBody = z.strictObject({
-  filter: letterFilter.describe('The letters to delete.'),
-  store: oneStore,
-})
-export type PurgePreviewBody = z.infer<typeof purgePreviewBody>
-
-/** The letters that a purge would delete now. */
-export const purgePreview = z.object({
-  count: count.describe('The number of letters that the purge would delete.'),
-  byState: z.partialRecord(letterState, count).describe('The number of these letters by state.'),
-  until: time.describe('The time of the count. The purge does not delete letters that fail later.'),
-  digest: text('A digest of the ids and states of these letters. The purge needs it.'),
-})
-export type PurgePreview = z.infer<typeof purgePreview>
-
-export const purgeBody = z.strictObject({
-  ...purgePreviewBody.shape,
-  expectedCount: count.describe(
-    'The `count` of the preview. The purge deletes nothing when the number has changed.',
-  ),
-  byState: optional(
-    z.partialRecord(letterState, count),
-    'The `byState` of the preview. With it, a refusal says what has changed.',
-  ),
-  until: z.iso.datetime({ offset: true, error: PREVIEW_FIRST }).describe('The `until` of the preview.'),
-  digest: z
-    .string({ error: PREVIEW_FIRST })
-    .max(200)
-    .describe(
-      'The `digest` of the preview. The purge deletes nothing when the letters or their states have changed.',
-    ),
-  reason,
-})
-export type PurgeBody = z.infer<typeof purgeBody>
-
-/** With several stores, one may fail after another has deleted its letters. */
-export const purged = z.object({
-  deleted: count.describe('The number of deleted letters. When `faults` is present, more may be deleted.'),
-  cancelled: optional(z.literal(true), 'The client closed the connection, and the other letters stay.'),
-  faults,
-})
-export type Purged = z.infer<typeof purged>
-
-/** One line of a purge that is answered as JSON lines: the progress after a batch, or at the end the result. */
-export type PurgeLine =
-  | { readonly deleted: number; readonly of: number }
-  | { readonly done: Purged }
-  | { readonly failed: string }

@@ -11,6 +11,7 @@ export const action = z.enum([
   'letter.discard',
   'letter.reopen',
   'letters.purge',
+  'letters.export',
   'group.triage',
   'replay.plan',
   'replay.approve',

@@ -45,6 +45,11 @@ const STORES: readonly Break<DeadLetterStore>[] = [
     store => ({ change: (id, { onlyIfReplays: _, ...change }) => store.change(id, change) }),
   ],
   [
+    'changes a letter that has failed again',
+    'F8: a change that was decided before the letter failed again does nothing',
+    store => ({ change: (id, { onlyIfLastFailedAt: _, ...change }) => store.change(id, change) }),
+  ],
+  [
     'pages by offset',
     'E9: letters that stay are listed once, while others come and go between pages',
     store => ({

@@ -1,11 +1,18 @@
 import { Link } from 'wouter'
 import type { LetterStats } from '../../api/types.ts'
-import { FILTER_NAMES, type FilterName, type FilterTexts, lettersUrl } from '../../lib/letter-filters.ts'
+import {
+  FILTER_NAMES,
+  type FilterName,
+  type FilterTexts,
+  filterWord,
+  lettersUrl,
+} from '../../lib/letter-filters.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { useParams } from '../../lib/use-search-params.ts'
 import { Select } from '../../ui/fields.tsx'
 import { SearchField } from '../../ui/search-field.tsx'
 import { ChannelChoice } from '../groups/channel-choice.tsx'
+import { MoreFilters } from './more-filters.tsx'
 import './letters.css'
 
 const STATES = ['dead', 'quarantined', 'replaying', 'parked', 'resolved', 'discarded'] as const
@@ -70,6 +77,7 @@ export function FilterBar({ texts, stats }: { texts: FilterTexts; stats: LetterS
           onChange={after => set({ after })}
         />
       </div>
+      <MoreFilters key={lettersUrl(texts)} texts={texts} onApply={set} />
       <Chips texts={texts} />
     </div>
   )
@@ -82,7 +90,7 @@ function Chips({ texts }: { texts: FilterTexts }) {
     <ul className="row">
       {chips.map(name => (
         <li key={name} className="chip external-text">
-          {name} <strong>{plainText(texts[name] ?? '')}</strong>
+          {filterWord(name)} <strong>{plainText(texts[name] ?? '')}</strong>
           <Link href={lettersUrl({ ...texts, [name]: undefined })} aria-label={`Remove filter ${name}`}>
             ✕
           </Link>

@@ -50,7 +50,10 @@ function Lead({ stats }: { stats: LetterStats | undefined }) {
   if (stats === undefined) return <>Counting…</>
   return (
     <>
-      <span>{counted(stats.count, 'letter matches', 'letters match')}</span>
+      <span>
+        {stats.atLeast && 'At least '}
+        {counted(stats.count, 'letter matches', 'letters match')}
+      </span>
       {stats.oldestAt && <RelativeTime at={stats.oldestAt} prefix="oldest failed " />}
       {stats.newestAt && <RelativeTime at={stats.newestAt} prefix="newest failed " />}
     </>
@@ -106,7 +109,11 @@ function Paging({ page, texts, isBehind }: { page: LetterPage; texts: FilterText
       {page.cursor && (
         <LinkButton href={lettersUrl(texts, { cursor: page.cursor })}>Older letters</LinkButton>
       )}
-      <span className="quiet small">{counted(page.letters.length, 'letter')} on this page</span>
+      <span className="quiet small">
+        {counted(page.letters.length, 'letter')} on this page
+        {page.examined !== undefined &&
+          `, found by reading ${counted(page.examined, 'letter')}. A filter by channel, group or time reads fewer.`}
+      </span>
     </nav>
   )
 }

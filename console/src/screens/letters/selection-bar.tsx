@@ -1,10 +1,11 @@
 import { useState } from 'react'
-import type { LetterPage } from '../../api/types.ts'
+import type { BulkVerb } from '../../api/actions.ts'
+import type { Action, LetterPage, Permission } from '../../api/types.ts'
 import { type FilterTexts, planUrl } from '../../lib/letter-filters.ts'
 import { counted, whole } from '../../lib/numbers.ts'
 import { both, useCan } from '../../lib/use-can.ts'
 import { Button, LinkButton } from '../../ui/buttons.tsx'
-import { PurgeDialog } from './purge-dialog.tsx'
+import { BulkDialog } from './bulk-dialog.tsx'
 
 interface SelectionBarProps {
   readonly page: LetterPage
@@ -36,22 +37,70 @@ export function SelectionBar({ page, selected, texts, matching }: SelectionBarPr
             ? 'Replay all matching'
             : `Replay all ${counted(matching, 'matching', 'matching')}`}
         </LinkButton>
-        <Purge texts={texts} matching={matching} />
+        <BulkActions texts={texts} matching={matching} />
       </span>
     </div>
   )
 }
 
-function Purge({ texts, matching }: { texts: FilterTexts; matching: number | undefined }) {
-  const can = useCan('letters.purge')
-  const [isAsking, setAsking] = useState(false)
-  const hasAny = { allowed: (matching ?? 0) > 0, reason: 'No letter matches.' }
+const MORE = [
+  ['export', 'letters.export', 'Export…'],
+  ['assign', 'group.triage', 'Assign groups…'],
+  ['release', 'letter.reopen', 'Release from quarantine…'],
+  ['discard', 'letter.discard', 'Discard…'],
+] as const
+
+/** The other actions on every letter that matches. */
+function BulkActions({ texts, matching }: { texts: FilterTexts; matching: number | undefined }) {
+  const [asked, setAsked] = useState<BulkVerb>()
+  // A count that stopped early may be 0 although letters match, so only the preview can say that there are none.
+  const isCounted = {
+    allowed: matching !== undefined,
+    reason: 'The matching letters are still being counted.',
+  }
   return (
     <>
-      <Button look="danger" may={both(can, hasAny)} onPress={() => setAsking(true)}>
-        Delete all matching…
-      </Button>
-      {isAsking && <PurgeDialog texts={texts} onClose={() => setAsking(false)} />}
+      <details className="menu">
+        <summary>More for all matching</summary>
+        <div className="stack tight">
+          {MORE.map(([verb, action, label]) => (
+            <BulkButton
+              key={verb}
+              action={action}
+              label={label}
+              may={isCounted}
+              onPress={() => setAsked(verb)}
+            />
+          ))}
+        </div>
+      </details>
+      <BulkButton
+        action="letters.purge"
+        look="danger"
+        label="Delete all matching…"
+        may={isCounted}
+        onPress={() => setAsked('purge')}
+      />
+      {asked !== undefined && (
+        <BulkDialog key={asked} verb={asked} texts={texts} onClose={() => setAsked(undefined)} />
+      )}
     </>
+  )
+}
+
+interface BulkButtonProps {
+  readonly action: Action
+  readonly label: string
+  readonly look?: 'danger'
+  readonly may: Permission
+  readonly onPress: () => void
+}
+
+function BulkButton({ action, label, look, may, onPress }: BulkButtonProps) {
+  const can = useCan(action)
+  return (
+    <Button {...(look === undefined ? {} : { look })} may={both(can, may)} onPress={onPress}>
+      {label}
+    </Button>
   )
 }

@@ -8,6 +8,7 @@ const WORDS: Readonly<Record<Action, string>> = {
   'letter.discard': 'Discard letters',
   'letter.reopen': 'Release, unpark or restore letters',
   'letters.purge': 'Delete letters permanently',
+  'letters.export': 'Export letters',
   'group.triage': 'Acknowledge, mute or resolve groups',
   'replay.plan': 'Plan replays',
   'replay.approve': "Approve others' replays",

@@ -75,6 +75,18 @@ export function changingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual((await world.store.change(letter.id, next))?.replays, 2)
   })
 
+  it('F8: a change that was decided before the letter failed again does nothing', async world => {
+    const letter = await world.sendNew()
+    const seen = letter.cycle.lastFailedAt
+    const at = world.timing.now() + 5_000
+    await world.send(world.letterAt(at, { event: letter.event, replay: 1 }))
+    const discard = { to: 'discarded', from: 'dead', at } as const
+    assert.equal(await world.store.change(letter.id, { ...discard, onlyIfLastFailedAt: seen }), undefined)
+    assert.equal((await world.store.get(letter.id))?.state, 'dead')
+    const changed = await world.store.change(letter.id, { ...discard, onlyIfLastFailedAt: at })
+    assert.equal(changed?.state, 'discarded')
+  })
+
   for (const to of ['resolved', 'dead'] as const) {
     it(`B14: a replaying letter becomes ${to} only through its own event under its replay`, async world => {
       const letter = await world.sendNew()

@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { memoryStore } from '../adapters/memory/store.ts'
 import { createFactory } from '../testing/factories.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
-import { countPurge, freezePurge, purgeLetters } from './purge.ts'
+import { countSelection, freezeBulk, runBulk } from './bulk.ts'
+import { PURGE } from './bulk-actions.ts'
 
 function world() {
   const clock = new FakeClock()
@@ -24,12 +25,12 @@ describe('purging letters', () => {
   it('F8: deletes what was counted, and no letter that was stored later, however old its failure', async () => {
     const { clock, store, send, left, audited } = world()
     await send(250)
-    const purge = await freezePurge(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
-    expect([...countPurge(purge)]).toEqual([['dead', 250]])
+    const purge = await freezeBulk(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
+    expect([...countSelection(purge)]).toEqual([['dead', 250]])
     const collected = await send(3, clock.now() - 3_600_000)
     await clock.advance(1)
     const late = await send(2)
-    expect(await purgeLetters(store, purge, 'ann')).toBe(250)
+    expect(await runBulk(store, purge, PURGE, 'ann')).toBe(250)
     expect((await left()).sort()).toEqual([...collected, ...late].map(({ id }) => id).sort())
     expect(await audited()).toMatchObject([
       { action: 'letters.purge', by: 'ann', detail: { letters: 250, byState: { dead: 250 } } },
@@ -39,23 +40,23 @@ describe('purging letters', () => {
   it('F8: a letter that is stored while the others are deleted stays', async () => {
     const { clock, store, send, left } = world()
     await send(250)
-    const purge = await freezePurge(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
+    const purge = await freezeBulk(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
     const sent: string[] = []
     const onProgress = async () => {
       sent.push(...(await send(1, clock.now() - 60_000)).map(({ id }) => id))
     }
-    expect(await purgeLetters(store, purge, 'ann', { onProgress })).toBe(250)
+    expect(await runBulk(store, purge, PURGE, 'ann', { onProgress })).toBe(250)
     expect((await left()).sort()).toEqual(sent.sort())
   })
 
   it('F8: a letter that has failed again or changed its state since the count stays, and the audit log says so', async () => {
     const { clock, store, send, left, audited, make } = world()
     const [parked, again, ...gone] = await send(5)
-    const purge = await freezePurge(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
+    const purge = await freezeBulk(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
     await store.deadLetters.change(parked!.id, { to: 'parked', at: clock.now() })
     await clock.advance(10)
     await store.deadLetters.send(make.letter({ event: again!.event, replay: 1 }))
-    expect(await purgeLetters(store, purge, 'ann')).toBe(gone.length)
+    expect(await runBulk(store, purge, PURGE, 'ann')).toBe(gone.length)
     expect((await left()).sort()).toEqual([parked!.id, again!.id].sort())
     expect(await audited()).toMatchObject([
       { action: 'letters.purge', detail: { letters: 5 } },
@@ -66,13 +67,13 @@ describe('purging letters', () => {
   it('F8: is in the audit before the first letter goes, and says how far it came when it fails', async () => {
     const { clock, store, send, left, audited } = world()
     await send(150)
-    const purge = await freezePurge(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
+    const purge = await freezeBulk(store, { filter: {}, isExpiredOnly: false, at: clock.now() })
     let shown: unknown
     const onProgress = async () => {
       shown ??= await audited()
       throw new Error('the terminal is gone')
     }
-    await expect(purgeLetters(store, purge, 'ann', { onProgress })).rejects.toThrow('the terminal is gone')
+    await expect(runBulk(store, purge, PURGE, 'ann', { onProgress })).rejects.toThrow('the terminal is gone')
     expect(shown).toMatchObject([{ action: 'letters.purge', detail: { letters: 150 } }])
     expect(await left()).toHaveLength(50)
     expect(await audited()).toMatchObject([

@@ -1,0 +1,126 @@
+import { groupingOf } from '../core/dead-letter/group.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { type LetterState, WAITING_STATES } from '../core/dead-letter/state.ts'
+import type { DeadLetterStore, SeenLetter } from '../ports/dead-letters.ts'
+import type { Store } from '../ports/store.ts'
+import type { BulkAction, BulkDecision } from './bulk.ts'
+import { triageGroup } from './triage.ts'
+
+/** The calls of a store that one batch has under way. */
+const AT_ONCE = 25
+
+/** Deletes letters for good. */
+export const PURGE: BulkAction = {
+  name: 'letters.purge',
+  done: 'deleted',
+  step:
+    ({ deadLetters }) =>
+    batch =>
+      deadLetters.deleteMany(batch),
+}
+
+/** Letters in these states can be discarded. */
+export const DISCARDED_FROM: readonly LetterState[] = WAITING_STATES
+
+/** Discards letters whose events need not be handled. Events of the same key that wait for them continue. */
+export const DISCARD: BulkAction = {
+  name: 'letters.discard',
+  done: 'changed',
+  step: (store, decision) => batch =>
+    each(batch, async seen => {
+      const discarded = await changeSeen(store, seen, 'discarded', decision)
+      if (discarded !== undefined)
+        await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
+      return discarded !== undefined
+    }),
+}
+
+/** Letters in these states can be released. */
+export const RELEASED_FROM: readonly LetterState[] = ['quarantined']
+
+/** Makes quarantined letters dead again, so that they can be replayed. */
+export const RELEASE: BulkAction = {
+  name: 'letters.release',
+  done: 'changed',
+  step: (store, decision) => batch =>
+    each(batch, async seen => (await changeSeen(store, seen, 'dead', decision)) !== undefined),
+}
+
+/** Makes a person the owner of the groups of the letters. */
+export function assignTo(owner: string): BulkAction {
+  return {
+    name: 'letters.assign',
+    done: 'changed',
+    detail: { owner },
+    step(store, { by, at }) {
+      const assigned = new Map<string, Promise<unknown>>()
+      return batch =>
+        each(batch, async seen => {
+          const letter = await readSeen(store.deadLetters, seen)
+          if (letter === undefined) return false
+          const { id } = groupingOf(letter)
+          const assigning = assigned.get(id) ?? triageGroup(store, id, { owner, by, at })
+          assigned.set(id, assigning)
+          return (await assigning) !== undefined
+        })
+    },
+  }
+}
+
+/** Writes letters as lines. `write` gets the lines of a batch, in the order of the selection. */
+export function exportAs(
+  format: string,
+  lineOf: (letter: DeadLetter) => string,
+  write: (text: string) => Promise<void> | void,
+  detail: BulkAction['detail'] = {},
+): BulkAction {
+  return {
+    name: 'letters.export',
+    done: 'exported',
+    detail: { format, ...detail },
+    step:
+      ({ deadLetters }) =>
+      async batch => {
+        const lines = new Map<string, string>()
+        const done = await each(batch, async seen => {
+          const letter = await readSeen(deadLetters, seen)
+          if (letter !== undefined) lines.set(seen.id, lineOf(letter))
+          return letter !== undefined
+        })
+        await write(batch.map(({ id }) => lines.get(id) ?? '').join(''))
+        return done
+      },
+  }
+}
+
+function changeSeen(
+  { deadLetters }: Pick<Store, 'deadLetters'>,
+  { id, state, lastFailedAt }: SeenLetter,
+  to: LetterState,
+  { at, by }: BulkDecision,
+): Promise<DeadLetter | undefined> {
+  return deadLetters.change(id, { to, from: state, onlyIfLastFailedAt: lastFailedAt, at, by })
+}
+
+/** The letter, unless it has changed since it was seen. */
+async function readSeen(
+  deadLetters: Pick<DeadLetterStore, 'get'>,
+  { id, state, lastFailedAt }: SeenLetter,
+): Promise<DeadLetter | undefined> {
+  const letter = await deadLetters.get(id)
+  return letter?.state === state && letter.cycle.lastFailedAt === lastFailedAt ? letter : undefined
+}
+
+/** Works on the letters, some at a time, and returns the ids of those for which it was done. */
+async function each(
+  batch: readonly SeenLetter[],
+  work: (seen: SeenLetter) => Promise<boolean>,
+): Promise<readonly string[]> {
+  const done: string[] = []
+  for (let at = 0; at < batch.length; at += AT_ONCE) {
+    const some = batch.slice(at, at + AT_ONCE)
+    const worked = await Promise.all(some.map(work))
+    done.push(...some.filter((_, index) => worked[index]).map(({ id }) => id))
+  }
+  return done
+}
