@@ -55,10 +55,10 @@ export function replayThroughFleet(
       const route = own === undefined ? noRoute(letter.origin) : await routeThrough(own, letter, to)
       return route.kind === 'none' ? await deliveries.routeOf(letter, to, route) : route
     },
-    async send(events, origin) {
+    async send(events, origin, hold) {
       // The runner asks for the route first. A letter of the fleet does not come here.
       if (own === undefined) throw new Error('a letter for the fleet was sent without a delivery')
-      await own.send(events, origin)
+      await own.send(events, origin, hold)
     },
     fleet: deliveries,
   }

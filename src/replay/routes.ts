@@ -38,12 +38,12 @@ export function routeReplays(
       const target = otherwiseOf(origin, to !== undefined)
       return target === undefined ? noRoute(origin) : routeThrough(target, letter, to)
     },
-    async send(events, origin) {
+    async send(events, origin, hold) {
       const broker = brokerOf(origin)
       if (broker !== undefined) return broker.publish(events)
       const target = collectorOf(origin) ?? otherwiseOf(origin, areRedirected(events))
       if (target === undefined) throw new NoRouteError(noRoute(origin).reason)
-      await target.send(events, origin)
+      await target.send(events, origin, hold)
     },
   }
 }
@@ -59,10 +59,10 @@ export function replayToBroker(broker: ReplayBroker, others: ReplayTarget | unde
         return { kind: 'durable', via: broker.name }
       return others === undefined ? noRoute(letter.origin, broker.name) : routeThrough(others, letter, to)
     },
-    async send(events, origin) {
+    async send(events, origin, hold) {
       if (origin.broker === broker.name || areRedirected(events)) await broker.publish(events)
       else if (others === undefined) throw new NoRouteError(noRoute(origin, broker.name).reason)
-      else await others.send(events, origin)
+      else await others.send(events, origin, hold)
     },
   }
 }

@@ -20,6 +20,7 @@ import { LateClaims } from './late-claims.ts'
 import { Lease } from './lease.ts'
 import { observeEnded, recordOutcomes } from './outcomes.ts'
 import { OutcomesBeforeResume } from './outcomes-before-resume.ts'
+import { isOwn, OwnItems } from './own-items.ts'
 import { isUnroutable } from './routes.ts'
 import { SentItems } from './sent-items.ts'
 import { haltReason, stageEnds } from './stages.ts'
@@ -74,6 +75,7 @@ class Runner {
   /** Items that an earlier runner recorded as sent and may not have sent. */
   readonly #mayBeLost: ReplayItem[] = []
   readonly #problem: DeliveryProblem
+  readonly #ownItems: OwnItems
   #tat = IDLE
 
   constructor(store: Store, id: string, options: RunOptions) {
@@ -85,6 +87,7 @@ class Runner {
     this.#sentItems = new SentItems(store.replays, id)
     this.#fleetItems = new FleetItems(store.replays, id, options.environment.clock)
     this.#problem = new DeliveryProblem(store, options.environment.clock)
+    this.#ownItems = new OwnItems(store, id, this.#lease, options.environment)
     this.#environment = withRoutes(options.environment, options.target)
   }
 
@@ -121,7 +124,7 @@ class Runner {
         ({ handedOn, heldBy }) => handedOn !== 'durable' && (heldBy === undefined || fleet === undefined),
       )
     const found = await read()
-    const deliveries = new Set(found.flatMap(({ delivery }) => delivery ?? []))
+    const deliveries = new Set(found.flatMap(({ delivery }) => (isOwn(delivery) ? [] : (delivery ?? []))))
     if (fleet === undefined || deliveries.size === 0) return found
     for (const id of deliveries) await fleet.ended(id, () => this.#lease.keep())
     return read()
@@ -241,9 +244,11 @@ class Runner {
       this.#fleetItems.add(letter, item)
       return
     }
+    const own = route.kind === 'in-process' ? await this.#ownItems.take(item) : { item, hold: undefined }
+    if (own === undefined) return
     this.#countAsSent(replay)
     const events = [replayEvent(letter, replay, letter.replays)]
-    const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin)
+    const send = (followed: readonly LazaretEvent[]) => target.send(followed, letter.origin, own.hold)
     try {
       await this.#lease.during(() =>
         tracing === undefined
@@ -256,7 +261,7 @@ class Runner {
       await this.#giveUp(letter, replay, item, error.message)
       return
     }
-    this.#sentItems.add(item, route)
+    this.#sentItems.add(own.item, route)
     this.#observeSent(letter, replay)
   }
 

@@ -20,9 +20,11 @@ export class SentItems {
     return this.#items.length
   }
 
+  /** An item under a delivery stays as it is if somebody else has taken it meanwhile. */
   async record(): Promise<void> {
     const items = this.#items
     this.#items = []
-    if (items.length > 0) await this.#replays.record(this.#id, items)
+    for (const [delivery, part] of Map.groupBy(items, each => each.delivery))
+      await this.#replays.record(this.#id, part, delivery)
   }
 }

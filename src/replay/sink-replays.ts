@@ -4,7 +4,8 @@ import { LazaretError } from '../core/failure/errors.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { Dispatcher } from '../runtime/dispatcher/dispatcher.ts'
-import { lettersInFlight } from '../runtime/dispatcher/letters-in-flight.ts'
+import { underHold } from '../runtime/dispatcher/letter-hold.ts'
+import { LettersInFlight, lettersInFlight } from '../runtime/dispatcher/letters-in-flight.ts'
 import { EVERY_SINK } from '../runtime/dispatcher/track/entry-limit.ts'
 import type { ReplayTarget } from './target.ts'
 
@@ -44,27 +45,28 @@ export function sinkReplays(
 
 /**
  * `send` does not wait for the outcome. The letter stays `replaying` until it is resolved or fails again. If the process
- * crashes in between, the next runner sends it again.
+ * crashes in between, the next runner sends it again. A sink begins to write a letter only while the hold says that the letter
+ * is still this runner's.
  */
 export function resendTarget(
   resender: Resender,
   letters: Pick<DeadLetterStore, 'get'>,
-  underWay = new Set<string>(),
+  underWay = new LettersInFlight(),
 ): ReplayTarget & { routeOf(letter: Pick<DeadLetter, 'handler'>): ReplayRoute } {
   return {
     routeOf: ({ handler }) =>
       resender.has(handler)
         ? { kind: 'in-process', via: 'this process' }
         : { kind: 'none', reason: noSinkText(handler) },
-    async send(events) {
+    async send(events, _origin, hold) {
       for (const event of events) {
         const id = replayOf(event)?.letterId ?? ''
         const letter = await letters.get(id)
-        if (letter === undefined || underWay.has(id)) continue
+        if (letter === undefined) continue
         if (!resender.has(letter.handler)) throw new NoSinkError(letter)
-        underWay.add(id)
-        const isOver = () => void underWay.delete(id)
-        void resender.resend({ ...letter, event }).then(isOver, isOver)
+        const sent = { ...letter, event }
+        const resend = () => resender.resend(hold === undefined ? sent : underHold(sent, hold))
+        void underWay.send(id, hold, resend)?.catch(() => {})
       }
     },
   }

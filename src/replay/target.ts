@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { GateAnswer, Replay, ReplayItem } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
+import type { LetterHold } from '../runtime/dispatcher/letter-hold.ts'
 import type { Delivered } from '../runtime/fleet/deliver.ts'
 
 /**
@@ -11,11 +12,13 @@ import type { Delivered } from '../runtime/fleet/deliver.ts'
  *
  * - `send` resolves when the receiver has durably accepted the events. All of them belong to letters of this origin. Sending
  *   an event that is still in flight must change nothing, because a runner sends again after a crash.
+ * - `hold` is given for letters with the route `in-process`. The receiver reads `hold.isSure` before each write, and asks
+ *   `hold.confirm()` if that is false: another runner may have the letter by then.
  * - `routeOf` (optional) returns the route of a letter, to the channel `to` if it is given, without sending anything. A
  *   target without it has a durable route for every letter. Letters with the route `fleet` go to `fleet`, not to `send`.
  */
 export interface ReplayTarget {
-  send(events: readonly LazaretEvent[], origin: Origin): Promise<void>
+  send(events: readonly LazaretEvent[], origin: Origin, hold?: LetterHold): Promise<void>
   routeOf?(
     letter: Pick<DeadLetter, 'channel' | 'handler' | 'origin'>,
     to: string | undefined,

@@ -9,6 +9,8 @@ export interface LetterHold {
   readonly isSure: boolean
   /** Asks the store. Resolves with false if the letter is somebody else's now, and rejects if the store does not say. */
   confirm(): Promise<boolean>
+  /** From now on the other hold counts: the same process has got the letter again while it sends it. */
+  follow(hold: LetterHold): void
 }
 
 const HOLDS = new WeakMap<DeadLetter, LetterHold>()

@@ -11,7 +11,7 @@ import { ClosedError } from '../closed-error.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import type { Dispatcher } from '../dispatcher/dispatcher.ts'
 import { type LetterHold, underHold } from '../dispatcher/letter-hold.ts'
-import { inFlight, lettersInFlight } from '../dispatcher/letters-in-flight.ts'
+import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { replayEvent } from '../replay-event.ts'
 import { sleep } from '../sleep.ts'
 import { ItemHold } from './item-hold.ts'
@@ -143,16 +143,16 @@ function consumerSender({ consumers }: DeliveryParts, { channel, handler, broker
 function sinkSender({ id, ...parts }: DeliveryParts, sink: string): Sender {
   const [dispatcher] = dispatchersOf(parts, sink)
   if (dispatcher === undefined) throw new Error(`this process has no sink '${sink}'`)
-  const underWay = lettersInFlight(dispatcher)
   return {
     // Only this process has the event until its outcome is known.
     record: { handedOn: 'in-process', heldBy: id },
     async send(letter, event, hold) {
-      if (underWay.has(letter.id)) return
       // An item is recorded as held by this process only if something here holds it.
       if (dispatcher.isClosed) throw new ClosedError('dispatcher')
-      const held = underHold({ ...letter, event }, hold)
-      void inFlight(dispatcher, letter.id, () => dispatcher.resend(held)).catch(() => {})
+      const resend = () => dispatcher.resend(underHold({ ...letter, event }, hold))
+      void lettersInFlight(dispatcher)
+        .send(letter.id, hold, resend)
+        ?.catch(() => {})
     },
   }
 }

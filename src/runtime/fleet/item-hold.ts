@@ -20,14 +20,18 @@ export class ItemHold implements LetterHold {
   readonly #letters: Pick<DeadLetterStore, 'get'>
   readonly #of: { readonly replay: string; readonly delivery: string; readonly position: number }
   readonly #clock: Clock
-  #askedAt = Number.NEGATIVE_INFINITY
+  #askedAt: number
+  #next: LetterHold | undefined
 
+  /** `askedAt`: when this process asked the store to write down that the item is its own, if it did. */
   constructor(
     replays: Pick<Replays, 'items'>,
     letters: Pick<DeadLetterStore, 'get'>,
     of: { readonly replay: string; readonly delivery: string; readonly position: number },
     clock: Clock,
+    askedAt = Number.NEGATIVE_INFINITY,
   ) {
+    this.#askedAt = askedAt
     this.#replays = replays
     this.#letters = letters
     this.#of = of
@@ -35,11 +39,19 @@ export class ItemHold implements LetterHold {
   }
 
   get isSure(): boolean {
+    if (this.#next !== undefined) return this.#next.isSure
     return monotonicNow(this.#clock) - this.#askedAt < HOLD_MS
   }
 
   async confirm(): Promise<boolean> {
-    return (await this.read()) !== undefined
+    const isHeld = this.#next === undefined && (await this.read()) !== undefined
+    // The process may have got the letter again while the store answered.
+    return this.#next === undefined ? isHeld : this.#next.confirm()
+  }
+
+  follow(hold: LetterHold): void {
+    if (this.#next === undefined) this.#next = hold
+    else this.#next.follow(hold)
   }
 
   /** The item and its letter; undefined if this process is not to send it, or not any more. */

@@ -8,7 +8,7 @@ import type { PatchOperation } from '../../ports/replays.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import { AnswerLimit } from '../answer-limit.ts'
 import { ClosedError } from '../closed-error.ts'
-import { inFlight } from '../dispatcher/letters-in-flight.ts'
+import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { EVERY_SINK } from '../dispatcher/track/entry-limit.ts'
 import { payloadOf, schemaFault } from '../schema-fault.ts'
 import { dispatchersOf } from './open-parts.ts'
@@ -136,7 +136,8 @@ export async function resendLetters(
         await returnUnsent(parts, claimed)
         return { id, outcome: 'refused', reason: IS_LEAVING }
       }
-      const sending = inFlight(dispatcher, id, () => dispatcher.resend(claimed))
+      const sending = lettersInFlight(dispatcher).send(id, undefined, () => dispatcher.resend(claimed))
+      if (sending === undefined) return { id, outcome: 'pending' }
       return { id, outcome: await outcomeOf(parts, claimed, sending, signal) }
     }),
   )

@@ -40,6 +40,7 @@ async function holdWorld(letters: number) {
         isSure = await store.answer().finally(() => store.asking--)
         return isSure
       },
+      follow() {},
     }
   }
   return {
