@@ -9,8 +9,10 @@ import { Sidebar } from './shell/sidebar.tsx'
 import { SignIn } from './shell/sign-in.tsx'
 import { StaleNote } from './shell/stale-note.tsx'
 import { Tour } from './shell/tour.tsx'
+import { useKeptFocus } from './shell/use-kept-focus.ts'
 import { useKeys } from './shell/use-keys.ts'
 import { useLive } from './shell/use-live.ts'
+import { useRowClicks } from './shell/use-row-clicks.ts'
 import { OutcomePatterns } from './ui/charts.tsx'
 import { ErrorNote, Loading } from './ui/notes.tsx'
 
@@ -19,6 +21,8 @@ export function App() {
   const isRefused = me.error instanceof ApiProblem && me.error.status === 401
   const stream = useLive(me.data !== undefined && !isRefused)
   const [isHelp, setHelp] = useKeys()
+  useKeptFocus()
+  useRowClicks()
   const [path] = useLocation()
   const main = useFocusOnArrival(path)
   if (isRefused) return <SignIn />

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { meaningOf, PLACES } from './keys.ts'
+import { COMMANDS, meaningOf, PLACES } from './keys.ts'
 
 const press = (key: string, more = {}) => ({ key, isChord: false, isTyping: false, ...more })
 
@@ -15,6 +15,14 @@ describe('keys', () => {
   it('F8: / focuses the search and ? shows the help', () => {
     expect(meaningOf(press('/'), false)).toBe('search')
     expect(meaningOf(press('?'), false)).toBe('help')
+  })
+
+  it('F8: j and k move along the rows, x selects one and r replays', () => {
+    const commands = ['j', 'k', 'x', 'r'].map(key => meaningOf(press(key), false))
+    expect(commands).toEqual(['next row', 'previous row', 'select row', 'replay'])
+    expect(meaningOf(press('valueOf'), false)).toBeUndefined()
+    for (const key of Object.keys(COMMANDS))
+      expect(meaningOf(press(key, { isTyping: true }), false)).toBeUndefined()
   })
 
   it('F8: input in a field, or with the control key, is never a command', () => {

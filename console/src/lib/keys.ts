@@ -6,7 +6,19 @@ export interface KeyPress {
   readonly isTyping: boolean
 }
 
-export type KeyAction = { readonly go: string } | 'search' | 'help' | 'wait' | undefined
+export type KeyAction = { readonly go: string } | Command | 'wait' | undefined
+
+/** What one key does by itself. `does` stands in the list of shortcuts. */
+export const COMMANDS = {
+  '/': { name: 'search', does: 'Search' },
+  j: { name: 'next row', does: 'Next row' },
+  k: { name: 'previous row', does: 'Previous row' },
+  x: { name: 'select row', does: 'Select the row, or not' },
+  r: { name: 'replay', does: 'Replay what is selected, open or in focus' },
+  '?': { name: 'help', does: 'Show shortcuts' },
+} as const
+
+export type Command = (typeof COMMANDS)[keyof typeof COMMANDS]['name']
 
 /** Where `g` and then a letter leads. */
 export const PLACES: Readonly<Record<string, { readonly href: string; readonly name: string }>> = {
@@ -25,7 +37,5 @@ export function meaningOf({ key, isChord, isTyping }: KeyPress, isWaiting: boole
   if (isChord || isTyping) return undefined
   if (isWaiting) return Object.hasOwn(PLACES, key) ? { go: PLACES[key]!.href } : undefined
   if (key === 'g') return 'wait'
-  if (key === '/') return 'search'
-  if (key === '?') return 'help'
-  return undefined
+  return Object.hasOwn(COMMANDS, key) ? COMMANDS[key as keyof typeof COMMANDS].name : undefined
 }

@@ -3,7 +3,11 @@ import { useLocation, useSearch } from 'wouter'
 
 type Change = Readonly<Record<string, string | undefined>>
 
-/** What the URL asks for, and a way to ask for something else. Filters live there, so that they can be sent around. */
+/**
+ * What the URL asks for, and a way to change a filter of it, which returns to the first page. Filters live there, so that they
+ * can be sent around. Each change has its place in the browser's history, so that Back undoes it; but while a person types on,
+ * the text replaces the one before.
+ */
 export function useParams(): readonly [
   URLSearchParams,
   (change: Change, how?: { replace: boolean }) => void,
@@ -11,7 +15,10 @@ export function useParams(): readonly [
   const search = useSearch()
   const [path, navigate] = useLocation()
   const set = useCallback(
-    (change: Change, how = { replace: false }) => navigate(urlWith(path, search, change), how),
+    (change: Change, how?: { replace: boolean }) => {
+      const typesOn = !!change['search'] && new URLSearchParams(search).has('search')
+      navigate(urlWith(path, search, { ...change, cursor: undefined }), how ?? { replace: typesOn })
+    },
     [path, search, navigate],
   )
   return [new URLSearchParams(search), set]

@@ -1,4 +1,4 @@
-import { PLACES } from '../lib/keys.ts'
+import { COMMANDS, PLACES } from '../lib/keys.ts'
 import { Dialog } from '../ui/dialog.tsx'
 
 export function KeyHelp({ onClose }: { onClose: () => void }) {
@@ -6,11 +6,13 @@ export function KeyHelp({ onClose }: { onClose: () => void }) {
     <Dialog title="Keyboard shortcuts" onClose={onClose}>
       <table className="keys">
         <tbody>
-          <Row keys={['/']} does="Search" />
+          {Object.entries(COMMANDS).map(([key, { does }]) => (
+            <Row key={key} keys={[key]} does={does} />
+          ))}
+          <Row keys={['Enter']} does="Open the row in focus" />
           {Object.entries(PLACES).map(([key, { name }]) => (
             <Row key={key} keys={['g', key]} does={`Go to ${name}`} />
           ))}
-          <Row keys={['?']} does="Show shortcuts" />
           <Row keys={['Esc']} does="Close" />
         </tbody>
       </table>

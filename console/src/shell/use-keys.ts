@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { after } from '../lib/browser-clock.ts'
-import { meaningOf } from '../lib/keys.ts'
+import { type Command, meaningOf } from '../lib/keys.ts'
+import { moveAlongRows, replayFromHere, selectRow } from './row-keys.ts'
 
 const SECOND_KEY_MS = 1_500
 const FIELDS = 'input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]'
@@ -11,6 +12,14 @@ export function useKeys(): readonly [boolean, (isShown: boolean) => void] {
   const [, navigate] = useLocation()
   const [isHelp, setHelp] = useState(false)
   useEffect(() => {
+    const commands: Readonly<Record<Command, () => void>> = {
+      search: () => focusSearch(navigate),
+      'next row': () => moveAlongRows(1),
+      'previous row': () => moveAlongRows(-1),
+      'select row': selectRow,
+      replay: () => replayFromHere(navigate),
+      help: () => setHelp(true),
+    }
     let isWaiting = false
     let stopWaiting = () => {}
     function onKey(event: KeyboardEvent) {
@@ -29,9 +38,8 @@ export function useKeys(): readonly [boolean, (isShown: boolean) => void] {
       if (action === undefined) return
       event.preventDefault()
       if (action === 'wait') stopWaiting = after(SECOND_KEY_MS, () => (isWaiting = false))
-      else if (action === 'search') focusSearch(navigate)
-      else if (action === 'help') setHelp(true)
-      else navigate(action.go)
+      else if (typeof action === 'object') navigate(action.go)
+      else commands[action]()
     }
     document.addEventListener('keydown', onKey)
     return () => document.removeEventListener('keydown', onKey)

@@ -13,6 +13,8 @@ interface ButtonProps {
   readonly label?: string
   /** Whether it may be pressed; a button that may not stays in sight and says why. */
   readonly may?: Permission | undefined
+  /** The key that does the same. */
+  readonly hotkey?: 'r' | undefined
   readonly onPress?: () => void
 }
 
@@ -27,6 +29,7 @@ export function Button({
   busy = false,
   label,
   may,
+  hotkey,
   onPress,
 }: ButtonProps) {
   const whyId = useId()
@@ -38,6 +41,8 @@ export function Button({
       aria-disabled={isDenied || busy || undefined}
       aria-describedby={isDenied ? whyId : undefined}
       aria-label={label}
+      aria-keyshortcuts={hotkey}
+      data-key={hotkey}
       onClick={event => {
         if (isDenied || busy) event.preventDefault()
         else onPress?.()
@@ -63,21 +68,23 @@ export function LinkButton({
   href,
   look = 'plain',
   may,
+  hotkey,
   children,
 }: {
   href: string
   look?: Look
   may?: Permission | undefined
+  hotkey?: 'r'
   children: ReactNode
 }) {
   if (may !== undefined && !may.allowed)
     return (
-      <Button look={look} may={may}>
+      <Button look={look} may={may} hotkey={hotkey}>
         {children}
       </Button>
     )
   return (
-    <Link href={href} className={`button ${look}`}>
+    <Link href={href} className={`button ${look}`} aria-keyshortcuts={hotkey} data-key={hotkey}>
       {children}
     </Link>
   )

@@ -1,10 +1,11 @@
 import type { ReactNode, Ref } from 'react'
 import { Link } from 'wouter'
 import type { LetterSummary } from '../api/types.ts'
+import { planUrl } from '../lib/letter-filters.ts'
 import { counted } from '../lib/numbers.ts'
 import { letterPath } from '../lib/paths.ts'
 import { plainText } from '../lib/plain-text.ts'
-import { useIsFederated } from '../lib/use-can.ts'
+import { useCan, useIsFederated } from '../lib/use-can.ts'
 import { LetterTag } from './tags.tsx'
 import { RelativeTime } from './time.tsx'
 
@@ -83,8 +84,15 @@ export function LetterRow({
   selection: Selection | undefined
   columns: LetterColumns
 }) {
+  const { allowed } = useCan('replay.plan')
   return (
-    <tr className="linked" ref={ref} data-index={place} aria-rowindex={place + 2}>
+    <tr
+      className="linked"
+      ref={ref}
+      data-index={place}
+      data-replay={allowed ? planUrl({ ids: [letter.id] }) : undefined}
+      aria-rowindex={place + 2}
+    >
       {selection && (
         <td className="pick">
           <input

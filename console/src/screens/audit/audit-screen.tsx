@@ -33,14 +33,12 @@ const ACTIONS = [
 ] as const
 
 export function AuditScreen() {
-  const [params, setParams] = useParams()
+  const [params, set] = useParams()
   const search = useSearch()
   const [path] = useLocation()
   const query = auditQuery(params)
   const { action, target, cursor } = query
   const { data, error, refetch } = useAudit(query)
-  const set = (change: Record<string, string>) =>
-    setParams({ ...change, cursor: undefined }, { replace: true })
   const names = action === '' || ACTIONS.some(each => each === action) ? ACTIONS : [...ACTIONS, action]
   return (
     <Page

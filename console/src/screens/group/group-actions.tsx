@@ -35,6 +35,7 @@ export function GroupActions({ group }: { group: GroupDetail }) {
         </Button>
       )}
       <LinkButton
+        hotkey="r"
         href={planUrl({ filter: { group: group.id } })}
         look="main"
         may={both(canPlan, nothingWaits)}

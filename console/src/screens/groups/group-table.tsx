@@ -1,9 +1,10 @@
 import { Link } from 'wouter'
 import type { Group } from '../../api/types.ts'
+import { planUrl } from '../../lib/letter-filters.ts'
 import { short, whole } from '../../lib/numbers.ts'
 import { groupPath } from '../../lib/paths.ts'
 import { plainText } from '../../lib/plain-text.ts'
-import { useIsFederated } from '../../lib/use-can.ts'
+import { useCan, useIsFederated } from '../../lib/use-can.ts'
 import { ReplayedText, Sparkline } from '../../ui/charts.tsx'
 import { Table } from '../../ui/table.tsx'
 import { GroupTag } from '../../ui/tags.tsx'
@@ -19,6 +20,7 @@ export const RULES: Readonly<Record<Group['rule'], string>> = {
 
 export function GroupTable({ groups }: { groups: readonly Group[] }) {
   const isFederated = useIsFederated()
+  const { allowed } = useCan('replay.plan')
   return (
     <Table kind="groups">
       <thead>
@@ -43,7 +45,11 @@ export function GroupTable({ groups }: { groups: readonly Group[] }) {
       </thead>
       <tbody>
         {groups.map(group => (
-          <tr key={`${group.store} ${group.id}`} className="linked">
+          <tr
+            key={`${group.store} ${group.id}`}
+            className="linked"
+            data-replay={allowed ? planUrl({ filter: { group: group.id } }) : undefined}
+          >
             <td className="title">
               <Link href={groupPath(group.id)} className="row-link two-lines external-text">
                 {plainText(group.title)}

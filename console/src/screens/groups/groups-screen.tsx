@@ -27,11 +27,9 @@ const SORTS: readonly (readonly [GroupSort, string])[] = [
 ]
 
 export function GroupsScreen() {
-  const [params, setParams] = useParams()
+  const [params, set] = useParams()
   const query = groupsQuery(params)
   const { data, error, refetch } = useGroups(query)
-  const set = (change: Record<string, string>) =>
-    setParams({ ...change, cursor: undefined }, { replace: true })
   const isFiltered = query.state !== undefined || query.channel !== undefined || query.search !== undefined
   return (
     <Page

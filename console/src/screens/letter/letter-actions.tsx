@@ -43,7 +43,7 @@ export function LetterActions({ letter }: { letter: LetterDetail }) {
           {reopening.verb}…
         </Button>
       )}
-      <LinkButton look="main" href={planUrl({ ids: [letter.id] })} may={both(canPlan, canBeSent)}>
+      <LinkButton look="main" href={planUrl({ ids: [letter.id] })} may={both(canPlan, canBeSent)} hotkey="r">
         Edit or replay letter
       </LinkButton>
       {asking && (

@@ -36,8 +36,7 @@ const IN_FIELDS: ReadonlySet<FilterName> = new Set([
 ])
 
 export function FilterBar({ texts, stats }: { texts: FilterTexts; stats: LetterStats | undefined }) {
-  const [, setParams] = useParams()
-  const set = (change: FilterTexts) => setParams({ ...change, cursor: undefined }, { replace: true })
+  const [, set] = useParams()
   const reasons = new Set([...Object.keys(stats?.byReason ?? {}), ...(texts.reason ? [texts.reason] : [])])
   return (
     <div className="stack tight">

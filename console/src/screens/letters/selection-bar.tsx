@@ -28,7 +28,7 @@ export function SelectionBar({ page, selected, texts, matching }: SelectionBarPr
       <span className="small quiet">
         {whole(selected.size)} of {counted(page.letters.length, 'letter')} on this page selected
       </span>
-      <LinkButton href={planUrl({ ids: [...selected] })} may={both(canPlan, hasSelected)}>
+      <LinkButton href={planUrl({ ids: [...selected] })} may={both(canPlan, hasSelected)} hotkey="r">
         Replay selected
       </LinkButton>
       <span className="push row">

@@ -1,11 +1,12 @@
-import { useMemo, useState } from 'react'
-import { Link, useLocation, useSearch } from 'wouter'
+import { useEffect, useMemo, useRef } from 'react'
+import { Link, useLocation } from 'wouter'
 import { plan as planReplay, useChange } from '../../api/actions.ts'
 import { useMe } from '../../api/queries.ts'
 import { now } from '../../lib/browser-clock.ts'
 import { filterForServer, readFilter } from '../../lib/letter-filters.ts'
-import { EMPTY_PLAN, type PlanForm, type PlanSelection, readPlan } from '../../lib/plan-form.ts'
+import { type PlanForm, type PlanSelection, readPlan } from '../../lib/plan-form.ts'
 import { both, useCan } from '../../lib/use-can.ts'
+import { useParams } from '../../lib/use-search-params.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { ErrorNote } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
@@ -14,14 +15,20 @@ import { DestinationStep } from './destination-step.tsx'
 import { LettersStep } from './letters-step.tsx'
 import { PaceStep } from './pace-step.tsx'
 import { STEPS, type StepId, Steps } from './steps.tsx'
+import { usePlanDraft } from './use-plan-draft.ts'
 import { useSelectionCount } from './use-selection-count.ts'
 import './plan.css'
 
 /** A replay is prepared here. Nothing is sent: the result is a plan, frozen and checked, with its own page. */
 export function PlanScreen() {
-  const selection = useSelection()
-  const [form, setForm] = useState<PlanForm>(EMPTY_PLAN)
-  const [step, setStep] = useState<StepId>('letters')
+  const [params, setParams] = useParams()
+  const step = stepOf(params.get('step'))
+  const setStep = (next: StepId) => setParams({ step: next })
+  params.delete('step')
+  const chosen = params.toString()
+  const selection = useSelection(chosen)
+  const [form, setForm, forgetForm] = usePlanDraft(chosen)
+  const fields = useFocusOnStep(step)
   const [, navigate] = useLocation()
   const { data: me } = useMe()
   const canPlan = useCan('replay.plan')
@@ -41,7 +48,7 @@ export function PlanScreen() {
       <div className="plan">
         <Steps current={step} form={form} faults={faults} count={count} onGo={setStep} />
         <Panel title={STEPS[place]?.title}>
-          <div className="stack">
+          <div className="stack" ref={fields}>
             {step === 'letters' && <LettersStep {...shared} stores={me?.stores ?? []} />}
             {step === 'destination' && <DestinationStep {...shared} />}
             {step === 'pace' && <PaceStep {...shared} />}
@@ -57,7 +64,12 @@ export function PlanScreen() {
                   busy={freeze.isPending}
                   may={both(canPlan, mayFreeze(faults))}
                   onPress={() =>
-                    freeze.mutate(undefined, { onSuccess: ({ id }) => navigate(`/replays/${id}`) })
+                    freeze.mutate(undefined, {
+                      onSuccess({ id }) {
+                        forgetForm()
+                        navigate(`/replays/${id}`)
+                      },
+                    })
                   }
                 >
                   Freeze and check
@@ -80,9 +92,27 @@ function mayFreeze(faults: object) {
   return first === undefined ? { allowed: true } : { allowed: false, reason: first }
 }
 
+function stepOf(text: string | null): StepId {
+  return STEPS.find(({ id }) => id === text && id !== 'confirm')?.id ?? 'letters'
+}
+
+/** A step that a person goes to has the focus in its first field; one without fields, in its last button, which leads on. */
+function useFocusOnStep(step: StepId) {
+  const fields = useRef<HTMLDivElement>(null)
+  const shown = useRef(step)
+  useEffect(() => {
+    if (shown.current === step) return
+    shown.current = step
+    const field = fields.current?.querySelector<HTMLElement>('input, select, textarea')
+    const buttons = fields.current?.querySelectorAll<HTMLElement>('.row.end button')
+    const target = field ?? [...(buttons ?? [])].at(-1)
+    target?.focus()
+  }, [step])
+  return fields
+}
+
 /** The letters that the URL names, by ids or by a filter. */
-function useSelection(): PlanSelection {
-  const search = useSearch()
+function useSelection(search: string): PlanSelection {
   return useMemo(() => {
     const ids = new URLSearchParams(search).get('ids')
     if (ids !== null && ids !== '') return { ids: ids.split(',') }

@@ -41,7 +41,7 @@ export function ReplayItems({ replay }: { replay: Replay }) {
           hideLabel
           value={status}
           of={[['', 'All outcomes'] as const, ...OUTCOMES.map(each => [each.status, each.word] as const)]}
-          onChange={chosen => setParams({ status: chosen, after: undefined }, { replace: true })}
+          onChange={chosen => setParams({ status: chosen, after: undefined })}
         />
       }
     >

@@ -33,7 +33,7 @@ export function ReplaysScreen() {
           hideLabel
           value={state as ''}
           of={STATES as never}
-          onChange={chosen => setParams({ state: chosen }, { replace: true })}
+          onChange={chosen => setParams({ state: chosen })}
         />
       </div>
       {error && <ErrorNote error={error} onRetry={refetch} />}
