@@ -44,6 +44,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
       'durable dead-letter writes on file, SQLite, Postgres and Redis, and a million letters on file and SQLite',
     load: () => import('./stores.ts'),
   },
+  letters: {
+    about: 'pages and counts of a million letters on SQLite, Postgres and Redis, for every filter and order',
+    load: () => import('./letters.ts'),
+  },
   purge: {
     about: 'purging letters on memory, file, SQLite, Postgres and Redis, and the longest batch of it',
     load: () => import('./purge.ts'),

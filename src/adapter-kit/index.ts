@@ -58,9 +58,16 @@ export {
 export { compareGroups, groupCursor, matchesGroup, resolveGroupQuery } from './query/group-query.ts'
 export {
   compareLetters,
+  firstFailedAt,
+  isByTime,
+  type LetterOrder,
   type LetterPosition,
-  letterCursor,
   letterPosition,
+  NEWEST_FIRST,
+  orderOf,
+} from './query/letter-order.ts'
+export {
+  letterCursor,
   matchesFilter,
   type ResolvedLetterFilter,
   type ResolvedLetterQuery,

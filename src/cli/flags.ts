@@ -3,7 +3,7 @@ import { REASONS, type Reason } from '../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../core/dead-letter/state.ts'
 import { CATEGORIES } from '../core/failure/classification.ts'
 import { givenFields } from '../core/options/merge.ts'
-import type { LetterFilter } from '../ports/dead-letters.ts'
+import { LETTER_SORTS, type LetterFilter, SORT_DIRECTIONS } from '../ports/dead-letters.ts'
 import { INSTANCE_STATES } from '../ports/fleet.ts'
 import { REPLAY_STATES, type Stage } from '../ports/replays.ts'
 import {
@@ -184,6 +184,9 @@ const filterFlags = { ...whichLetters, reason: REASON }
 
 export const listFlags = {
   ...filterFlags,
+  sort: choice('COLUMN', LETTER_SORTS, 'column to sort by [lastFailed]'),
+  order: choice('ORDER', SORT_DIRECTIONS, 'direction [desc for times and attempts, asc for texts]'),
+  'start-at': time('start the list at this time, when it is sorted by lastFailed or firstFailed', 'past'),
   limit: countOrAll('maximum number to show [100]'),
   cursor: word('CURSOR', 'continue from the cursor of the last listing'),
   reveal: switchFlag('show masked values; the audit log records it'),

@@ -49,10 +49,35 @@ export interface LetterFilter {
   readonly where?: string | undefined
 }
 
+/** The columns that a list of letters can be sorted by. */
+export const LETTER_SORTS = [
+  'lastFailed',
+  'firstFailed',
+  'attempts',
+  'channel',
+  'handler',
+  'type',
+  'reason',
+  'category',
+  'state',
+  'group',
+] as const
+/** A column that a list of letters can be sorted by. */
+export type LetterSort = (typeof LETTER_SORTS)[number]
+
+/** The directions of a sorted list. */
+export const SORT_DIRECTIONS = ['asc', 'desc'] as const
+
 /** Selects one page of letters. */
 export interface LetterQuery extends LetterFilter {
+  /** The column to sort by [lastFailed]. Letters with the same value are listed by newest failure. */
+  readonly sort?: LetterSort | undefined
+  /** The direction [desc for times and attempts, asc for texts]. */
+  readonly order?: (typeof SORT_DIRECTIONS)[number] | undefined
+  /** Starts the list at this time instead of its beginning, in epoch milliseconds. Only when it is sorted by a time, and without a cursor. */
+  readonly startAt?: number | undefined
   readonly limit?: number | undefined
-  /** From the page before; opaque, and good for this filter only. */
+  /** From the page before; opaque, and good for this filter and order only. */
   readonly cursor?: string | undefined
 }
 
@@ -131,9 +156,9 @@ export interface SeenLetter extends LetterVersion {
 /**
  * The operating side: what people, replays and the console do with letters.
  *
- * - `list` returns the newest failure first, and at the same time the greater id first. adapter-kit/query/letter-query has
- *   this order and the meaning of the filters. Letters that arrive while paging may or may not be seen. A letter that was
- *   there before and does not change is seen exactly once.
+ * - `list` returns the newest failure first, and at the same time the greater id first, or sorts by the column of `sort`.
+ *   adapter-kit/query/letter-order has these orders, and adapter-kit/query/letter-query the meaning of the filters. Letters that arrive
+ *   while paging may or may not be seen. A letter that was there before and does not change is seen exactly once.
  * - No index has `release`, `error`, `minAttempts`, `maxAttempts` and `where`: the store reads every letter that matches the other
  *   fields, opens it if it is sealed, and compares (adapter-kit/query/examined-letters).
  * - `get`, `change` and `delete` return undefined or false for an unknown id. `delete` with the version that was `seen`

@@ -3,7 +3,7 @@ import type { RedisClient } from '../../src/adapters/redis/index.ts'
 import { keysOf } from '../../src/adapters/redis/keys.ts'
 
 const FACTS = `return cjson.encode(cmsgpack.unpack(redis.call('HGET', KEYS[1], 'm')))`
-const FACETS = ['c', 't', 's', 'g']
+const FIELDS = ['c', 'h', 't', 'r', 'y', 's', 'g', 'a']
 
 /** What a look at the keys themselves finds wrong: entries without their letter, letters without theirs, wrong counts. */
 export async function faultsOf(url: string, prefix: string): Promise<string[]> {
@@ -21,6 +21,14 @@ async function findFaults(client: RedisClient, root: string) {
     key.slice(root.length + 1),
   )
   const ask = (...words: string[]) => client.sendCommand(words) as unknown as Promise<string[]>
+  const membersOf = async (key: string) => {
+    const type = String(await ask('TYPE', key))
+    return type === 'set'
+      ? ask('SMEMBERS', key)
+      : type === 'hash'
+        ? ask('HKEYS', key)
+        : ask('ZRANGE', key, '0', '-1')
+  }
   const letters = new Map<string, Map<string, string>>()
   for (const key of keys.filter(each => each.startsWith('letter:'))) {
     const facts = JSON.parse(String(await ask('EVAL', FACTS, '1', `${root}:${key}`)))
@@ -34,13 +42,23 @@ async function findFaults(client: RedisClient, root: string) {
   const count = (field: string) => counts.set(field, (counts.get(field) ?? 0) + 1)
   for (const [id, fields] of letters) {
     expect('all', id)
-    for (const facet of FACETS) expect(`by:${facet}:${fields.get(facet)}`, id)
+    const facet = fields.get('f')!
+    expect(`by:g:${fields.get('g')}`, id)
     expect(`first:${fields.get('g')}`, id)
+    expect(`facet:${facet}`, id)
+    expect(`facet-first:${facet}`, id)
+    expect('facets', facet)
+    for (const field of FIELDS) {
+      expect(`having:${field}:${fields.get(field)}`, facet)
+      expect(`values:${field}`, fields.get(field)!)
+    }
     for (const facet of ['s', 'r', 'c']) count(`${facet}:${fields.get(facet)}`)
     expect('groups', fields.get('g')!)
   }
-  for (const key of keys.filter(each => /^(?:all|groups|by:|first:)/.test(each))) {
-    const members = await ask('ZRANGE', `${root}:${key}`, '0', '-1')
+  for (const key of keys.filter(each =>
+    /^(?:all|groups|facets)$|^(?:by|first|facet|facet-first|having|values):/.test(each),
+  )) {
+    const members = await membersOf(`${root}:${key}`)
     for (const member of members)
       if (!expected.get(key)?.has(member)) faults.push(`${key} has ${member}, which is not there`)
     for (const id of expected.get(key) ?? []) if (!members.includes(id)) faults.push(`${key} has no ${id}`)

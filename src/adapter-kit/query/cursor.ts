@@ -57,7 +57,7 @@ export function decodeTimedPosition(place: string): { readonly at: number; reado
 }
 
 /** Databases refuse a text with NUL or half a character, and that would look like their failure. */
-function isStorableText(text: string): boolean {
+export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\u0000')
 }
 

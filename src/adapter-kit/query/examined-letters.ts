@@ -12,13 +12,11 @@ import type {
   SeenLetter,
   TimelineSpan,
 } from '../../ports/dead-letters.ts'
+import { type LetterOrder, type LetterPosition, letterPosition } from './letter-order.ts'
 import {
   type ExaminedFilter,
   examinedMatcher,
-  type LetterPosition,
   letterCursor,
-  letterPosition,
-  readLetterCursor,
   resolveLetterFilter,
   resolveLetterQuery,
 } from './letter-query.ts'
@@ -45,14 +43,14 @@ export function splitFilter<F extends LetterFilter>(
 
 /** What `examineLetters` looks for. */
 interface Examination {
-  /** The filter that was asked for, which the cursors belong to. */
-  readonly filter: LetterFilter
-  /** The part of it that the store answers by itself. */
+  /** The part of the filter that the store answers by itself. */
   readonly indexed: LetterFilter
   readonly matches: (letter: DeadLetter) => boolean
   /** The most letters that are found. */
   readonly limit: number
-  readonly cursor: string | undefined
+  readonly order: LetterOrder
+  /** The place behind which it begins. */
+  readonly startAfter: LetterPosition | undefined
   /** The most letters that are read [all]. */
   readonly mostRead?: number | undefined
 }
@@ -69,21 +67,24 @@ export interface Examined {
 /** Reads letters from a cursor on until enough of them match, or enough are read. */
 export async function examineLetters(
   store: Lister,
-  { filter, indexed, matches, limit, cursor, mostRead = Number.POSITIVE_INFINITY }: Examination,
+  { indexed, matches, limit, order, startAfter, mostRead = Number.POSITIVE_INFINITY }: Examination,
 ): Promise<Examined> {
   const visible = resolveLetterFilter(indexed)
-  let place = cursor === undefined ? undefined : readLetterCursor(cursor, resolveLetterFilter(filter))
+  const { sort, isDescending } = order
+  let place = startAfter
   const letters: DeadLetter[] = []
   let examined = 0
   while (examined < mostRead) {
     const page = await store.list({
       ...indexed,
+      sort,
+      order: isDescending ? 'desc' : 'asc',
       limit: READ_AT_ONCE,
-      cursor: place === undefined ? undefined : letterCursor(place, visible),
+      cursor: place === undefined ? undefined : letterCursor(place, visible, order),
     })
     for (const letter of page.letters) {
       examined++
-      place = letterPosition(letter)
+      place = letterPosition(letter, order)
       if (matches(letter) && letters.push(letter) === limit) return { letters, examined, lookedUntil: place }
     }
     if (page.cursor === undefined) return { letters, examined, lookedUntil: undefined }
@@ -93,18 +94,14 @@ export async function examineLetters(
 
 /** `list` of a store for such a filter. It reads as many letters as it takes. */
 export async function listExamined(store: Lister, query: LetterQuery): Promise<LetterPage> {
-  const { filter, limit } = resolveLetterQuery(query)
+  const { filter, limit, order, startAfter } = resolveLetterQuery(query)
   const { indexed, examined } = splitFilter(filter)
   const matches = examinedMatcher(examined)
   // One letter more tells whether there is a next page.
-  const found = await examineLetters(store, {
-    ...{ filter, indexed, matches },
-    limit: limit + 1,
-    cursor: query.cursor,
-  })
+  const found = await examineLetters(store, { indexed, matches, limit: limit + 1, order, startAfter })
   const letters = found.letters.slice(0, limit)
-  const hasMore = found.letters.length > limit
-  return { letters, cursor: hasMore ? letterCursor(letterPosition(letters.at(-1)!), filter) : undefined }
+  const last = found.letters.length > limit ? letters.at(-1) : undefined
+  return { letters, cursor: last && letterCursor(letterPosition(last, order), filter, order) }
 }
 
 /** Every letter that matches, in portions. */

@@ -2,14 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import { createFactory } from '../../testing/factories.ts'
-import {
-  compareLetters,
-  letterCursor,
-  letterPosition,
-  matchesFilter,
-  resolveLetterFilter,
-  resolveLetterQuery,
-} from './letter-query.ts'
+import { compareLetters, letterPosition } from './letter-order.ts'
+import { letterCursor, matchesFilter, resolveLetterFilter, resolveLetterQuery } from './letter-query.ts'
 import { DEFAULT_PAGE_LIMIT } from './page.ts'
 
 const make = createFactory()

@@ -9,8 +9,23 @@ import { CATEGORIES } from '../../core/failure/classification.ts'
 import { givenFields } from '../../core/options/merge.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import { custom, integer, number, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
-import type { LetterFilter, LetterQuery } from '../../ports/dead-letters.ts'
-import { decodeCursor, decodeTimedPosition, encodeCursor, encodeTimedPosition } from './cursor.ts'
+import {
+  LETTER_SORTS,
+  type LetterFilter,
+  type LetterQuery,
+  SORT_DIRECTIONS,
+} from '../../ports/dead-letters.ts'
+import { decodeCursor, encodeCursor, type Listing } from './cursor.ts'
+import {
+  isByTime,
+  type LetterOrder,
+  type LetterPosition,
+  NEWEST_FIRST,
+  orderOf,
+  positionAt,
+  readPosition,
+  writePosition,
+} from './letter-order.ts'
 import { pageRules } from './page.ts'
 
 const MAX_WHERE_LENGTH = 1_000
@@ -42,6 +57,9 @@ const filterRules = {
 const queryRules = {
   ...filterRules,
   ...pageRules,
+  sort: optional(oneOf(...LETTER_SORTS)),
+  order: optional(oneOf(...SORT_DIRECTIONS)),
+  startAt: optional(number()),
 }
 
 /** A letter filter that was checked. */
@@ -56,42 +74,50 @@ export function resolveLetterFilter(filter: LetterFilter | undefined): ResolvedL
 export interface ResolvedLetterQuery {
   readonly filter: ResolvedLetterFilter
   readonly limit: number
-  /** The last letter of the page before. */
+  readonly order: LetterOrder
+  /** The last letter of the page before, or the place just before the time to start at. */
   readonly startAfter: LetterPosition | undefined
 }
 
 /** Checks a letter query and fills in its defaults. It throws OptionsError. */
 export function resolveLetterQuery(query: LetterQuery | undefined): ResolvedLetterQuery {
-  const { limit, cursor, ...filter } = resolveOptions('query', queryRules, query)
-  return { filter, limit, startAfter: cursor === undefined ? undefined : readLetterCursor(cursor, filter) }
+  const resolved = resolveOptions('query', queryRules, query, ({ startAt, cursor, ...asked }, fault) => {
+    if (startAt === undefined) return
+    if (cursor !== undefined) fault('startAt', 'give startAt or a cursor, not both')
+    if (!isByTime(orderOf(asked))) fault('startAt', 'leave it out, or sort by lastFailed or firstFailed')
+  })
+  const { limit, cursor, sort, order: direction, startAt, ...filter } = resolved
+  const order = orderOf({ sort, order: direction })
+  const first = startAt === undefined ? undefined : positionAt(startAt, order)
+  return {
+    filter,
+    limit,
+    order,
+    startAfter: cursor === undefined ? first : readLetterCursor(cursor, filter, order),
+  }
 }
 
-/** Where a letter stands in the list: newest failure first, of the same time the greater id first. */
-export interface LetterPosition {
-  readonly lastFailedAt: number
-  readonly id: string
+/** The cursor behind a letter. It holds for its filter and order alone, because with others it would skip letters. */
+export function letterCursor(
+  position: LetterPosition,
+  filter: ResolvedLetterFilter,
+  order: LetterOrder = NEWEST_FIRST,
+): string {
+  return encodeCursor(listingOf(filter, order), writePosition(position))
 }
 
-/** The place of a letter in a listing: latest failure first, then the id. */
-export function letterPosition({ id, cycle }: DeadLetter): LetterPosition {
-  return { lastFailedAt: cycle.lastFailedAt, id }
+/** Where a cursor leads; one of another filter or order is refused. */
+export function readLetterCursor(
+  cursor: string,
+  filter: ResolvedLetterFilter,
+  order: LetterOrder = NEWEST_FIRST,
+): LetterPosition {
+  return decodeCursor(listingOf(filter, order), cursor, place => readPosition(place, order))
 }
 
-/** Below zero when `a` comes first. */
-export function compareLetters(a: LetterPosition, b: LetterPosition): number {
-  if (a.lastFailedAt !== b.lastFailedAt) return b.lastFailedAt - a.lastFailedAt
-  return a.id === b.id ? 0 : a.id > b.id ? -1 : 1
-}
-
-/** The cursor behind a letter. It holds for its filter alone, because with another one it would skip letters. */
-export function letterCursor({ lastFailedAt, id }: LetterPosition, filter: ResolvedLetterFilter): string {
-  return encodeCursor({ name: 'letters', filter }, encodeTimedPosition(lastFailedAt, id))
-}
-
-/** Where a cursor leads; one of another filter is refused. */
-export function readLetterCursor(cursor: string, filter: ResolvedLetterFilter): LetterPosition {
-  const { at, id } = decodeCursor({ name: 'letters', filter }, cursor, decodeTimedPosition)
-  return { lastFailedAt: at, id }
+function listingOf(filter: ResolvedLetterFilter, { sort, isDescending }: LetterOrder): Listing {
+  const isUsual = sort === NEWEST_FIRST.sort && isDescending === NEWEST_FIRST.isDescending
+  return { name: isUsual ? 'letters' : `letters by ${sort}${isDescending ? ' desc' : ''}`, filter }
 }
 
 /** Whether a letter is among those asked for. Stores with a query language of their own must answer the same. */

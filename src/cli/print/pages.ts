@@ -29,7 +29,7 @@ export async function writePages(
   let isEmpty = true
   do {
     const page = await read(left, cursor).catch(error => {
-      throw cursorFault(error, command) ?? error
+      throw flagFault(error, command) ?? error
     })
     if (page.count > 0) await io.stdout.write(page.text)
     isEmpty &&= page.count === 0
@@ -43,9 +43,13 @@ export async function writePages(
     await io.stderr.write(`more results: repeat the command with --cursor ${cursor}\n`)
 }
 
+const FLAGS: Readonly<Record<string, string>> = { 'query.cursor': '--cursor', 'query.startAt': '--start-at' }
+
 /** The store names the field of its query; a person typed a flag. */
-function cursorFault(error: unknown, command: string): UsageError | undefined {
+function flagFault(error: unknown, command: string): UsageError | undefined {
   if (!(error instanceof OptionsError)) return undefined
-  const fault = error.faults.find(({ path }) => path === 'query.cursor')
-  return fault && new UsageError(`${command}: invalid --cursor ${fault.received}; ${fault.remedy}`)
+  const fault = error.faults.find(({ path }) => path in FLAGS)
+  return (
+    fault && new UsageError(`${command}: invalid ${FLAGS[fault.path]} ${fault.received}; ${fault.remedy}`)
+  )
 }

@@ -55,6 +55,20 @@ describe('dlq list', () => {
     )
   })
 
+  it('E9: sorts by a column, starts at a time, and names the flag that does not fit', async () => {
+    const { lazaret } = await threeLetters()
+    const types = async (...flags: string[]) =>
+      (await lazaret('dlq', 'list', '--json', ...flags)).json.map(
+        letter => (letter as { channel: string }).channel,
+      )
+    expect(await types('--sort', 'channel')).toEqual(['billing', 'orders', 'orders'])
+    expect(await types('--sort', 'channel', '--order', 'desc')).toEqual(['orders', 'orders', 'billing'])
+    expect(await types('--start-at', '2026-01-01T01:30:00Z')).toEqual(['billing', 'orders'])
+    const wrong = await lazaret('dlq', 'list', '--sort', 'channel', '--start-at', '1h')
+    expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('invalid --start-at') })
+    expect((await lazaret('dlq', 'list', '--sort', 'chanel')).err).toContain("did you mean 'channel'")
+  })
+
   it('F8: shows the handler or sink that gave up, also in JSON and on a narrow terminal', async () => {
     const { lazaret, lazaretWith, factory, bury } = cliWorld()
     await bury(factory.letter({ handler: 'loki', origin: {} }), factory.letter({ handler: 'charge' }))

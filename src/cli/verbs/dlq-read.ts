@@ -29,7 +29,9 @@ export const dlqList = onStore<typeof listFlags>(async (session, { io, flags }) 
   const isFiltered = Object.keys(filter).length > 0
   const listing = { command: 'dlq list', what: 'dead letters', isFiltered }
   await writePages(io, flags, listing, async (left, cursor) => {
-    const page = await deadLetters.list({ ...filter, limit: Math.min(left, PAGE), cursor })
+    const startAt = cursor === undefined ? flags['start-at'] : undefined
+    const order = { sort: flags.sort, order: flags.order, startAt }
+    const page = await deadLetters.list({ ...filter, ...order, limit: Math.min(left, PAGE), cursor })
     const { letters } = page
     return { count: letters.length, text: letters.length > 0 ? toText(letters) : '', cursor: page.cursor }
   })

@@ -1,12 +1,7 @@
 import * as z from 'zod'
 import { isExamined } from '../../adapter-kit/query/examined-letters.ts'
-import {
-  compareLetters,
-  letterCursor,
-  letterPosition,
-  resolveLetterFilter,
-  splitDisclosing,
-} from '../../adapter-kit/query/letter-query.ts'
+import { compareLetters, letterPosition, orderOf } from '../../adapter-kit/query/letter-order.ts'
+import { letterCursor, resolveLetterFilter, splitDisclosing } from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { eventToJson } from '../../core/event/json.ts'
@@ -57,35 +52,46 @@ export const letterRoutes = [
   route({
     method: 'GET',
     path: LETTERS,
-    about: 'Lists dead letters, newest failure first.',
+    about: 'Lists dead letters, newest failure first, or sorted by another column.',
     query: letterQuery,
     answer: letterPage,
     async handle({ context, caller, query }) {
-      const { store, limit, cursor, ...asked } = query
+      const { store, limit, cursor, sort, order: direction, startAt, ...asked } = query
       const { stores, searches, masks } = context
+      const start = startAt === undefined ? undefined : Date.parse(startAt)
+      const page = { limit, cursor, sort, order: direction, startAt: start }
+      const order = orderOf(page)
       const filter = toLetterFilter(asked)
       const isMasked = splitDisclosing(filter).isDisclosing && !searches.mayReveal(caller)
       const { found, faults } = await stores.each(async named => {
         const { deadLetters } = named.store
         if (!isMasked) await auditSearch(context, caller, named, filter)
         if (isMasked || isExamined(filter))
-          return listExaminedFor(deadLetters, { filter, masks, isMasked }, { limit, cursor })
-        const page = await deadLetters.list({ ...filter, limit, cursor })
-        const last = page.cursor === undefined ? undefined : page.letters.at(-1)
-        return { letters: page.letters, lookedUntil: last && letterPosition(last), examined: undefined }
+          return listExaminedFor(deadLetters, { filter, masks, isMasked }, page)
+        const listed = await deadLetters.list({ ...filter, ...page })
+        const last = listed.cursor === undefined ? undefined : listed.letters.at(-1)
+        return {
+          letters: listed.letters,
+          lookedUntil: last && letterPosition(last, order),
+          examined: undefined,
+        }
       }, store)
       // All stores sort letters the same way, so one position continues the listing in all of them. Letters after the
       // smallest position that a store was read up to wait for the next page: a store may have unread letters before them.
-      const [until] = found.flatMap(({ value }) => value.lookedUntil ?? []).sort(compareLetters)
+      const [until] = found
+        .flatMap(({ value }) => value.lookedUntil ?? [])
+        .sort((a, b) => compareLetters(a, b, order))
       const merged = found
-        .flatMap(({ name, value }) => value.letters.map(letter => ({ name, letter })))
-        .filter(({ letter }) => until === undefined || compareLetters(letterPosition(letter), until) <= 0)
-        .sort((a, b) => compareLetters(letterPosition(a.letter), letterPosition(b.letter)))
-      const page = merged.slice(0, limit)
-      const next = merged.length > page.length ? letterPosition(page.at(-1)!.letter) : until
+        .flatMap(({ name, value }) =>
+          value.letters.map(letter => ({ name, letter, place: letterPosition(letter, order) })),
+        )
+        .filter(({ place }) => until === undefined || compareLetters(place, until, order) <= 0)
+        .sort((a, b) => compareLetters(a.place, b.place, order))
+      const shown = merged.slice(0, limit)
+      const next = merged.length > shown.length ? shown.at(-1)!.place : until
       return {
-        letters: page.map(({ name, letter }) => letterSummary(name, letter, masks)),
-        cursor: next && letterCursor(next, resolveLetterFilter(filter)),
+        letters: shown.map(({ name, letter }) => letterSummary(name, letter, masks)),
+        cursor: next && letterCursor(next, resolveLetterFilter(filter), order),
         ...examinedOf(found.map(({ value }) => value.examined)),
         ...withFaults(faults),
       }

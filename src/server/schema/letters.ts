@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
 import { parseWhere, WHERE_REMEDY } from '../../core/dead-letter/where.ts'
 import { CATEGORIES } from '../../core/failure/classification.ts'
+import { LETTER_SORTS, SORT_DIRECTIONS } from '../../ports/dead-letters.ts'
 import { auditEntry } from './audit.ts'
 import {
   count,
@@ -69,7 +70,19 @@ export const shownFilter = letterFilter.extend({
 })
 
 export const letterStatsQuery = letterFilter.extend({ store: oneStore })
-export const letterQuery = letterStatsQuery.extend({ limit: limit(500, 100), cursor: cursor.optional() })
+export const letterQuery = letterStatsQuery.extend({
+  sort: optional(z.enum(LETTER_SORTS), 'The column to sort by. The default is `lastFailed`.'),
+  order: optional(
+    z.enum(SORT_DIRECTIONS),
+    'The direction. The default is `desc` for times and attempts, and `asc` for texts. Letters with the same value are listed by newest failure.',
+  ),
+  startAt: optional(
+    time,
+    'Starts the list at this time instead of its beginning. Only when it is sorted by `lastFailed` or `firstFailed`, and without a cursor.',
+  ),
+  limit: limit(500, 100),
+  cursor: cursor.optional(),
+})
 
 export const failure = z.object({
   name: text('The name of the error, masked.'),
@@ -125,7 +138,7 @@ export const letterSummary = z.object({
 export type LetterSummary = z.infer<typeof letterSummary>
 
 export const letterPage = z.object({
-  letters: z.array(letterSummary).describe('The letters of this page, newest failure first.'),
+  letters: z.array(letterSummary).describe('The letters of this page, in the order of the list.'),
   cursor: cursor.optional(),
   examined: optional(
     count,

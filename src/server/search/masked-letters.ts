@@ -1,5 +1,10 @@
 import { type Examined, examineLetters, splitFilter } from '../../adapter-kit/query/examined-letters.ts'
-import { examinedMatcher, letterMatcher, splitDisclosing } from '../../adapter-kit/query/letter-query.ts'
+import {
+  examinedMatcher,
+  letterMatcher,
+  resolveLetterQuery,
+  splitDisclosing,
+} from '../../adapter-kit/query/letter-query.ts'
 import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
@@ -7,7 +12,7 @@ import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { isBytes } from '../../core/event/plain.ts'
-import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
+import type { DeadLetterStore, LetterFilter, LetterQuery, LetterStats } from '../../ports/dead-letters.ts'
 import { countLetters } from '../stores/search-stats.ts'
 
 /** One request reads at most this many letters, whatever it finds, and then returns a cursor. Masking takes most of the time. */
@@ -22,10 +27,7 @@ interface Search {
   readonly isMasked: boolean
 }
 
-interface Page {
-  readonly limit: number
-  readonly cursor: string | undefined
-}
+type Page = Pick<LetterQuery, 'cursor' | 'sort' | 'order' | 'startAt'> & { readonly limit: number }
 
 /**
  * Lists the letters that match a filter for which no index can be used: because no store has one for its fields, or because
@@ -35,8 +37,10 @@ interface Page {
 export async function listExaminedFor(
   store: Pick<DeadLetterStore, 'list'>,
   { filter, masks, isMasked }: Search,
-  page: Page,
+  { limit, ...asked }: Page,
 ): Promise<Examined> {
+  const { order, startAfter } = resolveLetterQuery({ ...filter, ...asked })
+  const page = { limit, order, startAfter }
   if (isMasked) {
     const { rest, disclosing } = splitDisclosing(filter)
     const { indexed, examined } = splitFilter(rest)
@@ -46,11 +50,11 @@ export async function listExaminedFor(
     const isWhole = disclosing.where !== undefined
     const matches = (letter: DeadLetter) =>
       matchesPlain(letter) && matchesShown(maskedLetter(letter, masks, isWhole))
-    return examineLetters(store, { filter, indexed, matches, ...page, mostRead: MAX_MASKED })
+    return examineLetters(store, { indexed, matches, ...page, mostRead: MAX_MASKED })
   }
   const { indexed, examined } = splitFilter(filter)
   const matches = examinedMatcher(examined)
-  return examineLetters(store, { filter, indexed, matches, ...page, mostRead: MAX_EXAMINED })
+  return examineLetters(store, { indexed, matches, ...page, mostRead: MAX_EXAMINED })
 }
 
 /** The counts of those letters, within the limit of one request. */
@@ -58,7 +62,7 @@ export async function statsExaminedFor(
   store: Pick<DeadLetterStore, 'list'>,
   search: Search,
 ): Promise<LetterStats & { readonly atLeast?: boolean }> {
-  const page = { limit: Number.POSITIVE_INFINITY, cursor: undefined }
+  const page = { limit: Number.POSITIVE_INFINITY }
   const { letters, lookedUntil } = await listExaminedFor(store, search, page)
   return countLetters(letters, lookedUntil === undefined)
 }

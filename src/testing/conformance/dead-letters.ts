@@ -2,6 +2,7 @@ import { changingTests } from './dead-letters/changing.ts'
 import { deletingTests } from './dead-letters/deleting.ts'
 import { listingTests } from './dead-letters/listing.ts'
 import { capacityTests, letterDurabilityTests, sendingTests } from './dead-letters/sending.ts'
+import { sortingTests } from './dead-letters/sorting.ts'
 import type { DeadLetterStoreConformance } from './dead-letters/suite.ts'
 
 /** Every sentence of the dead-letter store's contract, as tests. */
@@ -9,6 +10,7 @@ export function deadLetterStoreConformance(suite: DeadLetterStoreConformance): v
   sendingTests(suite)
   capacityTests(suite)
   listingTests(suite)
+  sortingTests(suite)
   changingTests(suite)
   deletingTests(suite)
   letterDurabilityTests(suite)

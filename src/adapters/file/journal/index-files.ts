@@ -5,7 +5,7 @@ import { type RowsContents, SegmentRows } from './segment-rows.ts'
 import type { Segment } from './segment-set.ts'
 import type { SegmentFolder } from './segments.ts'
 
-const VERSION = 3
+const VERSION = 4
 const CRC_BYTES = 4
 
 interface Contents<K> extends RowsContents<K> {

@@ -1,13 +1,18 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareLetters } from '../../../adapter-kit/query/letter-query.ts'
+import {
+  compareLetters,
+  type LetterOrder,
+  type LetterPosition,
+} from '../../../adapter-kit/query/letter-order.ts'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
+import { LETTER_SORTS } from '../../../ports/dead-letters.ts'
 import { readIndex, writeIndex } from '../journal/index-files.ts'
 import { LineIndex } from '../journal/line-index.ts'
 import type { Put, SegmentRows } from '../journal/segment-rows.ts'
 import type { Segment } from '../journal/segment-set.ts'
 import type { Kind, LetterIndex } from './record.ts'
-import { matching, newestFirst } from './selection.ts'
+import { inOrder, matching } from './selection.ts'
 
 const LINE_BYTES = 10
 const ROWS_PER_SEGMENT = 7
@@ -24,6 +29,7 @@ const facts: fc.Arbitrary<Put<Kind>> = fc.record({
     category: name,
     group: name,
     state: fc.constantFrom(...LETTER_STATES),
+    attempts: fc.nat(3),
     neverExpires: fc.boolean(),
     isReplayed: fc.boolean(),
   }),
@@ -36,6 +42,19 @@ const step = fc.oneof(
   { weight: 3, arbitrary: facts.map(put => ({ put })) },
   { weight: 1, arbitrary: fc.nat().map(deleted => ({ deleted })) },
 )
+const orders: fc.Arbitrary<LetterOrder> = fc.record({
+  sort: fc.constantFrom(...LETTER_SORTS),
+  isDescending: fc.boolean(),
+})
+
+function placeOf(
+  { id, lastFailedAt, firstFailedAt, kind }: Put<Kind>,
+  { sort }: LetterOrder,
+): LetterPosition {
+  if (sort === 'lastFailed') return { id, lastFailedAt }
+  return { id, lastFailedAt, value: sort === 'firstFailed' ? firstFailedAt : kind[sort] }
+}
+
 type Step = { readonly put: Put<Kind> } | { readonly deleted: number }
 
 function emptyIndex(indexFiles?: unknown): LetterIndex {
@@ -74,14 +93,14 @@ async function known(index: LetterIndex, filter = {}): Promise<Put<Kind>[]> {
   return found.sort(compareLetters)
 }
 
-const inOrder = (model: ReadonlyMap<string, Put<Kind>>) => [...model.values()].sort(compareLetters)
+const newestFirst = (model: ReadonlyMap<string, Put<Kind>>) => [...model.values()].sort(compareLetters)
 
 describe('the index of letters', () => {
   it('E10: knows every letter as it was last written', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 100 }), async steps => {
         const { index, model } = run(steps)
-        expect(await known(index)).toEqual(inOrder(model))
+        expect(await known(index)).toEqual(newestFirst(model))
         expect(index.count).toBe(model.size)
         for (const { id, lastFailedAt } of model.values()) {
           const { rows, row } = index.find(id)!
@@ -92,7 +111,7 @@ describe('the index of letters', () => {
     )
   })
 
-  it('E9: lists them newest first, in portions of any size, behind any place, by a filter', async () => {
+  it('E9: lists them in every order, in portions of any size, behind any place, by a filter', async () => {
     const filters = fc.constantFrom({}, { channel: 'a' }, { state: 'dead' as const }, { after: 2, before: 4 })
     await fc.assert(
       fc.asyncProperty(
@@ -100,13 +119,17 @@ describe('the index of letters', () => {
         fc.option(facts, { nil: undefined }),
         fc.integer({ min: 1, max: 9 }),
         filters,
-        async (steps, behind, portion, filter) => {
+        orders,
+        async (steps, start, portion, filter, order) => {
           const { index } = run(steps)
+          const behind = start && placeOf(start, order)
           const expected = (await known(index, filter))
-            .filter(place => behind === undefined || compareLetters(place, behind) > 0)
+            .map(put => placeOf(put, order))
+            .filter(place => behind === undefined || compareLetters(place, behind, order) > 0)
+            .sort((a, b) => compareLetters(a, b, order))
             .map(({ id }) => id)
           const listed: string[] = []
-          for await (const found of newestFirst(index, filter, behind, portion)) {
+          for await (const found of inOrder(index, filter, order, behind, portion)) {
             expect(found.length).toBeLessThanOrEqual(portion)
             listed.push(...found.map(place => place.id))
           }
@@ -130,7 +153,7 @@ describe('the index of letters', () => {
           expect(await again.restore(recalled, bytes + 1)).toBe(false)
           expect(await again.restore(recalled, bytes)).toBe(true)
         }
-        expect(await known(again)).toEqual(inOrder(model))
+        expect(await known(again)).toEqual(newestFirst(model))
         for (const { segment } of index.segments) {
           expect(again.liveBytes(segment)).toBe(index.liveBytes(segment))
           expect(again.hasDead(segment)).toBe(index.hasDead(segment))
@@ -179,7 +202,7 @@ describe('the index of letters', () => {
           expect(index.hasDead(segment)).toBe(false)
           expect([...index.liveOffsets(segment)]).toEqual(live.map((_, at) => at * LINE_BYTES))
         }
-        expect(await known(index)).toEqual(inOrder(model))
+        expect(await known(index)).toEqual(newestFirst(model))
         expect(index.segments.reduce((sum, { count }) => sum + count, 0)).toBe(model.size)
       }),
     )

@@ -1,5 +1,5 @@
+import type { LetterPosition } from '../../../adapter-kit/query/letter-order.ts'
 import {
-  type LetterPosition,
   letterCursor,
   matchesFilter,
   resolveLetterFilter,
@@ -21,7 +21,7 @@ import type {
 import type { JournalRecord } from '../journal/line.ts'
 import type { LetterLog } from './letter-log.ts'
 import { letterOf, peekLetter } from './record.ts'
-import { byKind, type MatchingRows, matching, newestFirst } from './selection.ts'
+import { byKind, inOrder, type MatchingRows, matching } from './selection.ts'
 
 /** The letters that are read together and decoded in one turn of the event loop. */
 const READ_AT_ONCE = 64
@@ -31,12 +31,12 @@ const READ_AT_ONCE = 64
  * it skips.
  */
 export async function listLetters(log: LetterLog, query: LetterQuery | undefined): Promise<LetterPage> {
-  const { filter, limit, startAfter } = resolveLetterQuery(query)
+  const { filter, limit, order, startAfter } = resolveLetterQuery(query)
   const { search, ...visible } = filter
   const places: LetterPosition[] = []
   const letters: DeadLetter[] = []
   const portion = search === undefined ? limit + 1 : READ_AT_ONCE
-  for await (const found of newestFirst(log.index, visible, startAfter, portion)) {
+  for await (const found of inOrder(log.index, visible, order, startAfter, portion)) {
     if (search === undefined) places.push(...found)
     else {
       for (const letter of await searchLetters(log, idsOf(found), search)) {
@@ -46,7 +46,7 @@ export async function listLetters(log: LetterLog, query: LetterQuery | undefined
     }
     if (places.length > limit) break
   }
-  const { shown, cursor } = pageOf(places, limit, last => letterCursor(last, filter))
+  const { shown, cursor } = pageOf(places, limit, last => letterCursor(last, filter, order))
   return {
     letters: search === undefined ? await readPage(log, idsOf(shown)) : letters.slice(0, limit),
     cursor,

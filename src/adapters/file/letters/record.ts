@@ -1,3 +1,4 @@
+import { firstFailedAt } from '../../../adapter-kit/query/letter-order.ts'
 import { groupingOf } from '../../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { isLetterState, type LetterState } from '../../../core/dead-letter/state.ts'
@@ -18,6 +19,7 @@ export interface Kind {
   /** The id of the group, also for letters without a failure. */
   readonly group: string
   readonly state: LetterState
+  readonly attempts: number
   readonly isReplayed: boolean
   /** Its policy says 'never', so that it stays until a person or a replay decides. */
   readonly neverExpires: boolean
@@ -29,7 +31,7 @@ export type LetterRows = SegmentRows<Kind>
 
 /** The facts of a letter that filters, order, counts and cleanup need. */
 export function putOf(letter: DeadLetter): Put<Kind> {
-  const { id, channel, handler, event, state, cycle, endedCycles, updatedAt, expiresAt, replays } = letter
+  const { id, channel, handler, event, state, cycle, updatedAt, expiresAt, replays } = letter
   return {
     id,
     kind: {
@@ -40,10 +42,11 @@ export function putOf(letter: DeadLetter): Put<Kind> {
       category: cycle.category,
       group: cycle.failure?.fingerprint.id ?? groupingOf(letter).id,
       state,
+      attempts: cycle.attemptCount,
       isReplayed: replays > 0,
       neverExpires: letter.expiresAfterMs === 'never',
     },
-    firstFailedAt: endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt,
+    firstFailedAt: firstFailedAt(letter),
     lastFailedAt: cycle.lastFailedAt,
     updatedAt,
     expiresAt: expiresAt ?? Number.POSITIVE_INFINITY,
@@ -86,7 +89,7 @@ function looksLikeLetter(value: unknown): value is DeadLetter {
   return (
     v === 1 &&
     [id, channel, handler, event?.type, cycle?.reason, cycle?.category].every(isText) &&
-    [updatedAt, cycle?.firstFailedAt, cycle?.lastFailedAt].every(Number.isFinite) &&
+    [updatedAt, cycle?.firstFailedAt, cycle?.lastFailedAt, cycle?.attemptCount].every(Number.isFinite) &&
     isLetterState(state) &&
     Array.isArray(endedCycles)
   )

@@ -1,4 +1,10 @@
-import { compareLetters, type LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
+import {
+  compareLetters,
+  compareValues,
+  isByTime,
+  type LetterOrder,
+  type LetterPosition,
+} from '../../../adapter-kit/query/letter-order.ts'
 import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import type { Kind, LetterIndex, LetterRows } from './record.ts'
@@ -21,38 +27,48 @@ export async function* matching(index: LetterIndex, filter: LetterFilter): Async
   for await (const rows of inTurns(index.segments)) yield { rows, found: matchingIn(rows, filter) }
 }
 
-/** Yields the newest matching letters in portions, newest failure first. */
-export async function* newestFirst(
+/** Yields the matching letters in portions, in the order of the list. */
+export async function* inOrder(
   index: LetterIndex,
   filter: LetterFilter,
+  order: LetterOrder,
   behind: LetterPosition | undefined,
   portion: number,
 ): AsyncGenerator<readonly LetterPosition[]> {
   for (let place = behind; ; ) {
-    const found = await newest(index, filter, place, portion)
+    const found = await first(index, filter, order, place, portion)
     if (found.length > 0) yield found
     if (found.length < portion) return
     place = found.at(-1)
   }
 }
 
-/** Reads the newest segments first, and skips segments whose letters all failed before those that are already found. */
-async function newest(
+/**
+ * Reads the segments in the order of their failures, and skips those whose letters all come after the letters that are already found.
+ * Only a list by last failure can skip: the other values are spread over all segments.
+ */
+async function first(
   index: LetterIndex,
   filter: LetterFilter,
+  order: LetterOrder,
   behind: LetterPosition | undefined,
   portion: number,
 ): Promise<LetterPosition[]> {
-  const { after = Number.NEGATIVE_INFINITY } = filter
-  const mayMatch = ({ oldestAt }: LetterRows) => behind === undefined || oldestAt <= behind.lastFailedAt
-  const segments = index.segments.filter(mayMatch).sort((a, b) => b.newestAt - a.newestAt)
+  const { sort, isDescending } = order
+  const newest = ({ newestAt }: LetterRows) => newestAt
+  const oldest = ({ oldestAt }: LetterRows) => oldestAt
+  const [near, far, sign] = isDescending ? [newest, oldest, -1] : [oldest, newest, 1]
+  const isPassed = (rows: LetterRows) =>
+    sort === 'lastFailed' && behind !== undefined && sign * (far(rows) - behind.lastFailedAt) < 0
+  const isTooLate = (rows: LetterRows, last: LetterPosition) =>
+    sort === 'lastFailed' && sign * (near(rows) - last.lastFailedAt) > 0
+  const segments = index.segments.filter(rows => !isPassed(rows)).sort((a, b) => sign * (near(a) - near(b)))
   let found: LetterPosition[] = []
   for await (const rows of inTurns(segments)) {
-    const earliest = found.length < portion ? after : Math.max(after, found.at(-1)!.lastFailedAt)
-    if (rows.newestAt < earliest) break
-    const here = newestIn(rows, { ...filter, after: earliest }, behind, portion)
-    found = [...found, ...here]
-      .sort(compareLetters)
+    const last = found.length < portion ? undefined : found.at(-1)
+    if (last !== undefined && isTooLate(rows, last)) break
+    found = [...found, ...firstIn(rows, filter, order, behind, portion, last)]
+      .sort((a, b) => compareLetters(a, b, order))
       // A letter that was written again meanwhile is found twice, at neighbouring positions.
       .filter(({ id }, at, all) => id !== all[at - 1]?.id)
       .slice(0, portion)
@@ -61,34 +77,51 @@ async function newest(
 }
 
 /**
- * Starts at the end of the segment, where the newest letters mostly are. The others are then skipped by their time alone.
+ * Starts at the end of the segment, where the newest letters mostly are. The others are then skipped by their value alone: reading
+ * an id costs more than all else.
  */
-function newestIn(
+function firstIn(
   rows: LetterRows,
   filter: LetterFilter,
+  order: LetterOrder,
   behind: LetterPosition | undefined,
   portion: number,
+  until: LetterPosition | undefined,
 ): LetterPosition[] {
   const matches = rowFilter(rows, filter)
   if (matches === undefined) return []
-  const latest = behind?.lastFailedAt ?? Number.POSITIVE_INFINITY
-  let earliest = Number.NEGATIVE_INFINITY
+  const sortValue = rowValue(rows, order)
+  const compareRow = (row: number, to: LetterPosition): number => {
+    const byValue = compareValues(sortValue(row), to.value ?? to.lastFailedAt)
+    if (byValue !== 0) return order.isDescending ? -byValue : byValue
+    return isByTime(order) ? 0 : to.lastFailedAt - rows.lastFailedAt(row)
+  }
+  let last = until
   let found: LetterPosition[] = []
   for (let row = rows.count - 1; row >= 0; row--) {
-    const lastFailedAt = rows.lastFailedAt(row)
-    if (lastFailedAt < earliest || lastFailedAt > latest || !matches(row)) continue
-    const place = { lastFailedAt, id: rows.idOf(row) }
-    if (behind !== undefined && compareLetters(place, behind) <= 0) continue
-    found.push(place)
+    if (!matches(row)) continue
+    if (last !== undefined && compareRow(row, last) > 0) continue
+    if (behind !== undefined && compareRow(row, behind) < 0) continue
+    const place = { lastFailedAt: rows.lastFailedAt(row), id: rows.idOf(row) }
+    const position = order.sort === 'lastFailed' ? place : { ...place, value: sortValue(row) }
+    if (behind !== undefined && compareLetters(position, behind, order) <= 0) continue
+    found.push(position)
     if (found.length < 2 * portion) continue
-    found = firstOf(found, portion)
-    earliest = found.at(-1)!.lastFailedAt
+    found = firstOf(found, portion, order)
+    last = found.at(-1)!
   }
-  return firstOf(found, portion)
+  return firstOf(found, portion, order)
 }
 
-function firstOf(places: LetterPosition[], count: number): LetterPosition[] {
-  return places.sort(compareLetters).slice(0, count)
+/** What the list is sorted by, of a row. */
+function rowValue(rows: LetterRows, { sort }: LetterOrder): (row: number) => string | number {
+  if (sort === 'lastFailed') return row => rows.lastFailedAt(row)
+  if (sort === 'firstFailed') return row => rows.firstFailedAt(row)
+  return row => rows.kinds[rows.kindNumber(row)]![sort]
+}
+
+function firstOf(places: LetterPosition[], count: number, order: LetterOrder): LetterPosition[] {
+  return places.sort((a, b) => compareLetters(a, b, order)).slice(0, count)
 }
 
 function matchingIn(rows: LetterRows, filter: LetterFilter): number[] {

@@ -1,8 +1,7 @@
+import { compareLetters, letterPosition } from '../../../adapter-kit/query/letter-order.ts'
 import {
-  compareLetters,
   letterCursor,
   letterMatcher,
-  letterPosition,
   resolveLetterFilter,
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
@@ -103,12 +102,13 @@ export class MemoryDeadLetters implements DeadLetterStore {
 
   async list(query?: LetterQuery): Promise<LetterPage> {
     this.#requireOpen()
-    const { filter, limit, startAfter } = resolveLetterQuery(query)
+    const { filter, limit, order, startAfter } = resolveLetterQuery(query)
     const wanted = this.#matching(filter)
-      .filter(letter => startAfter === undefined || compareLetters(letterPosition(letter), startAfter) > 0)
-      .sort((a, b) => compareLetters(letterPosition(a), letterPosition(b)))
-    const { shown, cursor } = pageOf(wanted, limit, last => letterCursor(letterPosition(last), filter))
-    return { letters: shown, cursor }
+      .map(letter => ({ letter, place: letterPosition(letter, order) }))
+      .filter(({ place }) => startAfter === undefined || compareLetters(place, startAfter, order) > 0)
+      .sort((a, b) => compareLetters(a.place, b.place, order))
+    const { shown, cursor } = pageOf(wanted, limit, last => letterCursor(last.place, filter, order))
+    return { letters: shown.map(({ letter }) => letter), cursor }
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {

@@ -7,10 +7,9 @@ import {
   isExamined,
   listExamined,
 } from '../../../adapter-kit/query/examined-letters.ts'
+import { type LetterPosition, letterPosition } from '../../../adapter-kit/query/letter-order.ts'
 import {
-  type LetterPosition,
   letterCursor,
-  letterPosition,
   resolveLetterFilter,
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
@@ -36,8 +35,9 @@ import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
 import { asTime, storableText, timeParameter } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
-import { addFilter, addPlace, countByHandler, countByTime, countLetters } from './letter-query.ts'
-import { LETTER_SELECTED, LetterTable, type StoredLetter } from './letter-table.ts'
+import { readLetters } from './letter-list.ts'
+import { countByHandler, countByTime, countLetters } from './letter-query.ts'
+import { LetterTable, type StoredLetter } from './letter-table.ts'
 import { deleteSeen, readVersions, VERSIONS_AT_ONCE } from './letter-versions.ts'
 
 /** Letters that are read in one turn of the event loop, so that a large page does not hold up other work. */
@@ -70,20 +70,12 @@ export class PostgresDeadLetters implements DeadLetterStore {
   async list(query?: LetterQuery): Promise<LetterPage> {
     if (query !== undefined && isExamined(query)) return listExamined(this, query)
     this.#requireOpen()
-    const { filter, limit, startAfter } = resolveLetterQuery(query)
-    const conditions = addFilter(new Conditions(limit + 1), filter)
-    if (startAfter !== undefined) addPlace(conditions, startAfter)
-    const { rows } = await runQuery(
-      this.#pool,
-      'listing dead letters',
-      `select ${LETTER_SELECTED} from lazaret.dead_letters where ${conditions.text}
-       order by last_failed_at desc, id desc limit $1`,
-      conditions.values,
-    )
+    const { filter, limit, order, startAfter } = resolveLetterQuery(query)
+    const rows = await readLetters(this.#pool, { filter, order, startAfter, count: limit + 1 })
     const letters = await this.#readAll(rows.slice(0, limit))
     const last = letters.at(-1)
     const hasMore = rows.length > limit && last !== undefined
-    return { letters, cursor: hasMore ? letterCursor(letterPosition(last), filter) : undefined }
+    return { letters, cursor: hasMore ? letterCursor(letterPosition(last, order), filter, order) : undefined }
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {

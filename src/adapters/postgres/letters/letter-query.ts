@@ -1,4 +1,4 @@
-import type { LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
+import type { LetterPosition } from '../../../adapter-kit/query/letter-order.ts'
 import type { HandlerCount, LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
@@ -6,7 +6,7 @@ import { runQuery } from '../connection/query.ts'
 import { asMs, asTime, storableText, timeParameter } from '../connection/values.ts'
 import { searchable } from './letter-table.ts'
 
-const FILTER_COLUMNS = {
+export const FILTER_COLUMNS = {
   channel: 'channel',
   handler: 'handler',
   type: 'type',
@@ -18,17 +18,26 @@ const FILTER_COLUMNS = {
 
 /** Adds a filter (adapter-kit/query/letter-query) as SQL conditions. */
 export function addFilter(conditions: Conditions, filter: LetterFilter): Conditions {
+  addTimes(addFields(conditions, filter), filter)
+  if (filter.search !== undefined)
+    conditions.add(searchable(filter.search), parameter => `position($${parameter}::text in search) > 0`)
+  return conditions
+}
+
+/** The part of a filter that a facet answers. */
+export function addFields(conditions: Conditions, filter: LetterFilter): Conditions {
   for (const [field, column] of Object.entries(FILTER_COLUMNS)) {
     const wanted = filter[field as keyof typeof FILTER_COLUMNS]
     conditions.equal(column, wanted && storableText(wanted))
   }
-  const { after, before, search } = filter
+  return conditions
+}
+
+export function addTimes(conditions: Conditions, { after, before }: LetterFilter): Conditions {
   if (after !== undefined)
     conditions.add(timeParameter(after), parameter => `last_failed_at >= ${asTime(parameter)}`)
   if (before !== undefined)
     conditions.add(timeParameter(before), parameter => `last_failed_at < ${asTime(parameter)}`)
-  if (search !== undefined)
-    conditions.add(searchable(search), parameter => `position($${parameter}::text in search) > 0`)
   return conditions
 }
 

@@ -1,4 +1,4 @@
-import type { LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
+import type { LetterPosition } from '../../../adapter-kit/query/letter-order.ts'
 import type { LetterFilter, SeenLetter } from '../../../ports/dead-letters.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'

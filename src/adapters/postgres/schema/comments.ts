@@ -210,6 +210,21 @@ const COMMAND_RECIPIENTS: Described = [
   },
 ]
 
+const LETTER_FACETS: Described = [
+  'Every combination of the values that filters compare and lists are sorted by. A list of letters is a merge of some of them.',
+  {
+    id: 'The hash of the values: lazaret.letter_facet() of a letter.',
+    channel: 'The channel of its letters.',
+    handler: 'The handler or sink that gave up on them.',
+    type: 'The type of their events.',
+    reason: 'The reason why they are letters.',
+    category: 'The category of their failures.',
+    state: 'Their state.',
+    group_id: 'Their group.',
+    attempts: 'How many attempts their current cycle had.',
+  },
+]
+
 const MIGRATIONS: Described = [
   'The steps that made this schema what it is.',
   {
@@ -240,6 +255,7 @@ const FIRST: Tables = {
 /** Comments for people with psql: `\\d+ lazaret.outbox` shows them. */
 export const COMMENTS: string = commentsOn(FIRST)
 export const SNAPSHOT_COMMENTS: string = commentsOn({ snapshots: SNAPSHOTS })
+export const LETTER_FACET_COMMENTS: string = commentsOn({ letter_facets: LETTER_FACETS })
 export const FLEET_COMMENTS: string = commentsOn({
   instances: INSTANCES,
   commands: COMMANDS,

@@ -1,6 +1,7 @@
-import { COMMENTS, FLEET_COMMENTS, SNAPSHOT_COMMENTS } from './comments.ts'
+import { COMMENTS, FLEET_COMMENTS, LETTER_FACET_COMMENTS, SNAPSHOT_COMMENTS } from './comments.ts'
 import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
+import { LETTER_FACETS } from './letter-facets.ts'
 import { LETTER_FUNCTIONS } from './letter-functions.ts'
 import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
 import { FLEET, LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
@@ -51,6 +52,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'the fleet and commands to it',
     worksWith: 1,
     sql: `${FLEET}${FLEET_COMMENTS}\n`,
+  },
+  {
+    version: 7,
+    name: 'letters in every order',
+    worksWith: 1,
+    sql: `${LETTER_FACETS}${LETTER_FACET_COMMENTS}\n`,
   },
 ]
 

@@ -31,15 +31,7 @@ import {
 } from '../../../ports/dead-letters.ts'
 import { RedisError } from '../errors.ts'
 import type { KnownLetter, LetterRecords } from './letter-records.ts'
-import {
-  countByHandler,
-  countLetters,
-  countOverTime,
-  listLetters,
-  readVersions,
-  type ScanPosition,
-  type VersionPortion,
-} from './queries.ts'
+import { countByHandler, countLetters, countOverTime, listLetters, versionsOf } from './queries.ts'
 import { deleteAllSeen, deleteSeen, measure, type RedisUsage, recordExpired, removeDue } from './scripts.ts'
 
 const OUT_OF_MEMORY = 'the server is out of memory; raise maxmemory, or discard, replay or expire letters'
@@ -97,12 +89,11 @@ export class RedisDeadLetters implements DeadLetterStore {
 
   async *versions(filter: LetterFilter = {}): AsyncGenerator<readonly SeenLetter[]> {
     if (isExamined(filter)) return yield* examinedVersions(this, filter)
-    const wanted = resolveLetterFilter(filter)
-    for (let place: ScanPosition | undefined | 'start' = 'start'; place !== undefined; ) {
-      const from: ScanPosition | undefined = place === 'start' ? undefined : place
-      const portion: VersionPortion = await this.#track(() => readVersions(this.#records, wanted, from))
-      yield portion.found
-      place = portion.next
+    const portions = versionsOf(this.#records, resolveLetterFilter(filter))
+    for (;;) {
+      const portion = await this.#track(() => portions.next())
+      if (portion.done === true) return
+      yield portion.value
     }
   }
 

@@ -1,3 +1,4 @@
+import { firstFailedAt } from '../../../adapter-kit/query/letter-order.ts'
 import { type ResolvedLetterFilter, searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
 import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
@@ -11,7 +12,7 @@ const SEPARATOR = '\u0000\u0001'
  * `save` reads them.
  */
 export function factsOf(letter: DeadLetter, texts: TextCodec | undefined): string[] {
-  const { channel, handler, event, state, cycle, endedCycles, replays } = letter
+  const { channel, handler, event, state, cycle, replays } = letter
   const { id, title, rule, basis } = groupTextsAtRest(letter, texts)
   return [
     channel,
@@ -22,12 +23,13 @@ export function factsOf(letter: DeadLetter, texts: TextCodec | undefined): strin
     state,
     id,
     String(cycle.lastFailedAt),
-    String(endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt),
+    String(firstFailedAt(letter)),
     replays > 0 ? '1' : '',
     searchTextOf(letter, texts !== undefined),
     title,
     rule,
     basis,
+    String(cycle.attemptCount),
   ]
 }
 
@@ -38,46 +40,37 @@ function searchTextOf(letter: DeadLetter, isSealed: boolean): string {
     .toLowerCase()
 }
 
-/** A filter as `scan` reads it: by which index, and what else a letter there must be. */
+/** A filter as scripts read it. */
 export interface ScanFilter {
-  readonly facet: string
-  readonly value: string
+  /** The fields that a facet must have: field, value, field, value. */
+  readonly fields: readonly string[]
   readonly after: string
   readonly before: string
   readonly search: string
-  /** Field, value, field, value. */
-  readonly others: readonly string[]
 }
 
-/** The fields of a letter in the order in which they narrow best. */
-const FIELDS = [
-  ['group', 'g'],
-  ['type', 't'],
-  ['channel', 'c'],
-  ['state', 's'],
-  ['handler', 'h'],
-  ['reason', 'r'],
-  ['category', 'y'],
-] as const
-/**
- * The indexes of letters. The cost of a filter by one of these depends on its matches; that of any other depends on all
- * letters that it checks.
- */
-const FACETS: readonly string[] = ['g', 't', 'c', 's']
+/** The names of fields in scripts. */
+export const FIELD_NAMES = {
+  group: 'g',
+  type: 't',
+  channel: 'c',
+  state: 's',
+  handler: 'h',
+  reason: 'r',
+  category: 'y',
+  attempts: 'a',
+} as const
 
 export function scanFilterOf(filter: ResolvedLetterFilter): ScanFilter {
-  const wanted = FIELDS.flatMap(([name, field]) => {
-    const value = filter[name]
-    return value === undefined ? [] : [[field, value] as const]
+  const fields = Object.entries(FIELD_NAMES).flatMap(([name, field]) => {
+    const value =
+      name === 'attempts' ? undefined : filter[name as Exclude<keyof typeof FIELD_NAMES, 'attempts'>]
+    return value === undefined ? [] : [field, value]
   })
-  const [first] = wanted
-  const indexed = first !== undefined && FACETS.includes(first[0]) ? first : undefined
   return {
-    facet: indexed?.[0] ?? '',
-    value: indexed?.[1] ?? '',
+    fields,
     after: filter.after === undefined ? '' : String(filter.after),
     before: filter.before === undefined ? '' : String(filter.before),
     search: filter.search?.toLowerCase() ?? '',
-    others: wanted.filter(each => each !== indexed).flat(),
   }
 }

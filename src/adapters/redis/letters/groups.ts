@@ -15,7 +15,7 @@ import type { Group, Groups } from '../../../ports/groups.ts'
 import { isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import type { LetterRecords } from './letter-records.ts'
-import { LETTERS, RANKS } from './shared-lua.ts'
+import { LETTERS } from './shared-lua.ts'
 
 const MAX_CHANNELS = 20
 const CHANNEL = 'c:'
@@ -54,7 +54,6 @@ const readGroups: Script<readonly GroupRow[] | undefined> = script(
   'listing groups',
   reply => (Array.isArray(reply) ? reply.map(rowOf) : undefined),
   LETTERS,
-  RANKS,
   GROUPS,
   `
 if sweep() then return 0 end

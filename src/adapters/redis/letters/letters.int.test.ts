@@ -16,6 +16,22 @@ const why = redis.found ? '' : ` (skipped: ${redis.why})`
 const timing = new TestTiming({})
 const make = createFactory({ clock: systemClock })
 
+/** Makes the letters what an earlier version wrote: without facets, and with an index by channel, type and state. */
+const WITHOUT_FACETS = `
+local root = KEYS[1]
+for _, id in ipairs(redis.call('ZRANGE', root .. ':all', 0, -1)) do
+  local key = root .. ':letter:' .. id
+  local facts = cmsgpack.unpack(redis.call('HGET', key, 'm'))
+  facts.f, facts.a = nil, nil
+  redis.call('HSET', key, 'm', cmsgpack.pack(facts))
+  for _, field in ipairs({ 'c', 't', 's' }) do redis.call('ZADD', root .. ':by:' .. field .. ':' .. facts[field], facts.at, id) end
+end
+for _, name in ipairs({ ':facet*', ':having:*', ':values:*' }) do
+  local pattern = string.gsub(string.gsub(root, '[{}]', '?'), '%-', '?') .. name
+  for _, key in ipairs(redis.call('KEYS', pattern)) do redis.call('DEL', key) end
+end
+`
+
 describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
   let server: RedisService
   const stores: RedisStore[] = []
@@ -100,6 +116,26 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect(await faultsOf(server.url, prefix)).toEqual([])
   })
 
+  it('E9: letters of an earlier version, which had no facets, are listed in every order, filtered and counted', async () => {
+    const prefix = uniqueName('earlier')
+    const letters = Array.from({ length: 230 }, (_, index) =>
+      make.letter({
+        event: make.event({ channel: `channel-${index % 3}` }),
+        attempts: Array.from({ length: 1 + (index % 4) }, (_, at) => make.attempt(at + 1)),
+      }),
+    )
+    const writer = open({ prefix })
+    await Promise.all(letters.map(letter => writer.deadLetters.send(letter)))
+    await server.node!.command('EVAL', WITHOUT_FACETS, '1', `{${prefix}}:letters`)
+    const { deadLetters } = open({ prefix })
+    const { letters: found } = await deadLetters.list({ sort: 'attempts', limit: 1_000 })
+    expect(found.map(({ cycle }) => cycle.attemptCount)).toEqual(
+      letters.map(({ cycle }) => cycle.attemptCount).sort((a, b) => b - a),
+    )
+    expect((await deadLetters.stats({ channel: 'channel-1' })).count).toBe(77)
+    expect(await faultsOf(server.url, prefix)).toEqual([])
+  })
+
   it('E13: what goes while someone does something else is told to the audit once, when someone looks', async () => {
     const prefix = uniqueName('told')
     const store = open({ prefix, retentionMs: 20 })
@@ -130,6 +166,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect(await faultsOf(server.url, prefix)).toEqual([])
     expect(((await server.node!.command('KEYS', `{${prefix}}:letters:*`)) as string[]).sort()).toEqual([
       `{${prefix}}:letters:expired`,
+      `{${prefix}}:letters:faceted`,
       `{${prefix}}:letters:version`,
     ])
   })

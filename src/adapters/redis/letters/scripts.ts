@@ -1,7 +1,7 @@
 import type { LetterCounts } from '../../../ports/dead-letters.ts'
 import { infoField, isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
-import { LETTERS, RANKS } from './shared-lua.ts'
+import { LETTERS } from './shared-lua.ts'
 
 /** A letter as it is kept. Its version changes with every write, and no two writes of a store have the same one. */
 interface StoredLetter {
@@ -25,7 +25,7 @@ export const save: Script<Saved> = script(
   `
 local id, expected, body, most, decidedLife, undecidedLife, expiresAt = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]
 local channel, handler, kind, reason, category, state, group = ARGV[8], ARGV[9], ARGV[10], ARGV[11], ARGV[12], ARGV[13], ARGV[14]
-local at, firstAt, replayed, search, title, rule, basis = ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19], ARGV[20], ARGV[21]
+local at, firstAt, replayed, search, title, rule, basis, attempts = ARGV[15], ARGV[16], ARGV[17], ARGV[18], ARGV[19], ARGV[20], ARGV[21], ARGV[22]
 sweep()
 removeIfDue(id)
 local key = keyOf(id)
@@ -53,11 +53,13 @@ end
 
 local version = string.format('%.0f', redis.call('INCR', root .. ':version'))
 local facts = { v = version, l = decidedLife, u = undecidedLife, x = goesAt and '1' or '', c = channel, h = handler, t = kind, r = reason, y = category, s = state, g = group,
-  at = at, n = replayed }
+  at = at, n = replayed, a = attempts }
+facts.f = facetOf(facts)
 redis.call('HSET', key, 'b', body, 'q', search, 'm', cmsgpack.pack(facts))
 redis.call('ZADD', root .. ':all', at, id)
-for _, facet in ipairs(INDEXED) do redis.call('ZADD', by(facet, facts[facet]), at, id) end
+redis.call('ZADD', by('g', group), at, id)
 redis.call('ZADD', root .. ':first:' .. group, firstAt, id)
+addToFacet(id, facts, firstAt)
 local info = root .. ':group:' .. group
 if redis.call('HEXISTS', info, 'title') == 0 then
   redis.call('HSET', info, 'title', title, 'rule', rule, 'basis', basis, 'category', category)
@@ -174,83 +176,6 @@ return counts
 `,
 )
 
-export interface Slice {
-  /** Undefined if the end was reached. */
-  readonly next: { readonly score: string; readonly id: string } | undefined
-  readonly found: readonly unknown[]
-}
-
-/**
- * Looks at the letters of one index from a place on, and takes those that match: their bodies, their times, or what they add up
- * to, which is the oldest time and the newest, and then counts by field. It looks at a bounded number, so that nobody else waits long. Undefined: there is more to sweep first.
- */
-export const scan: Script<Slice | undefined> = script(
-  'searching dead letters',
-  reply => {
-    if (!Array.isArray(reply)) return undefined
-    const [isMore, score, id, found] = listOf(reply)
-    const next = numberOf(isMore) === 1 ? { score: textOf(score), id: textOf(id) } : undefined
-    return { next, found: listOf(found) }
-  },
-  LETTERS,
-  RANKS,
-  `
-if sweep() then return 0 end
-local take, facet, value, after, before, score, behind = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6], ARGV[7]
-local budget, most, search = tonumber(ARGV[8]), tonumber(ARGV[9]), ARGV[10]
-local fields, wanted = {}, {}
-for at = 11, #ARGV, 2 do
-  fields[#fields + 1] = ARGV[at]
-  wanted[#wanted + 1] = ARGV[at + 1]
-end
-
-local function matches(id, facts)
-  for at = 1, #fields do
-    if facts[fields[at]] ~= wanted[at] then return false end
-  end
-  return search == '' or string.find(redis.call('HGET', keyOf(id), 'q') or '', search, 1, true) ~= nil
-end
-
-local index = facet == '' and root .. ':all' or by(facet, value)
-local start = 0
-if behind ~= '' then start = rankBehind(index, score, behind)
-elseif before ~= '' then start = redis.call('ZCOUNT', index, before, '+inf') end
-local slice = redis.call('ZREVRANGE', index, start, start + budget - 1, 'WITHSCORES')
-local more = #slice == budget * 2
-local found, sums, newest, oldest = {}, {}, nil, nil
-local looks = #fields > 0 or take == 'counts' or take == 'handlers' or take == 'versions'
-local function sum(field) sums[field] = (sums[field] or 0) + 1 end
-for at = 1, #slice, 2 do
-  local id, when = slice[at], slice[at + 1]
-  if after and tonumber(when) < after then more = false break end
-  if #found == most then more = true break end
-  score, behind = when, id
-  local facts = looks and factsOf(id)
-  if matches(id, facts) then
-    if take == 'bodies' then found[#found + 1] = redis.call('HGET', keyOf(id), 'b')
-    elseif take == 'times' then found[#found + 1] = when
-    elseif take == 'versions' then
-      found[#found + 1] = id
-      found[#found + 1] = facts.s
-      found[#found + 1] = when
-    elseif take == 'handlers' then sum(cjson.encode({ facts.c, facts.h }))
-    else
-      sum('s:' .. facts.s)
-      sum('r:' .. facts.r)
-      sum('c:' .. facts.c)
-      newest, oldest = newest or when, when
-    end
-  end
-end
-if newest then found = { oldest, newest } end
-for field, count in pairs(sums) do
-  found[#found + 1] = field
-  found[#found + 1] = count
-end
-return { more and 1 or 0, score, behind, found }
-`,
-)
-
 /** The memory that letters use on the server. */
 export interface RedisUsage {
   /** The memory of letters and their indexes, measured on a sample and extrapolated. */
@@ -291,8 +216,8 @@ for _, slice in ipairs({ redis.call('ZRANGE', all, 0, 24), redis.call('ZREVRANGE
   end
 end
 pointing = redis.call('MEMORY', 'USAGE', all) / letters
--- By channel, type, state, group and the beginning of it.
-local total = letters * (bytes / measured + pointing * (2 + #INDEXED))
+-- By group and the beginning of it, by facet and the beginning of it.
+local total = letters * (bytes / measured + pointing * 5)
 return { string.format('%.0f', total), info }
 `,
 )

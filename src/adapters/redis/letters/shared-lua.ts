@@ -1,13 +1,15 @@
 import { EXPIRE_ACTION, EXPIRE_TARGET, RETENTION } from '../../../adapter-kit/expiry.ts'
 import { SERVER_TIME } from '../connection/script.ts'
+import { FACETS, RANKS } from './facet-lua.ts'
 
 // What the scripts of dead letters have in common. A letter is a hash of its text (b), the text it is searched by (q), and
 // what scripts know of it (m), packed, because a field of its own for each would take more room than the letter. Facts are
 // its version (v), how long it is kept once it is decided (l) and before (u), whether an undecided one has an expiry that
-// was asked for (x), channel (c), handler (h), type (t), reason (r), category (y), state (s), group (g), the time
-// of its last failure (at) and whether it was ever replayed (n). Beside it are
+// was asked for (x), channel (c), handler (h), type (t), reason (r), category (y), state (s), group (g), attempts (a), facet (f), the
+// time of its last failure (at) and whether it was ever replayed (n). Beside it are
 //   all            every letter by the time of its last failure
-//   by:FACET:VALUE the same for the letters of a channel, type, state or group
+//   by:g:GROUP     the same for the letters of a group
+//   facet:…        what is beside facets, see facet-lua
 //   expiry         when those are to go that may
 //   expired        how many of each state went since the audit was told, and since when
 //   counts         how many there are of each state, reason and channel
@@ -28,10 +30,9 @@ local root = KEYS[1]
 local now = server_time()
 local HELD = { dead = true, quarantined = true, parked = true }
 local DECIDED = { resolved = true, discarded = true }
-local INDEXED = { 'c', 't', 's', 'g' }
 
 local function keyOf(id) return root .. ':letter:' .. id end
-local function by(facet, value) return root .. ':by:' .. facet .. ':' .. value end
+local function by(field, value) return root .. ':by:' .. field .. ':' .. value end
 
 local function count(key, field, step)
   if redis.call('HINCRBY', key, field, step) <= 0 then redis.call('HDEL', key, field) end
@@ -42,6 +43,8 @@ local function factsOf(id)
   return packed and cmsgpack.unpack(packed)
 end
 
+${RANKS}
+${FACETS}
 local function countLetter(facts, step)
   for _, facet in ipairs({ 's', 'r', 'c' }) do count(root .. ':counts', facet .. ':' .. facts[facet], step) end
   local group = root .. ':group:' .. facts.g
@@ -67,8 +70,9 @@ local function unindex(id, facts, groups)
   redis.call('ZREM', root .. ':all', id)
   redis.call('ZREM', root .. ':expiry', id)
   if not facts then return end
-  for _, facet in ipairs(INDEXED) do redis.call('ZREM', by(facet, facts[facet]), id) end
+  redis.call('ZREM', by('g', facts.g), id)
   redis.call('ZREM', root .. ':first:' .. facts.g, id)
+  takeFromFacet(id, facts)
   countLetter(facts, -1)
   if groups then groups[facts.g] = true else placeGroup(facts.g) end
 end
@@ -112,6 +116,7 @@ local function recordExpired()
 end
 
 local function sweep()
+  if addOldLetters() then return true end
   local due = redis.call('ZRANGEBYSCORE', root .. ':expiry', '-inf', now, 'LIMIT', 0, ${SWEPT_AT_ONCE + 1})
   for at = 1, math.min(#due, ${SWEPT_AT_ONCE}) do expire(due[at]) end
   local since = redis.call('HGET', root .. ':expired', 'since')
@@ -122,40 +127,5 @@ end
 local function removeIfDue(id)
   local at = redis.call('ZSCORE', root .. ':expiry', id)
   if at and tonumber(at) <= now then expire(id) end
-end
-`
-
-/** The start of a page, counted from the end of an index (`rankBehind`), or from its beginning (`rankAfter`). */
-export const RANKS = `
-local function isLess(a, b)
-  for at = 1, math.min(#a, #b) do
-    local x, y = string.byte(a, at), string.byte(b, at)
-    if x ~= y then return x < y end
-  end
-  return #a < #b
-end
-
-local function rankBehind(index, score, member)
-  local known = redis.call('ZSCORE', index, member)
-  if known and tonumber(known) == tonumber(score) then return redis.call('ZREVRANK', index, member) + 1 end
-  local from = redis.call('ZCOUNT', index, '(' .. score, '+inf')
-  local to = redis.call('ZCOUNT', index, score, '+inf')
-  while from < to do
-    local middle = math.floor((from + to) / 2)
-    if isLess(redis.call('ZREVRANGE', index, middle, middle)[1], member) then to = middle else from = middle + 1 end
-  end
-  return from
-end
-
-local function rankAfter(index, score, member)
-  local known = redis.call('ZSCORE', index, member)
-  if known and tonumber(known) == tonumber(score) then return redis.call('ZRANK', index, member) + 1 end
-  local from = redis.call('ZCOUNT', index, '-inf', '(' .. score)
-  local to = redis.call('ZCOUNT', index, '-inf', score)
-  while from < to do
-    local middle = math.floor((from + to) / 2)
-    if isLess(member, redis.call('ZRANGE', index, middle, middle)[1]) then to = middle else from = middle + 1 end
-  end
-  return from
 end
 `

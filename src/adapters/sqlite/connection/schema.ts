@@ -245,6 +245,39 @@ create table recipients(
 create index recipients_by_command on recipients(seq);
 `
 
+/**
+ * The number of attempts is one more field of a facet, so that a list can be sorted by it, and the indexes of facets have the first
+ * failure too. Facets are made again, because letters of one facet may differ in their attempts. A letter that is not JSON, because a
+ * codec of its own wrote it, counts as without attempts until it is written again.
+ */
+const SORTING = `
+create table facets_before as select * from facets;
+create table letter_attempts as select seq, facet,
+  case when json_valid(body) then coalesce(json_extract(body, '$.cycle.attemptCount'), 0) else 0 end as attempts
+  from letters;
+create index letter_attempts_by_seq on letter_attempts(seq);
+delete from facets;
+alter table facets add column attempts integer not null default 0;
+insert into facets(key, channel, handler, type, reason, category, state, grp, attempts, count, replayed, oldest_at, last_at)
+  select json_array(f.channel, f.handler, f.type, f.reason, f.category, f.state, f.grp, a.attempts),
+    f.channel, f.handler, f.type, f.reason, f.category, f.state, f.grp, a.attempts,
+    count(*), sum(l.replayed), min(l.at), max(l.at)
+  from letter_attempts a join letters l on l.seq = a.seq join facets_before f on f.id = a.facet
+  group by f.id, a.attempts;
+create table facet_moves as select b.id as before, f.attempts, f.id as after
+  from facets f join facets_before b on b.channel = f.channel and b.handler = f.handler and b.type = f.type
+    and b.reason = f.reason and b.category = f.category and b.state = f.state and b.grp = f.grp;
+create index facet_moves_by_facet on facet_moves(before, attempts);
+drop index letters_by_facet;
+update letters set facet = (select m.after from letter_attempts a join facet_moves m
+  on m.before = a.facet and m.attempts = a.attempts where a.seq = letters.seq);
+drop table letter_attempts;
+drop table facet_moves;
+drop table facets_before;
+create index letters_by_facet on letters(facet, at, id, first_at);
+create index letters_by_first on letters(facet, first_at, id, at);
+`
+
 /** Forward only: a released step is never edited, and a change is one more step at the end. */
 export const MIGRATIONS: readonly string[] = [
   LETTERS + BROKER + OTHER_TABLES,
@@ -252,9 +285,10 @@ export const MIGRATIONS: readonly string[] = [
   SNAPSHOTS,
   DELAYS,
   FLEET,
+  SORTING,
 ]
 
 /** All tables of this version. */
 export const TABLES: readonly string[] = MIGRATIONS.flatMap(step =>
-  Array.from(step.matchAll(/create table (\w+)/g), ([, table]) => table!),
+  Array.from(step.matchAll(/create table (\w+)\(/g), ([, table]) => table!),
 )

@@ -6,9 +6,9 @@ import {
   isExamined,
   listExamined,
 } from '../../../adapter-kit/query/examined-letters.ts'
+import { letterPosition } from '../../../adapter-kit/query/letter-order.ts'
 import {
   letterCursor,
-  letterPosition,
   resolveLetterFilter,
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
@@ -66,8 +66,8 @@ export class SqliteDeadLetters implements DeadLetterStore {
   async list(query?: LetterQuery): Promise<LetterPage> {
     if (query !== undefined && isExamined(query)) return listExamined(this, query)
     const { connection } = this.#session
-    const { filter, limit, startAfter } = resolveLetterQuery(query)
-    const bodies = await connection.read('letters', 'list', searched(filter), limit, startAfter)
+    const { filter, limit, order, startAfter } = resolveLetterQuery(query)
+    const bodies = await connection.read('letters', 'list', searched(filter), limit, order, startAfter)
     const letters: DeadLetter[] = []
     for (const body of bodies.slice(0, limit)) {
       if (letters.length % READ_PER_TURN === READ_PER_TURN - 1) await yieldToEventLoop()
@@ -75,7 +75,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
     }
     const last = letters.at(-1)
     const hasMore = bodies.length > limit && last !== undefined
-    return { letters, cursor: hasMore ? letterCursor(letterPosition(last), filter) : undefined }
+    return { letters, cursor: hasMore ? letterCursor(letterPosition(last, order), filter, order) : undefined }
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {

@@ -6,7 +6,19 @@ import type { GroupCounts, GroupTable } from './group-table.ts'
 /** The most facets in memory between transactions. With more, the fingerprints do not group letters anyway. */
 const MAX_REMEMBERED = 20_000
 
-/** The count of all letters that no filter can distinguish. */
+/** What filters compare and lists are sorted by, apart from times. Its JSON is the key of a facet. */
+export type FacetFields = readonly [
+  channel: string,
+  handler: string,
+  type: string,
+  reason: string,
+  category: string,
+  state: string,
+  group: string,
+  attempts: number,
+]
+
+/** The count of all letters that no filter and no order but those by time can distinguish. */
 export interface Facet {
   readonly id: number
   readonly key: string
@@ -40,8 +52,8 @@ export class Facets implements Cached {
   of(key: string, group: string | null): Facet | undefined {
     const known = this.#byKey.get(key)
     if (known !== undefined) return known
-    const fields = JSON.parse(key) as string[]
-    const counts = this.#groups.of(fields[6]!, group)
+    const fields = JSON.parse(key) as FacetFields
+    const counts = this.#groups.of(fields[6], group)
     return counts && this.#remember(this.#find(key) ?? this.#insert(key, fields), counts)
   }
 
@@ -128,11 +140,12 @@ export class Facets implements Cached {
     return this.#db.get`select * from facets where key = ${key}`
   }
 
-  #insert(key: string, fields: readonly string[]): FacetRow {
-    const [channel, handler, type, reason, category, state, group] = fields as [string, ...string[]]
+  #insert(key: string, fields: FacetFields): FacetRow {
+    const [channel, handler, type, reason, category, state, group, attempts] = fields
     return this.#db.get<FacetRow>`
-      insert into facets(key, channel, handler, type, reason, category, state, grp, count, replayed, oldest_at, last_at)
-      values(${key}, ${channel}, ${handler!}, ${type!}, ${reason!}, ${category!}, ${state!}, ${group!}, 0, 0, 0, 0)
+      insert into facets(key, channel, handler, type, reason, category, state, grp, attempts, count, replayed,
+        oldest_at, last_at)
+      values(${key}, ${channel}, ${handler}, ${type}, ${reason}, ${category}, ${state}, ${group}, ${attempts}, 0, 0, 0, 0)
       returning *`!
   }
 

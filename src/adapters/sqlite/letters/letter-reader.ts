@@ -1,13 +1,18 @@
-import type { LetterPosition } from '../../../adapter-kit/query/letter-query.ts'
+import {
+  compareLetters,
+  type LetterOrder,
+  type LetterPosition,
+  NEWEST_FIRST,
+} from '../../../adapter-kit/query/letter-order.ts'
 import { HandlerCounter, LetterStatsCounter } from '../../../adapter-kit/query/letter-stats.ts'
 import { Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { HandlerCount, LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
-import { mergeFacets } from './facet-merge.ts'
-import { type CountedFacet, type FoundRow, facetsOf, type Span } from './letter-spans.ts'
+import { mergeFacets, sortByFirst } from './facet-merge.ts'
+import { type CountedFacet, type FoundRow, facetsOf, isWithin, type Span } from './letter-spans.ts'
 import type { FoundLetter } from './letter-table.ts'
 import { readVersions, type VersionPlace, type VersionPortion } from './letter-versions.ts'
-import { SearchReader } from './search-reader.ts'
+import { type SearchQuery, SearchReader } from './search-reader.ts'
 
 /** Finding the position in a facet costs about as much as reading this many letters in sequence. */
 const LETTERS_PER_FACET = 4
@@ -15,6 +20,8 @@ const LETTERS_PER_FACET = 4
 const RARE_SHARE = 4
 /** The most letters to read that way. After that the search index is used. */
 const MAX_SCANNED = 8_000
+/** Up to this many letters of some days are sorted by their first failure. More of them are found by their index. */
+const MAX_SORTED = 100_000
 
 /** Adds up letters of a facet. */
 interface FacetFigures {
@@ -36,8 +43,14 @@ export class LetterReader {
   }
 
   /** Returns one more letter than the limit if there is a next page. */
-  list(filter: LetterFilter, limit: number, behind: LetterPosition | undefined): readonly string[] {
-    const found = this.#find(facetsOf(this.#db, filter), spanOf(filter, behind), filter.search, limit + 1)
+  list(
+    filter: LetterFilter,
+    limit: number,
+    order: LetterOrder,
+    behind: LetterPosition | undefined,
+  ): readonly string[] {
+    const facets = facetsOf(this.#db, filter, order.sort)
+    const found = this.#find(facets, spanOf(filter, order, behind), filter.search, limit + 1)
     return found.map(
       ({ seq }) => this.#db.get<{ body: string }>`select body from letters where seq = ${seq}`!.body,
     )
@@ -128,8 +141,8 @@ export class LetterReader {
   }
 
   /**
-   * Finds a page in one of two ways: by merging the facets, which have their letters in order, or by reading all letters
-   * by time. It uses the way that reads less.
+   * Finds a page in one of several ways: by merging the facets, which have their letters in order, or, where that reads more, by reading
+   * all letters by time.
    */
   #find(
     facets: readonly CountedFacet[],
@@ -138,19 +151,22 @@ export class LetterReader {
     limit: number,
   ): readonly FoundRow[] {
     if (text !== undefined) return this.#findText(facets, span, text, limit)
-    if (facets.length > limit) {
+    if (isUsual(span) && facets.length > limit) {
       const letters = this.#search.lettersIn(span)
       const lookedAt = Math.min(letters, (limit * letters) / Math.max(1, matching(facets)))
       if (facets.length * LETTERS_PER_FACET >= lookedAt)
         return this.#search.first(searchOf(facets, span, text), limit)
     }
+    if (span.order.sort === 'firstFailed' && isBounded(span) && this.#search.lettersIn(span) <= MAX_SORTED)
+      return sortByFirst(this.#db, facets, span, limit)
     return [...mergeFacets(this.#db, facets, span, limit)]
   }
 
   /** A text that many letters have leads the index to nearly all of them, whatever else is asked for. */
   #findText(facets: readonly CountedFacet[], span: Span, text: string, limit: number): readonly FoundRow[] {
     const count = matching(facets)
-    if (count <= MAX_SCANNED || count * RARE_SHARE <= this.#search.lettersIn(span)) {
+    const isFew = count <= MAX_SCANNED
+    if (!isUsual(span) || isFew || count * RARE_SHARE <= this.#search.lettersIn(span)) {
       const found: FoundRow[] = []
       for (const letter of mergeFacets(this.#db, facets, span, MAX_SCANNED)) {
         const { seq } = letter
@@ -160,20 +176,57 @@ export class LetterReader {
           found.push(letter)
         if (found.length === limit) return found
       }
-      if (count <= MAX_SCANNED) return found
+      if (isFew) return found
     }
-    return this.#search.first(searchOf(facets, span, text), limit)
+    const search = searchOf(facets, span, text)
+    return isUsual(span) ? this.#search.first(search, limit) : this.#sortFound(facets, search, limit)
   }
+
+  /** The search index has letters by time, so for every other order all that it finds are sorted. */
+  #sortFound(facets: readonly CountedFacet[], search: SearchQuery, limit: number): readonly FoundRow[] {
+    const { order } = search.span
+    const values = new Map(facets.map(({ id, value }) => [id, value]))
+    const sortValue = ({ facet, firstFailedAt }: FoundRow) =>
+      order.sort === 'firstFailed' ? firstFailedAt : (values.get(facet) ?? undefined)
+    const found = Array.from(
+      this.#search.every({ ...search, span: { ...search.span, behind: undefined } }),
+      row => ({
+        ...row,
+        value: sortValue(row),
+      }),
+    )
+    return found
+      .filter(row => isWithin(row, search.span))
+      .sort((a, b) => compareLetters(a, b, order))
+      .slice(0, limit)
+  }
+}
+
+function isUsual({ order }: Span): boolean {
+  return order.sort === NEWEST_FIRST.sort && order.isDescending
+}
+
+function isBounded({ after, before }: Span): boolean {
+  return after !== Number.NEGATIVE_INFINITY || before !== Number.POSITIVE_INFINITY
 }
 
 function matching(facets: readonly CountedFacet[]): number {
   return facets.reduce((sum, { count }) => sum + count, 0)
 }
 
-function searchOf(facets: readonly CountedFacet[], span: Span, text: string | undefined) {
+function searchOf(facets: readonly CountedFacet[], span: Span, text: string | undefined): SearchQuery {
   return { text, facets: new Set(facets.map(({ id }) => id)), span }
 }
 
-function spanOf({ after, before }: LetterFilter, behind?: LetterPosition): Span {
-  return { behind, after: after ?? Number.NEGATIVE_INFINITY, before: before ?? Number.POSITIVE_INFINITY }
+function spanOf(
+  { after, before }: LetterFilter,
+  order: LetterOrder = NEWEST_FIRST,
+  behind?: LetterPosition,
+): Span {
+  return {
+    order,
+    behind,
+    after: after ?? Number.NEGATIVE_INFINITY,
+    before: before ?? Number.POSITIVE_INFINITY,
+  }
 }

@@ -1,3 +1,4 @@
+import { firstFailedAt } from '../../../adapter-kit/query/letter-order.ts'
 import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
 import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
@@ -7,6 +8,7 @@ import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
 import type { LetterChange } from '../../../ports/dead-letters.ts'
 import type { Connection } from '../connection/connection.ts'
+import type { FacetFields } from './facets.ts'
 import type { FoundLetter, LetterRow, SendAnswer } from './letter-table.ts'
 import { FIELD_END } from './search-index.ts'
 
@@ -74,14 +76,15 @@ export class LetterSaver {
   }
 
   #rowOf(letter: DeadLetter): LetterRow {
-    const { id, channel, handler, event, cycle, endedCycles, state } = letter
+    const { id, channel, handler, event, cycle, state } = letter
     const group = cycle.failure?.fingerprint.id ?? groupingOf(letter).id
-    const facet = [channel, handler, event.type, cycle.reason, cycle.category, state, group]
+    const { reason, category, attemptCount } = cycle
+    const facet: FacetFields = [channel, handler, event.type, reason, category, state, group, attemptCount]
     return [
       id,
       JSON.stringify(facet),
       cycle.lastFailedAt,
-      endedCycles[0]?.firstFailedAt ?? cycle.firstFailedAt,
+      firstFailedAt(letter),
       letter.replays > 0 ? 1 : 0,
       searchText(letter, this.#codec.texts !== undefined),
       this.#codec.encode(letter),

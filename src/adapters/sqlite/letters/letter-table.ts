@@ -8,7 +8,7 @@ import type { SearchWriter } from './search-writer.ts'
 /** A letter as it is stored. A tuple, because the names of fields would be copied with every one of them. */
 export type LetterRow = readonly [
   id: string,
-  /** The JSON of the fields for filters: channel, handler, type, reason, category, state, group. */
+  /** The JSON of the fields for filters and orders (FacetFields). */
   facet: string,
   lastFailedAt: number,
   firstFailedAt: number,

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { KeptSqliteFile } from '../../../../test/support/sqlite-file.ts'
-import { compareLetters, letterPosition, matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters, letterPosition } from '../../../adapter-kit/query/letter-order.ts'
+import { matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
 import { tallyGroups } from '../../../core/dead-letter/group-tally.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'

@@ -1,4 +1,4 @@
-import { compareLetters } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters } from '../../../adapter-kit/query/letter-order.ts'
 import type { Database } from '../connection/database.ts'
 import { type FoundRow, isWithin, type Span } from './letter-spans.ts'
 import {
@@ -15,7 +15,7 @@ import {
 const MAX_CACHED = 1_000
 const ALL_BLOCKS = -1
 
-interface SearchQuery {
+export interface SearchQuery {
   /** Lower-cased; undefined when any text will do. */
   readonly text: string | undefined
   readonly facets: ReadonlySet<number>
@@ -84,9 +84,11 @@ export class SearchReader {
   #read({ from, to }: Run, { text, facets, span }: SearchQuery): FoundRow[] {
     const rows =
       text === undefined
-        ? this.#db.all<FoundRow>`select seq, id, at as lastFailedAt, facet from letters
+        ? this.#db
+            .all<FoundRow>`select seq, id, at as lastFailedAt, first_at as firstFailedAt, facet from letters
             where seq >= ${from} and seq < ${to}`
-        : this.#db.all<FoundRow>`select seq, id, at as lastFailedAt, facet from letters
+        : this.#db
+            .all<FoundRow>`select seq, id, at as lastFailedAt, first_at as firstFailedAt, facet from letters
             where seq >= ${from} and seq < ${to} and instr(search, ${text}) > 0`
     return rows.filter(found => facets.has(found.facet) && isWithin(found, span))
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { compareLetters, letterPosition, matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
+import { compareLetters, letterPosition } from '../../../adapter-kit/query/letter-order.ts'
+import { matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import { seededRandom } from '../../seeded-random.ts'
@@ -56,7 +57,10 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     const shown = pages.flat().map(letter => letter.id)
     assert.equal(new Set(shown).size, shown.length, 'none is shown twice')
     const missed = letters.filter(({ id }) => !deleted.has(id) && !shown.includes(id))
-    assert.deepEqual(missed.map(letterPosition), [])
+    assert.deepEqual(
+      missed.map(letter => letterPosition(letter)),
+      [],
+    )
   })
 
   it('E9: every filter selects its letters, alone and in combination', async world => {
