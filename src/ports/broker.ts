@@ -110,10 +110,13 @@ export type SubscriptionStatus =
  *   rejects when nobody answers.
  * - `retryPreset` (optional) names the retry defaults of its consumers. A broker declares `outbox` if its events are rows
  *   of the service's own database, where a wait of minutes costs nothing. Without it they are those of a `consumer`.
+ * - `kind` (optional) says what the broker is, such as `rabbitmq`. Letters have it beside the name, and a replay does not send
+ *   them to a broker of the same name and another kind.
  * - `close` closes every subscription first. Closing twice is safe. Every call after `close` rejects.
  */
 export interface Broker {
   readonly name: string
+  readonly kind?: string
   readonly capabilities: BrokerCapabilities
   readonly retryPreset?: 'consumer' | 'outbox'
   publish(events: readonly LazaretEvent[]): Promise<void>

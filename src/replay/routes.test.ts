@@ -36,6 +36,21 @@ describe('the route of letters from a store that is a broker', () => {
     expect(sent).toEqual([])
   })
 
+  it('B18: does not exist for an event of a broker of the same name and another kind', async () => {
+    const own = { ...broker, name: 'shop', kind: 'postgres' }
+    const origin = { broker: 'shop', brokerKind: 'rabbitmq' }
+    for (const target of [replayToBroker(own, undefined), routeReplays([], undefined, [own])!]) {
+      expect(target.routeOf!({ ...letter, origin }, undefined)).toMatchObject({
+        kind: 'none',
+        reason: expect.stringContaining("no rabbitmq broker named 'shop' is configured"),
+      })
+      await expect(target.send([again], origin)).rejects.toMatchObject({ code: 'LAZARET_BROKER_UNROUTABLE' })
+      // A letter of an earlier version does not say the kind.
+      for (const known of [{ broker: 'shop' }, { broker: 'shop', brokerKind: 'postgres' }])
+        expect(target.routeOf!({ ...letter, origin: known }, undefined)).toMatchObject({ kind: 'durable' })
+    }
+  })
+
   it('B18: does not exist for the letter of a broker whose handler has the name of a sink', async () => {
     const dispatcher = { health: () => ({ sinks: { loki: {} } }) } as never
     const sinkTarget = sinkReplays(dispatcher, { get: async () => undefined })

@@ -9,7 +9,7 @@ import { type ReplayTarget, routeThrough } from './target.ts'
 const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
 
 /** The part of a broker that takes replays. */
-export type ReplayBroker = Pick<Broker, 'name' | 'publish'>
+export type ReplayBroker = Pick<Broker, 'name' | 'kind' | 'publish'>
 
 /**
  * Routes a letter to the broker or the collector that its origin names, and every other letter to the replay target of the
@@ -21,8 +21,8 @@ export function routeReplays(
   brokers: readonly ReplayBroker[] = [],
 ): ReplayTarget | undefined {
   if (collectors.length === 0 && brokers.length === 0 && otherwise === undefined) return undefined
-  const brokerOf = ({ broker, collectedFrom }: Origin) =>
-    collectedFrom === undefined ? brokers.find(({ name }) => name === broker) : undefined
+  const brokerOf = ({ collectedFrom, ...origin }: Origin) =>
+    collectedFrom === undefined ? brokers.find(broker => isFrom(origin, broker)) : undefined
   const collectorOf = ({ broker }: Origin) => collectors.find(({ name }) => name === broker)
   // Only its collector knows the queue of a collected message in another broker.
   const otherwiseOf = ({ collectedFrom }: Origin, isRedirected: boolean) =>
@@ -55,16 +55,20 @@ export function routeReplays(
 export function replayToBroker(broker: ReplayBroker, others: ReplayTarget | undefined): ReplayTarget {
   return {
     routeOf(letter, to) {
-      if (letter.origin.broker === broker.name || to !== undefined)
-        return { kind: 'durable', via: broker.name }
+      if (isFrom(letter.origin, broker) || to !== undefined) return { kind: 'durable', via: broker.name }
       return others === undefined ? noRoute(letter.origin, broker.name) : routeThrough(others, letter, to)
     },
     async send(events, origin, hold) {
-      if (origin.broker === broker.name || areRedirected(events)) await broker.publish(events)
+      if (isFrom(origin, broker) || areRedirected(events)) await broker.publish(events)
       else if (others === undefined) throw new NoRouteError(noRoute(origin, broker.name).reason)
       else await others.send(events, origin, hold)
     },
   }
+}
+
+/** Two brokers of different kinds can have the same name. Older letters do not say the kind. */
+function isFrom({ broker, brokerKind }: Origin, { name, kind }: ReplayBroker): boolean {
+  return broker === name && (brokerKind === undefined || kind === undefined || brokerKind === kind)
 }
 
 function areRedirected(events: readonly LazaretEvent[]): boolean {
@@ -73,7 +77,7 @@ function areRedirected(events: readonly LazaretEvent[]): boolean {
 
 /** Explains to the person who plans the replay why there is no route. `own` is the broker of the store, if it has one. */
 export function noRoute(
-  { broker, collectedFrom }: Origin,
+  { broker, brokerKind, collectedFrom }: Origin,
   own?: string,
 ): Extract<ReplayRoute, { readonly kind: 'none' }> {
   const redirect = own === undefined ? '' : `, or send it to a channel of '${own}' with --to CHANNEL`
@@ -89,7 +93,7 @@ export function noRoute(
     }
   return {
     kind: 'none',
-    reason: `it came from broker '${broker}', and no broker named '${broker}' is configured; add it to brokers in lazaret.yaml${redirect}`,
+    reason: `it came from broker '${broker}', and no ${brokerKind === undefined ? '' : `${brokerKind} `}broker named '${broker}' is configured; add it to brokers in lazaret.yaml${redirect}`,
   }
 }
 

@@ -18,12 +18,13 @@ function traced(broker: Broker): Broker {
   })
 }
 
-it('K7: a traced broker counts where its broker does, and nowhere else', async () => {
+it('K7: a traced broker counts and says its kind where its broker does, and nowhere else', async () => {
   const broker = memoryBroker()
   const deadLetterDepths = async () => [{ queue: 'orders.dlq', depth: 3 }]
   await broker.publish([createFactory().event()])
   expect(await traced(broker).depth?.('orders', 'bill')).toBe(1)
   expect(traced(broker).deadLetterDepths).toBeUndefined()
+  expect([traced(broker).kind, traced(without(broker)).kind]).toEqual(['memory', undefined])
   expect(traced({ ...without(broker), deadLetterDepths }).depth).toBeUndefined()
   expect(await traced({ ...without(broker), deadLetterDepths }).deadLetterDepths?.('orders', 'bill')).toEqual(
     [{ queue: 'orders.dlq', depth: 3 }],

@@ -23,10 +23,12 @@ class TracedBroker implements Broker {
   readonly depth?: NonNullable<Broker['depth']>
   readonly deadLetterDepths?: NonNullable<Broker['deadLetterDepths']>
   readonly retryPreset?: NonNullable<Broker['retryPreset']>
+  readonly kind?: NonNullable<Broker['kind']>
 
   constructor(broker: Broker, tracing: Tracing) {
     this.#broker = broker
     this.#tracing = tracing
+    if (broker.kind !== undefined) this.kind = broker.kind
     if (broker.retryPreset !== undefined) this.retryPreset = broker.retryPreset
     if (broker.depth !== undefined) this.depth = broker.depth.bind(broker)
     if (broker.deadLetterDepths !== undefined) this.deadLetterDepths = broker.deadLetterDepths.bind(broker)

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 async function letterWithoutConsumer() {
-  const dead = letter({ origin: { broker: 'memory', queue: 'orders' } })
+  const dead = letter({ origin: { broker: 'memory', brokerKind: 'memory', queue: 'orders' } })
   const server = await serveLetters([dead])
   const answer = await fetch(`${server.url}/api/v1/replays`, {
     method: 'POST',
@@ -39,6 +39,23 @@ inBrowser('a replay that nobody will handle', () => {
     await schema.getByText('not checked here').waitFor()
     expect(await schema.getByText('0 blocked').count()).toBe(0)
     expect(complaints).toEqual([])
+    await close()
+  })
+})
+
+inBrowser('a letter', () => {
+  it('B18: names the broker that it came from, and its kind', async () => {
+    const origin = { broker: 'shop', brokerKind: 'rabbitmq', queue: 'orders' }
+    const dead = letter({ origin })
+    const { url, close } = await serveLetters([dead])
+    const { page } = await openPage(browser)
+    await page.goto(`${url}/letters/${encodeURIComponent(dead.id)}`)
+    for (const [name, value] of Object.entries(origin)) {
+      const row = page
+        .locator('dt', { hasText: new RegExp(`^${name}$`) })
+        .locator('xpath=following-sibling::dd[1]')
+      expect(await row.first().textContent()).toBe(value)
+    }
     await close()
   })
 })

@@ -65,7 +65,7 @@ async function checkRoute(
   const refused = await lazaret(...plan)
   expect(refused).toMatchObject({ code: 1, out: '' })
   expect(refused.err).toContain(
-    "it came from broker 'rabbitmq', and no broker named 'rabbitmq' is configured",
+    "it came from broker 'rabbitmq', and no rabbitmq broker named 'rabbitmq' is configured",
   )
   const queues = section === 'collectors' ? `, queues: [${channel}.dlq]` : ''
   const config = `${section}: { rabbitmq: { url: "${server!.url}"${queues} } }\n`

@@ -63,6 +63,8 @@ export interface Cycle {
 /** The origin of the event, as precisely as the broker knows it, so that a replay can return the event there. */
 export interface Origin {
   readonly broker?: string | undefined
+  /** What the broker is, such as `rabbitmq`. Letters of earlier versions, and of brokers that do not say it, lack it. */
+  readonly brokerKind?: string | undefined
   readonly queue?: string | undefined
   readonly exchange?: string | undefined
   readonly routingKey?: string | undefined

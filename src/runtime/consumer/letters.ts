@@ -1,13 +1,13 @@
 import { claimOf } from '../../core/dead-letter/change.ts'
 import { createLetter } from '../../core/dead-letter/create.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { DeadLetter, Origin } from '../../core/dead-letter/letter.ts'
 import { metadataOf } from '../../core/dead-letter/metadata.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import { isKnownReplay } from '../../core/dead-letter/verify.ts'
 import type { EventReplay } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
-import type { Settlement } from '../../ports/broker.ts'
+import type { Broker, Delivery, Settlement } from '../../ports/broker.ts'
 import type { LetterChange } from '../../ports/dead-letters.ts'
 import { filterSubject, isKept, isPoison, isStore, notifyOfLetter, SAVE_TIMEOUT_MS } from '../letter-saver.ts'
 import { observe } from '../observe.ts'
@@ -183,6 +183,7 @@ export class ConsumerLetters {
     const {
       name,
       channel,
+      broker,
       caps,
       clock,
       release,
@@ -207,7 +208,7 @@ export class ConsumerLetters {
         failure,
         attempts: work.history,
         attemptCount: work.started,
-        origin: work.delivery.origin,
+        origin: originIn(broker, work.delivery),
         replay: replay?.attempt,
         replayId: replay?.replayId,
         isUnverified: replay?.isUnverified,
@@ -240,4 +241,11 @@ export class ConsumerLetters {
       observe(observer, 'replayOutcome', { channel, letterId: letter.id, outcome: 'failed_again' })
     if (notifier !== undefined) void notifyOfLetter(notifier, letter, this.#policy)
   }
+}
+
+/** The delivery names the broker. A letter also says what kind of broker that is, so that its event goes back to no other. */
+function originIn({ kind }: Broker, { origin }: Delivery): Origin {
+  if (kind === undefined || origin.broker === undefined) return origin
+  const { broker, ...place } = origin
+  return { broker, brokerKind: kind, ...place }
 }

@@ -62,6 +62,7 @@ export function memoryBroker(options?: MemoryBrokerOptions): MemoryBroker {
 /** The broker that `memoryBroker()` makes. */
 export class MemoryBroker implements Broker {
   readonly name: string
+  readonly kind = 'memory'
   readonly capabilities = CAPABILITIES
   readonly #clock: Clock
   readonly #maxPerChannel: number

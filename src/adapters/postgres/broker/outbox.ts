@@ -50,6 +50,7 @@ export interface EnqueueOptions {
  */
 export class PostgresOutbox implements Broker {
   readonly name: string
+  readonly kind = 'postgres'
   readonly capabilities = CAPABILITIES
   readonly retryPreset = 'outbox'
   readonly #settings: PostgresSettings

@@ -53,6 +53,7 @@ export function rabbitmq(options: RabbitmqOptions): RabbitmqBroker {
  */
 export class RabbitmqBroker implements Broker {
   readonly name: string
+  readonly kind = 'rabbitmq'
   readonly capabilities = CAPABILITIES
   readonly #settings: RabbitmqSettings
   readonly #publishing: Link

@@ -74,6 +74,7 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: C
     attemptCount: attemptsOf(headers, deaths, fault),
     origin: {
       broker,
+      brokerKind: 'rabbitmq',
       queue: source.queue,
       exchange: source.exchange,
       routingKey: source.routingKey,

@@ -46,6 +46,7 @@ export function redisStreams(options: RedisStreamsOptions): RedisStreams {
  */
 export class RedisStreams implements Broker {
   readonly name: string
+  readonly kind = 'redis'
   readonly capabilities = CAPABILITIES
   readonly #settings: RedisStreamsSettings
   readonly #letters: RedisDeadLetters

@@ -43,6 +43,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
  */
 export class SqliteBroker implements Broker {
   readonly name: string
+  readonly kind = 'sqlite'
   readonly capabilities = CAPABILITIES
   readonly #connection: Connection
   readonly #settings: SqliteSettings
