@@ -6,10 +6,11 @@ import { accessibilityViolations, expectFreshConsole, openPage } from '../suppor
 import { inBrowser } from '../support/in-browser.ts'
 import { layoutWorld } from '../support/layout-world.ts'
 
-const WIDTHS = [390, 768, 1_024, 1_440, 1_920] as const
+const WIDTHS = [390, 768, 900, 1_024, 1_440, 1_920] as const
 const THEMES = ['light', 'dark'] as const
 const HEIGHT = 900
 const PHONE = WIDTHS[0]
+const DESKTOP = 1_440
 const FAULTS = readFileSync(new URL('../support/layout-faults.js', import.meta.url), 'utf8')
 
 let browser: Browser
@@ -49,7 +50,7 @@ const SCREENS: Readonly<Record<string, () => string>> = {
 }
 
 async function open(screen: string): Promise<void> {
-  await page.setViewportSize({ width: 1_440, height: HEIGHT })
+  await page.setViewportSize({ width: DESKTOP, height: HEIGHT })
   await page.goto(world.url + SCREENS[screen]!())
   await settled()
   if (screen === 'channels') {
@@ -64,15 +65,24 @@ async function settled(): Promise<void> {
   await page.locator('.tour').waitFor()
 }
 
-/** What is wrong with the page as it is, at each width and in each theme; axe looks at the phone, where most can go wrong. */
-async function faultsNow(state: string, widths: readonly number[] = WIDTHS): Promise<string[]> {
+interface Looks {
+  readonly widths?: readonly number[]
+  /** The widths at which axe looks too. */
+  readonly axeAt?: readonly number[]
+}
+
+/** What is wrong with the page as it is, at each width and in each theme. */
+async function faultsNow(
+  state: string,
+  { widths = WIDTHS, axeAt = [PHONE, DESKTOP] }: Looks = {},
+): Promise<string[]> {
   const found: string[] = []
   for (const theme of THEMES) {
     await page.emulateMedia({ colorScheme: theme })
     for (const width of widths) {
       await page.setViewportSize({ width, height: HEIGHT })
       const faults = await page.evaluate<string[]>(FAULTS)
-      if (width === PHONE) faults.push(...(await accessibilityViolations(page)))
+      if (axeAt.includes(width)) faults.push(...(await accessibilityViolations(page)))
       found.push(...faults.map(fault => `${state}, ${width} px, ${theme}: ${fault}`))
     }
   }
@@ -86,13 +96,13 @@ async function toggleTour(): Promise<void> {
 inBrowser('every screen at every width, in both themes', () => {
   // One test for each screen: the time that a test may take is then far from what a screen takes.
   it.each(Object.keys(SCREENS))(
-    'F8: %s has no overflow, empty column, overlap or broken word',
+    'F8: %s has no overflow, empty column, overlap, broken word or serious accessibility problem',
     async screen => {
       await open(screen)
-      const faults = await faultsNow('without the tour')
+      const faults = await faultsNow('without the tour', { axeAt: [PHONE] })
       await toggleTour()
       await page.locator('.tour:not(.shut)').waitFor()
-      faults.push(...(await faultsNow('with the tour', WIDTHS.slice(1))))
+      faults.push(...(await faultsNow('with the tour', { widths: WIDTHS.slice(1) })))
       await toggleTour()
       expect(faults).toEqual([])
     },
@@ -118,7 +128,14 @@ inBrowser('every screen at every width, in both themes', () => {
     await open(screen)
     await page.getByRole('button', { name: button }).first().click()
     await page.getByRole('dialog').waitFor()
-    expect(await faultsNow('dialog', [PHONE, 1_440])).toEqual([])
+    expect(await faultsNow('dialog', { widths: [PHONE, DESKTOP] })).toEqual([])
+  })
+
+  it('F8: nor has the list of the keyboard shortcuts', async () => {
+    await open('letter')
+    await page.keyboard.press('?')
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor()
+    expect(await faultsNow('shortcuts', { widths: [PHONE, DESKTOP] })).toEqual([])
   })
 })
 

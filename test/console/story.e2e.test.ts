@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBrowser } from '../services/chromium.ts'
-import { expectFreshConsole, openPage } from '../support/console-page.ts'
+import { accessibilityViolations, expectFreshConsole, openPage } from '../support/console-page.ts'
 import { startDemo } from '../support/demo-process.ts'
 import { withTempFolder } from '../support/folder.ts'
 import { inBrowser } from '../support/in-browser.ts'
@@ -27,6 +27,7 @@ inBrowser('the console on the demo', () => {
         await shipsFix(page)
         await replaysAndRecovers(page)
         await findsItInAudit(page)
+        await expectAccessible(page, url)
         expect(complaints).toEqual([])
       } finally {
         demo.interrupt()
@@ -127,4 +128,14 @@ async function findsItInAudit(page: Page): Promise<void> {
   await page.getByRole('link', { name: 'Audit', exact: true }).click()
   for (const action of ['payload.reveal', 'replay.plan', 'replay.start', 'demo.fix'])
     await page.getByRole('cell', { name: action, exact: true }).first().waitFor()
+}
+
+/** The test of the layout looks at every screen; these two show the most of what the demo has recorded. */
+async function expectAccessible(page: Page, url: string): Promise<void> {
+  for (const screen of ['overview', 'groups']) {
+    await page.goto(`${url}/${screen}`)
+    await page.getByRole('heading').first().waitFor()
+    await page.locator('main:not(:has(.waiting))').waitFor({ state: 'attached' })
+    expect(await accessibilityViolations(page)).toEqual([])
+  }
 }
