@@ -39,7 +39,7 @@ export { readEntries, type StoredEntry, storedEntry } from './journal-entries.ts
 export { ClientMissingError, loadClient, requireClient } from './load-client.ts'
 export { PendingWork } from './pending-work.ts'
 export { PollLoop } from './poll-loop.ts'
-export { readEntryNumber, resolveAuditQuery } from './query/audit-query.ts'
+export { matchesAuditQuery, readEntryNumber, resolveAuditQuery } from './query/audit-query.ts'
 export {
   decodeCursor,
   decodeTimedPosition,

@@ -13,6 +13,8 @@ export interface AuditEntry {
 
 /** Selects entries of the audit log. */
 export interface AuditQuery {
+  /** Only entries of this person, token or program. */
+  readonly by?: string | undefined
   readonly target?: string | undefined
   readonly action?: string | undefined
   readonly limit?: number | undefined

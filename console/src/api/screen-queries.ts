@@ -37,6 +37,7 @@ export function replaysQuery(params: URLSearchParams) {
 
 export function auditQuery(params: URLSearchParams) {
   return {
+    by: params.get('by') ?? '',
     action: params.get('action') ?? '',
     target: params.get('target') ?? '',
     cursor: params.get('cursor') ?? undefined,

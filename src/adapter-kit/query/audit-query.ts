@@ -5,7 +5,12 @@ import type { AuditEntry, AuditQuery } from '../../ports/audit.ts'
 import { decodeCursor, encodeCursor, type Listing } from './cursor.ts'
 import { pageRules } from './page.ts'
 
-const queryRules = { target: optional(text()), action: optional(text()), ...pageRules }
+const queryRules = {
+  by: optional(text()),
+  target: optional(text()),
+  action: optional(text()),
+  ...pageRules,
+}
 
 /**
  * `readPlace` understands a place as the store writes it; it answers undefined for what cannot be one. `behind` is the
@@ -16,12 +21,24 @@ export function resolveAuditQuery<T>(
   readPlace: (place: string) => T | undefined,
 ) {
   const { cursor, ...wanted } = resolveOptions('query', queryRules, query)
-  const listing: Listing = { name: 'audit', filter: [wanted.target, wanted.action] }
+  const listing: Listing = { name: 'audit', filter: [wanted.target, wanted.action, wanted.by] }
   return {
     ...wanted,
     behind: cursor === undefined ? undefined : decodeCursor(listing, cursor, readPlace),
     cursorAt: (place: string | number): string => encodeCursor(listing, String(place)),
   }
+}
+
+/** For logs that read their entries one by one. */
+export function matchesAuditQuery(
+  entry: AuditEntry,
+  { by, target, action }: Pick<AuditQuery, 'by' | 'target' | 'action'>,
+): boolean {
+  return (
+    (by ?? entry.by) === entry.by &&
+    (target ?? entry.target) === entry.target &&
+    (action ?? entry.action) === entry.action
+  )
 }
 
 /** For logs that number their entries: the place is the number of the last one shown. Entries are only ever added. */

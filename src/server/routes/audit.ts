@@ -20,11 +20,11 @@ export const auditRoutes = [
     about: 'Lists audit entries, newest first.',
     query: auditQuery,
     answer: auditPage,
-    async handle({ context, caller, query: { store, limit, cursor, target, action } }) {
+    async handle({ context, caller, query: { store, limit, cursor, by, target, action } }) {
       const mayReveal = context.searches.mayReveal(caller)
       // A target may contain a search text. A caller could guess it and learn whether somebody searched for it.
       if (target !== undefined && containsSearch(target) && !mayReveal) return { entries: [] }
-      const listing: Listing = { name: 'audit of all stores', filter: [target, action] }
+      const listing: Listing = { name: 'audit of all stores', filter: [target, action, by] }
       const isStoreCursors = (value: unknown): value is StoreCursors =>
         typeof value === 'object' &&
         value !== null &&
@@ -34,7 +34,7 @@ export const auditRoutes = [
       const asked = context.stores
         .chosen(store)
         .filter(({ name }) => cursors === undefined || Object.hasOwn(cursors, name))
-      const wanted = { target, action, limit }
+      const wanted = { by, target, action, limit }
       const gathered = await context.stores.each(async named => {
         if (!asked.includes(named)) return undefined
         return readChunk(named.store.audit, wanted, cursors?.[named.name] ?? null, asked.length > 1)
@@ -78,7 +78,7 @@ function withoutBegun<E extends { readonly entry: AuditEntry }>(merged: readonly
   return merged.filter(({ entry }) => !ended.has(keyOf(entry, `${entry.action}.partial`)))
 }
 
-type Wanted = Pick<AuditQuery, 'target' | 'action'> & { readonly limit: number }
+type Wanted = Pick<AuditQuery, 'by' | 'target' | 'action'> & { readonly limit: number }
 
 /** Entries of one store. Only some of them may fit on the merged page. */
 interface AuditChunk {

@@ -17,6 +17,7 @@ export const auditEntry = z.object({
 export type AuditEntry = z.infer<typeof auditEntry>
 
 export const auditQuery = z.strictObject({
+  by: optional(z.string().min(1).max(200), 'Only entries of this token, person or program.'),
   target: optional(z.string().min(1).max(500), 'Only entries with this target.'),
   action: optional(z.string().min(1).max(100), 'Only entries with this action.'),
   store: optional(storeName, 'Only this store. The default is all stores.'),

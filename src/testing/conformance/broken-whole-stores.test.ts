@@ -125,6 +125,15 @@ const WHOLE_STORES: readonly Break<Store>[] = [
     }),
   ],
   [
+    'tells of all people when asked for one',
+    'B13: audit entries are listed newest first',
+    ({ audit }) => ({
+      audit: changed<AuditLog>(audit, whole => ({
+        list: query => whole.list(query && { ...query, by: undefined }),
+      })),
+    }),
+  ],
+  [
     'lets every letter expire',
     'E13, K9: retention deletes only decided letters, and the audit log has one entry for it',
     ({ deadLetters, audit }) => ({
@@ -220,7 +229,8 @@ describe('the suite of whole stores', () => {
         declares: { durable: false },
         setup: async () => {
           const driven = new FakeClock()
-          return { clock: driven, store: changed<Store>(memoryStore({ clock: driven }), broken) }
+          const store = changed<Store>(memoryStore({ clock: driven }), broken)
+          return { clock: driven, store, timeoutMs: 200 }
         },
       })
     }, caughtBy)

@@ -1,6 +1,7 @@
 import { useLocation, useSearch } from 'wouter'
 import { useAudit } from '../../api/queries.ts'
 import { auditQuery } from '../../api/screen-queries.ts'
+import { plainText } from '../../lib/plain-text.ts'
 import { urlWith, useParams } from '../../lib/use-search-params.ts'
 import { AuditTable } from '../../ui/audit-table.tsx'
 import { LinkButton } from '../../ui/buttons.tsx'
@@ -37,9 +38,12 @@ export function AuditScreen() {
   const search = useSearch()
   const [path] = useLocation()
   const query = auditQuery(params)
-  const { action, target, cursor } = query
+  const { by, action, target, cursor } = query
   const { data, error, refetch } = useAudit(query)
   const names = action === '' || ACTIONS.some(each => each === action) ? ACTIONS : [...ACTIONS, action]
+  const people = [
+    ...new Set([...(by === '' ? [] : [by]), ...(data?.entries ?? []).map(entry => entry.by)]),
+  ].sort()
   return (
     <Page
       name="Audit"
@@ -57,6 +61,13 @@ export function AuditScreen() {
           value={action}
           of={[['', 'All actions'] as const, ...names.map(name => [name, name] as const)]}
           onChange={chosen => set({ action: chosen })}
+        />
+        <Select
+          label="Person"
+          hideLabel
+          value={by}
+          of={[['', 'Everybody'] as const, ...people.map(name => [name, plainText(name)] as const)]}
+          onChange={chosen => set({ by: chosen })}
         />
       </div>
       {error && <ErrorNote error={error} onRetry={refetch} />}

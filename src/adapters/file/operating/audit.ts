@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import { matchesAuditQuery, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
@@ -38,7 +38,7 @@ export class FileAudit implements AuditLog {
   }
 
   async list(query?: AuditQuery): Promise<AuditPage> {
-    const { target, action, limit, behind = LAST, cursorAt } = resolveAuditQuery(query, readLocation)
+    const { limit, behind = LAST, cursorAt, ...wanted } = resolveAuditQuery(query, readLocation)
     const journal = await this.#journal.open()
     await journal.refresh()
     const found: FoundEntry[] = []
@@ -49,8 +49,7 @@ export class FileAudit implements AuditLog {
       for (const each of entries.reverse()) {
         const { entry, location } = each
         if (location.segment === behind.segment && location.offset >= behind.offset) continue
-        if ((target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action)
-          found.push(each)
+        if (matchesAuditQuery(entry, wanted)) found.push(each)
       }
     }
     const { shown, cursor } = pageOf(found, limit, ({ location }) =>

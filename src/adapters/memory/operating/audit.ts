@@ -1,4 +1,8 @@
-import { readEntryNumber, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import {
+  matchesAuditQuery,
+  readEntryNumber,
+  resolveAuditQuery,
+} from '../../../adapter-kit/query/audit-query.ts'
 import type { AuditEntry, AuditLog } from '../../../ports/audit.ts'
 
 /** An audit log in memory. The cursor is the index of the last entry on the page, because entries are only added. */
@@ -10,13 +14,12 @@ export function memoryAudit(): AuditLog {
     },
 
     async list(query) {
-      const { target, action, limit, behind, cursorAt } = resolveAuditQuery(query, readPlace)
+      const { limit, behind, cursorAt, ...wanted } = resolveAuditQuery(query, readPlace)
       const entries: AuditEntry[] = []
       let place = behind ?? all.length
       while (place > 0 && entries.length < limit) {
         const entry = all[--place]!
-        if ((target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action)
-          entries.push(entry)
+        if (matchesAuditQuery(entry, wanted)) entries.push(entry)
       }
       return { entries, cursor: place > 0 ? cursorAt(place) : undefined }
     },

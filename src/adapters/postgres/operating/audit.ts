@@ -31,8 +31,9 @@ export function postgresAudit(openPool: () => PgPool): AuditLog {
 
     async list(query) {
       const pool = openPool()
-      const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryNumber)
+      const { limit, behind, cursorAt, by, target, action } = resolveAuditQuery(query, readEntryNumber)
       const conditions = new Conditions(limit + 1)
+        .equal('by', by && storableText(by))
         .equal('target', target && storableText(target))
         .equal('action', action && storableText(action))
       if (behind !== undefined) conditions.add(behind, parameter => `seq < $${parameter}`)

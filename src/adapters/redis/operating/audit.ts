@@ -1,5 +1,5 @@
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
-import { resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
+import { matchesAuditQuery, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { AuditEntry, AuditLog } from '../../../ports/audit.ts'
 import type { RedisConnection } from '../connection/connection.ts'
@@ -8,7 +8,7 @@ import { run } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
 import { recordExpired } from '../letters/scripts.ts'
 
-/** Entries read at once while looking for those of a target or an action. */
+/** Entries read at once while looking for those that match. */
 const READ_AT_ONCE = 500
 
 interface NumberedEntry {
@@ -29,7 +29,7 @@ export function redisAudit(connection: RedisConnection, keys: Keys, door: OpenSt
 
     async list(query) {
       door.requireOpen()
-      const { limit, behind, cursorAt, target, action } = resolveAuditQuery(query, readEntryId)
+      const { limit, behind, cursorAt, ...wanted } = resolveAuditQuery(query, readEntryId)
       // Expired letters are recorded now, so that the reader sees all deletions.
       if (behind === undefined) await run(connection, recordExpired, [letters])
       const found: NumberedEntry[] = []
@@ -38,12 +38,7 @@ export function redisAudit(connection: RedisConnection, keys: Keys, door: OpenSt
         before !== undefined && found.length <= limit;
       ) {
         const slice = await read(before)
-        found.push(
-          ...slice.filter(
-            ({ entry }) =>
-              (target ?? entry.target) === entry.target && (action ?? entry.action) === entry.action,
-          ),
-        )
+        found.push(...slice.filter(({ entry }) => matchesAuditQuery(entry, wanted)))
         before = slice.length < READ_AT_ONCE ? undefined : `(${slice.at(-1)!.id}`
       }
       const { shown, cursor } = pageOf(found, limit, ({ id }) => cursorAt(id))

@@ -16,8 +16,9 @@ export class AuditTable {
   }
 
   /** The newest first. */
-  list({ target, action }: AuditQuery, limit: number, before = Number.MAX_SAFE_INTEGER): readonly AuditRow[] {
-    const wanted = Object.entries({ target, action }).flatMap(([name, value]) =>
+  list(query: AuditQuery, limit: number, before = Number.MAX_SAFE_INTEGER): readonly AuditRow[] {
+    const { by, target, action } = query
+    const wanted = Object.entries({ by, target, action }).flatMap(([name, value]) =>
       value === undefined ? [] : [{ name, value }],
     )
     const conditions = wanted.map(({ name }) => `and ${name} = ? `).join('')

@@ -15,7 +15,7 @@ export function auditTests(suite: StoreConformance): void {
   const it = inStoreWorld(suite)
   const itDurable = inDurableStoreWorld(suite)
 
-  it('B13: audit entries are listed newest first, by target and action, page by page', async world => {
+  it('B13: audit entries are listed newest first, by person, target and action, page by page', async world => {
     const { audit } = world.store
     await appendFive(audit)
     const first = await audit.list({ limit: 3 })
@@ -29,6 +29,17 @@ export function auditTests(suite: StoreConformance): void {
     const muted = await audit.list({ target: 'letter-0', action: 'group.mute' })
     assert.equal(muted.entries.length, 1)
     assert.equal((await audit.list({ action: 'letter.discard' })).entries.length, 4)
+    const ada = await audit.list({ by: 'ada', action: 'letter.discard', limit: 2 })
+    const rest = await audit.list({ by: 'ada', action: 'letter.discard', limit: 2, cursor: ada.cursor })
+    assert.deepEqual(
+      [ada, rest].map(({ entries }) => entries.length),
+      [2, 1],
+    )
+    assert.deepEqual(
+      (await audit.list({ by: 'bo' })).entries.map(({ target }) => target),
+      ['letter-9'],
+    )
+    assert.deepEqual((await audit.list({ by: 'nobody' })).entries, [])
     await assert.rejects(audit.list({ cursor: 'x' }), /query\.cursor/)
   })
 
