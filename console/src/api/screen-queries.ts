@@ -1,4 +1,5 @@
 import { filterForServer, readFilter } from '../lib/letter-filters.ts'
+import { readOrder } from '../lib/letter-order.ts'
 import { pathOf } from '../lib/paths.ts'
 import { findByPath } from '../lib/route.ts'
 import type { Query } from './client.ts'
@@ -23,8 +24,15 @@ export function groupsQuery(params: URLSearchParams) {
 
 export function lettersQuery(search: string, now: number) {
   const filter = filterForServer(readFilter(search), now)
-  const cursor = new URLSearchParams(search).get('cursor') ?? undefined
-  return { filter, page: { ...filter, cursor, limit: LETTERS_ON_PAGE } }
+  const params = new URLSearchParams(search)
+  const cursor = params.get('cursor') ?? undefined
+  const { startAt } = readOrder(search)
+  const order = {
+    sort: params.get('sort') ?? undefined,
+    order: params.get('order') ?? undefined,
+    startAt: cursor === undefined ? startAt : undefined,
+  }
+  return { filter, page: { ...filter, ...order, cursor, limit: LETTERS_ON_PAGE } }
 }
 
 export function groupLettersQuery(group: string) {

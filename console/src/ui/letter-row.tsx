@@ -2,6 +2,7 @@ import type { ReactNode, Ref } from 'react'
 import { Link } from 'wouter'
 import type { LetterSummary } from '../api/types.ts'
 import { planUrl } from '../lib/letter-filters.ts'
+import type { LetterSort } from '../lib/letter-order.ts'
 import { counted } from '../lib/numbers.ts'
 import { letterPath } from '../lib/paths.ts'
 import { plainText } from '../lib/plain-text.ts'
@@ -18,6 +19,8 @@ export interface Selection {
 interface Column {
   readonly id: string
   readonly name: string
+  /** What a click on the heading sorts by. */
+  readonly sort: LetterSort
   readonly cell: (letter: LetterSummary) => ReactNode
 }
 
@@ -26,10 +29,16 @@ export type LetterColumns = readonly Column[]
 /** What a card shows without its name. */
 const SPEAKS_FOR_ITSELF: ReadonlySet<string> = new Set(['main', 'state'])
 
-const state: Column = { id: 'state', name: 'State', cell: letter => <LetterTag state={letter.state} /> }
+const state: Column = {
+  id: 'state',
+  name: 'State',
+  sort: 'state',
+  cell: letter => <LetterTag state={letter.state} />,
+}
 const failed: Column = {
   id: 'failed',
   name: 'Last failed',
+  sort: 'lastFailed',
   cell: letter => <Two first={<RelativeTime at={letter.lastFailedAt} />} second={letter.release ?? ''} />,
 }
 
@@ -37,13 +46,15 @@ export const MANY_CAUSES: LetterColumns = [
   {
     id: 'main',
     name: 'Failure',
+    sort: 'group',
     cell: letter => <Main letter={letter} title={titleOf(letter)} below={triedText(letter)} />,
   },
   state,
-  { id: 'channel', name: 'Channel', cell: letter => <Where letter={letter} /> },
+  { id: 'channel', name: 'Channel', sort: 'channel', cell: letter => <Where letter={letter} /> },
   {
     id: 'event',
     name: 'Event',
+    sort: 'type',
     cell: letter => <Two first={plainText(letter.type)} second={plainText(nameOf(letter))} />,
   },
   failed,
@@ -53,6 +64,7 @@ export const ONE_CAUSE: LetterColumns = [
   {
     id: 'main',
     name: 'Event',
+    sort: 'type',
     cell: letter => (
       <Main letter={letter} title={nameOf(letter)} below={`${letter.type} in ${letter.channel}`} />
     ),
@@ -61,6 +73,7 @@ export const ONE_CAUSE: LetterColumns = [
   {
     id: 'tried',
     name: 'Tried',
+    sort: 'attempts',
     cell: letter => (
       <Two
         first={counted(letter.attempts, 'attempt')}

@@ -1,6 +1,8 @@
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useLayoutEffect, useRef, useState } from 'react'
+import { Link } from 'wouter'
 import type { LetterSummary } from '../api/types.ts'
+import type { LetterSort } from '../lib/letter-order.ts'
 import { type LetterColumns, LetterRow, MANY_CAUSES, ONE_CAUSE, type Selection } from './letter-row.tsx'
 import { Table } from './table.tsx'
 import './letter-table.css'
@@ -9,16 +11,26 @@ import './letter-table.css'
 const ROW_HEIGHT = 57
 const OVERSCAN = 8
 
-/** Letters, newest failure first. Only the rows in sight are in the page, however many there are. */
+/** The order of a list, and the address of the list in the order after a click on a heading. */
+export interface Sorting {
+  readonly sort: LetterSort
+  readonly isDescending: boolean
+  urlAfterClick(sort: LetterSort): string
+}
+
+/** Letters in the order of the list. Only the rows in sight are in the page, however many there are. */
 export function LetterTable({
   letters,
   selection,
   isOneCause = false,
+  sorting,
 }: {
   letters: readonly LetterSummary[]
   selection?: Selection | undefined
   /** Letters of one cause are told apart by their events, not by their failure. */
   isOneCause?: boolean
+  /** Makes the headings links that sort. */
+  sorting?: Sorting
 }) {
   const table = useRef<HTMLTableElement>(null)
   const [top, setTop] = useState(0)
@@ -42,7 +54,7 @@ export function LetterTable({
   const width = columns.length + (selection ? 1 : 0)
   return (
     <Table kind="letters" ref={table} rowCount={letters.length + 1}>
-      <Head letters={letters} selection={selection} columns={columns} />
+      <Head letters={letters} selection={selection} columns={columns} sorting={sorting} />
       <tbody>
         <Spacer height={before} width={width} />
         {shown.map(({ index }) => (
@@ -65,10 +77,12 @@ function Head({
   letters,
   selection,
   columns,
+  sorting,
 }: {
   letters: readonly LetterSummary[]
   selection: Selection | undefined
   columns: LetterColumns
+  sorting: Sorting | undefined
 }) {
   const isAll =
     selection !== undefined && letters.length > 0 && letters.every(({ id }) => selection.ids.has(id))
@@ -85,14 +99,28 @@ function Head({
             />
           </th>
         )}
-        {columns.map(({ name, id }) => (
-          <th key={id} scope="col" className={`col-${id}`}>
-            {name}
+        {columns.map(({ name, id, sort }) => (
+          <th key={id} scope="col" className={`col-${id}`} aria-sort={ariaSort(sorting, sort)}>
+            {sorting === undefined ? (
+              name
+            ) : (
+              <Link href={sorting.urlAfterClick(sort)} className="sort-link">
+                {name}
+                {sorting.sort === sort && (
+                  <span aria-hidden="true">{sorting.isDescending ? ' ↓' : ' ↑'}</span>
+                )}
+              </Link>
+            )}
           </th>
         ))}
       </tr>
     </thead>
   )
+}
+
+function ariaSort(sorting: Sorting | undefined, sort: LetterSort): 'ascending' | 'descending' | undefined {
+  if (sorting?.sort !== sort) return undefined
+  return sorting.isDescending ? 'descending' : 'ascending'
 }
 
 /** Stands for the rows that are not in the page. Its height is set by script: the policy forbids style attributes. */

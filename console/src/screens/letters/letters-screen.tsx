@@ -5,6 +5,7 @@ import { lettersQuery } from '../../api/screen-queries.ts'
 import type { LetterPage, LetterStats } from '../../api/types.ts'
 import { now } from '../../lib/browser-clock.ts'
 import { type FilterTexts, lettersUrl, readFilter } from '../../lib/letter-filters.ts'
+import { type ListOrder, orderAfterClick, orderParams, readOrder } from '../../lib/letter-order.ts'
 import { counted } from '../../lib/numbers.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { LetterTable } from '../../ui/letter-table.tsx'
@@ -12,6 +13,7 @@ import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
 import { FilterBar } from './filter-bar.tsx'
+import { OrderBar } from './order-bar.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 import { ShowNewLetters } from './show-new-letters.tsx'
 import { useSelection } from './use-selection.ts'
@@ -23,9 +25,12 @@ export function LettersScreen() {
   const { filter, page: query } = useMemo(() => lettersQuery(search, now()), [search])
   const page = useLetterPage(query)
   const stats = useLetterStats(filter)
+  const order = useMemo(() => readOrder(search), [search])
+  const isBehind = query.cursor !== undefined || query.startAt !== undefined
   return (
     <Page name="Letters" lead={<Lead stats={stats.data} />}>
       <FilterBar texts={texts} stats={stats.data} />
+      <OrderBar order={order} />
       {page.error && <ErrorNote error={page.error} onRetry={page.refetch} />}
       <MissingData faults={page.data?.faults} />
       {page.data === undefined ? (
@@ -35,11 +40,11 @@ export function LettersScreen() {
           <ShowNewLetters
             page={page.data}
             stats={stats.data}
-            isFirst={query.cursor === undefined}
+            isFirst={!isBehind && order.sort === 'lastFailed' && order.isDescending}
             onShow={page.refetch}
           />
-          <Letters page={page.data} texts={texts} stats={stats.data} />
-          <Paging page={page.data} texts={texts} isBehind={query.cursor !== undefined} />
+          <Letters page={page.data} texts={texts} stats={stats.data} order={order} />
+          <Paging page={page.data} texts={texts} isBehind={isBehind} order={order} />
         </>
       )}
     </Page>
@@ -64,10 +69,12 @@ function Letters({
   page,
   texts,
   stats,
+  order,
 }: {
   page: LetterPage
   texts: FilterTexts
   stats: LetterStats | undefined
+  order: ListOrder
 }) {
   const selection = useSelection(page.letters)
   if (page.letters.length === 0 && page.cursor !== undefined)
@@ -95,19 +102,44 @@ function Letters({
     <>
       <SelectionBar page={page} selected={selection.ids} texts={texts} matching={stats?.count} />
       <Panel bare>
-        <LetterTable letters={page.letters} selection={selection} />
+        <LetterTable
+          letters={page.letters}
+          selection={selection}
+          sorting={{
+            ...order,
+            urlAfterClick: sort => lettersUrl(texts, orderParams(orderAfterClick(order, sort))),
+          }}
+        />
       </Panel>
     </>
   )
 }
 
-function Paging({ page, texts, isBehind }: { page: LetterPage; texts: FilterTexts; isBehind: boolean }) {
+function Paging({
+  page,
+  texts,
+  isBehind,
+  order,
+}: {
+  page: LetterPage
+  texts: FilterTexts
+  isBehind: boolean
+  order: ListOrder
+}) {
   if (page.cursor === undefined && !isBehind) return null
+  const params = orderParams(order)
+  const isNewestFirst = Object.keys(params).length === 0
   return (
     <nav className="row" aria-label="Pages">
-      {isBehind && <LinkButton href={lettersUrl(texts)}>Newest letters</LinkButton>}
+      {isBehind && (
+        <LinkButton href={lettersUrl(texts, params)}>
+          {isNewestFirst ? 'Newest letters' : 'First page'}
+        </LinkButton>
+      )}
       {page.cursor && (
-        <LinkButton href={lettersUrl(texts, { cursor: page.cursor })}>Older letters</LinkButton>
+        <LinkButton href={lettersUrl(texts, { ...params, cursor: page.cursor })}>
+          {isNewestFirst ? 'Older letters' : 'Next page'}
+        </LinkButton>
       )}
       <span className="quiet small">
         {counted(page.letters.length, 'letter')} on this page
