@@ -27,8 +27,9 @@ export { type AttemptLog, EMPTY_LOG, TrackedDelivery } from './delivery/tracked-
 export { expiryEntry } from './expiry.ts'
 export {
   type CommandRow,
-  commandRecord,
+  commandRecords,
   commandRows,
+  commandsOf,
   isOver,
   type NewCommandRow,
   outcomeText,

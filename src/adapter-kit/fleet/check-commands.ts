@@ -79,11 +79,49 @@ export interface CommandRow {
   readonly outcome?: string | null | undefined
 }
 
-/** What became of a command, at a time of the store's clock. */
-export function commandRecord(row: CommandRow, now: number): CommandRecord {
-  const outcome = row.outcome == null ? undefined : (JSON.parse(row.outcome) as CommandOutcome)
+/** The commands of these texts. One that this version cannot read is left out, because it must not hold up the others. */
+export function commandsOf(bodies: readonly string[]): readonly Command[] {
+  return bodies.flatMap(body => readCommand(body) ?? [])
+}
+
+/** What became of commands, at a time of the store's clock. A command that this version cannot read is left out. */
+export function commandRecords(rows: readonly CommandRow[], now: number): readonly CommandRecord[] {
+  return rows.flatMap(row => {
+    const command = readCommand(row.body)
+    return command === undefined ? [] : [recordOf(command, row, now)]
+  })
+}
+
+/** Checks only what readers rely on: `send` has checked the rest. */
+function readCommand(body: string): Command | undefined {
+  const command = readJson(body)
+  if (!isRecord(command)) return undefined
+  const { v, id, request, task, recipients, by } = command as Partial<Command>
+  const isReadable =
+    v === 1 &&
+    [id, request, by].every(each => typeof each === 'string') &&
+    isTask(task) &&
+    Array.isArray(recipients)
+  return isReadable ? (command as unknown as Command) : undefined
+}
+
+function readOutcome(text: string): CommandOutcome {
+  const outcome = readJson(text)
+  return isOutcome(outcome) ? outcome : { ok: false, error: 'this version cannot read the outcome' }
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function recordOf(command: Command, row: CommandRow, now: number): CommandRecord {
+  const outcome = row.outcome == null ? undefined : readOutcome(row.outcome)
   return {
-    command: JSON.parse(row.body) as Command,
+    command,
     state: stateOf(row, outcome, now),
     sentAt: row.sentAt,
     expiresAt: row.sentAt + row.ttlMs,

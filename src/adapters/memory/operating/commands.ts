@@ -1,7 +1,8 @@
 import {
   type CommandRow,
-  commandRecord,
+  commandRecords,
   commandRows,
+  commandsOf,
   isOver,
   outcomeText,
   resolveLimit,
@@ -9,7 +10,7 @@ import {
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import type { Clock } from '../../../ports/clock.ts'
-import type { Command, Commands } from '../../../ports/commands.ts'
+import type { Commands } from '../../../ports/commands.ts'
 
 interface StoredCommand extends CommandRow {
   readonly request: string
@@ -40,7 +41,7 @@ export function memoryCommands(open: OpenState, clock: Clock): Commands {
       for (const [id, row] of waiting) if (isOver(row, now)) rows.set(id, { ...row, recipients: [] })
       const due = waiting.filter(([, row]) => !isOver(row, now)).slice(0, most)
       for (const [id, row] of due) rows.set(id, { ...row, claimedBy: instance, claimedAt: now })
-      return due.map(([, { body }]) => JSON.parse(body) as Command)
+      return commandsOf(due.map(([, { body }]) => body))
     },
 
     async finish(id, instance, outcome) {
@@ -54,17 +55,14 @@ export function memoryCommands(open: OpenState, clock: Clock): Commands {
 
     async get(request) {
       open.requireOpen()
-      const now = clock.now()
-      return [...rows.values()].filter(row => row.request === request).map(row => commandRecord(row, now))
+      const own = [...rows.values()].filter(row => row.request === request)
+      return commandRecords(own, clock.now())
     },
 
     async list(limit) {
       open.requireOpen()
-      const [most, now] = [resolveLimit(limit), clock.now()]
-      return [...rows.values()]
-        .reverse()
-        .slice(0, most)
-        .map(row => commandRecord(row, now))
+      const most = resolveLimit(limit)
+      return commandRecords([...rows.values()].reverse().slice(0, most), clock.now())
     },
 
     async purge(before) {

@@ -1,13 +1,14 @@
 import {
   type CommandRow,
-  commandRecord,
+  commandRecords,
   commandRows,
+  commandsOf,
   outcomeText,
   resolveLimit,
 } from '../../../adapter-kit/fleet/check-commands.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { purgeRows } from '../../../adapter-kit/snapshots/rows.ts'
-import type { Command, CommandRecord, Commands } from '../../../ports/commands.ts'
+import type { CommandRecord, Commands } from '../../../ports/commands.ts'
 import type { PgPool } from '../connection/client.ts'
 import type { ListenConnection } from '../connection/listen-connection.ts'
 import { COMMAND_NOTIFICATIONS, Notifier } from '../connection/notifier.ts'
@@ -110,14 +111,14 @@ export function postgresCommands(
       const [id, most] = [storableText(instance), resolveLimit(limit)]
       const doing = 'claiming commands'
       if ((await runQuery(pool, doing, IS_AWAITED, [id])).rows.length === 0) return []
-      const claimed: Command[] = []
+      const claimed: string[] = []
       while (claimed.length < most) {
         const wanted = most - claimed.length
         const { rows } = await runQuery(pool, doing, CLAIM, [id, wanted])
-        for (const { body } of rows) if (body !== null) claimed.push(JSON.parse(body))
+        for (const { body } of rows) if (body !== null) claimed.push(body)
         if (rows.length < wanted) break
       }
-      return claimed
+      return commandsOf(claimed)
     },
 
     async finish(id, instance, outcome) {
@@ -160,6 +161,7 @@ export function postgresCommands(
     pool = openPool(),
   ): Promise<readonly CommandRecord[]> {
     const { rows } = await runQuery(pool, 'reading commands', statement, [value])
-    return rows.map((row: CommandRow & { readonly now: number }) => commandRecord(row, row.now))
+    const [first] = rows as readonly (CommandRow & { readonly now: number })[]
+    return first === undefined ? [] : commandRecords(rows, first.now)
   }
 }

@@ -17,7 +17,11 @@ local function commandKey(id) return root .. ':command:' .. id end
 local function requestKey(request) return root .. ':request:' .. request end
 local function inboxKey(instance) return root .. ':inbox:' .. instance end
 local function claimKey(token) return root .. ':claim:' .. token end
-local function isOver(sentAt, ttlMs) return math.abs(now - sentAt) >= tonumber(ttlMs) end
+-- A command without a readable time is over.
+local function isOver(sentAt, ttlMs)
+  local at, ttl = tonumber(sentAt or ''), tonumber(ttlMs or '')
+  return not (at and ttl) or math.abs(now - at) >= ttl
+end
 local function whole(number) return string.format('%.0f', number) end
 -- A key may disappear when the last of its entries does.
 local function expireAfter(key, ms)
@@ -191,7 +195,7 @@ for _, id in ipairs(due) do
     redis.call('ZREM', all, id)
     redis.call('ZREM', sent, id)
   elseif outcome or isOver(sentAt, ttlMs) then
-    for instance in string.gmatch(to, '%S+') do
+    for instance in string.gmatch(to or '', '%S+') do
       redis.call('ZREM', inboxKey(instance), id)
       room = room - 1
     end

@@ -1,13 +1,14 @@
 import {
-  commandRecord,
+  commandRecords,
   commandRows,
+  commandsOf,
   outcomeText,
   resolveLimit,
 } from '../../../adapter-kit/fleet/check-commands.ts'
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
-import type { Command, CommandRecord, Commands } from '../../../ports/commands.ts'
+import type { CommandRecord, Commands } from '../../../ports/commands.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { ScriptRunner } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
@@ -79,7 +80,7 @@ export function redisCommands(
         bodies.push(...some.bodies)
         goesOn = some.isMore
       }
-      return bodies.map(body => JSON.parse(body) as Command)
+      return commandsOf(bodies)
     },
 
     async finish(id, instance, outcome) {
@@ -128,7 +129,7 @@ async function recordsOf(
   const found: CommandRecord[] = []
   for (let from = ''; ; ) {
     const { now, next, rows } = await read(from, Math.min(AT_ONCE, limit - found.length))
-    found.push(...rows.map(row => commandRecord(row, now)))
+    found.push(...commandRecords(rows, now))
     if (next === '' || found.length >= limit) return found
     from = next
   }

@@ -254,4 +254,23 @@ describe.runIf(server !== undefined)(`the fleet in Redis${server ? '' : why}`, (
     expect(instance).toMatchObject({ state: 'gone', silentMs: 0 })
     expect(await fleet.purge(NEVER)).toBe(1)
   })
+
+  it('B17: a report and commands that cannot be read do not hold up the others', async () => {
+    const store = openStore()
+    await store.fleet.report(reportOf('whole'), LONG_MS)
+    await store.fleet.report(reportOf('broken'), LONG_MS)
+    const command = (...args: string[]) => server!.node!.command(...(args as [string]))
+    await command('HSET', `{${prefix}}:fleet:reports`, 'broken', 'of another form')
+    expect((await store.fleet.list()).map(({ report }) => report.id)).toEqual(['whole'])
+    expect(await store.fleet.purge(NEVER)).toBe(0)
+    await store.commands.send(
+      ['text', 'time', 'whole'].map(id => commandOf(id, ['a'])),
+      LONG_MS,
+    )
+    await command('HSET', `{${prefix}}:commands:command:text`, 'body', 'not json')
+    await command('HDEL', `{${prefix}}:commands:command:time`, 'sentAt', 'to')
+    expect((await store.commands.claim('a', 10)).map(({ id }) => id)).toEqual(['whole'])
+    expect((await store.commands.list(10)).map(each => each.command.id)).toContain('whole')
+    expect(await store.commands.purge(NEVER)).toBe(1)
+  })
 })

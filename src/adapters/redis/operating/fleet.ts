@@ -95,7 +95,8 @@ local found = idsAfter(ARGV[1], most)
 local deleted = 0
 for _, id in ipairs(found) do
   local state, seenAt, leaseMs = headOf(redis.call('HGET', reports, id) or 'L0:0:')
-  local isAlive = state == 'A' and math.abs(now - seenAt) < tonumber(leaseMs)
+  -- A report of another form stays: another version may need it.
+  local isAlive = not state or (state == 'A' and math.abs(now - seenAt) < tonumber(leaseMs))
   if not isAlive and tonumber(seenAt) < before then
     redis.call('HDEL', reports, id)
     redis.call('ZREM', ids, id)
@@ -134,7 +135,7 @@ export function redisFleet(connection: RedisConnection, keys: Keys, door: OpenSt
         kept.push(...portion.kept)
         next = portion.next
       }
-      return instancesOf(kept.map(rowOf), first.now)
+      return instancesOf(kept.flatMap(rowOf), first.now)
     },
 
     /** The call is not repeated if its answer is lost, because it would not count what it has deleted. */
@@ -156,7 +157,9 @@ export function redisFleet(connection: RedisConnection, keys: Keys, door: OpenSt
   }
 }
 
-function rowOf(kept: string): InstanceRow {
-  const [, state, seenAt, leaseMs, body] = /^(\w)(\d+):(\d+):(.*)$/s.exec(kept)!
-  return { body: body!, seenAt: Number(seenAt), leaseMs: Number(leaseMs), hasLeft: state === 'L' }
+/** Empty for a report of another form, which must not hide the others. */
+function rowOf(kept: string): readonly InstanceRow[] {
+  const [, state, seenAt, leaseMs, body] = /^(\w)(\d+):(\d+):(.*)$/s.exec(kept) ?? []
+  if (body === undefined) return []
+  return [{ body, seenAt: Number(seenAt), leaseMs: Number(leaseMs), hasLeft: state === 'L' }]
 }

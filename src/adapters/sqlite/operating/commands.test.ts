@@ -29,6 +29,16 @@ describe('commands in a sqlite file', () => {
     expect(plan.map(({ detail }) => detail)).toEqual(['SEARCH recipients USING PRIMARY KEY (instance=?)'])
   })
 
+  it('B17: one that cannot be read does not hold up the others', async () => {
+    const store = openSqlite({ path: file.path })
+    await store.commands.send([commandOf('broken'), commandOf('whole')], 60_000)
+    file.with(db => db.prepare("update commands set body = 'not json' where id = 'broken'").run())
+    expect(await store.commands.claim('a', 10)).toEqual([commandOf('whole')])
+    const listed = (await store.commands.list(10)).map(({ command }) => command.id)
+    expect([listed.includes('whole'), listed.includes('broken')]).toEqual([true, false])
+    await store.close()
+  })
+
   it('B17: a claim that finds nothing does not wait for a writer, and claimed commands leave no recipients', async () => {
     const { path } = file
     const store = openSqlite({ path, busyTimeoutMs: 0 })

@@ -1,12 +1,13 @@
 import {
-  commandRecord,
+  commandRecords,
   commandRows,
+  commandsOf,
   outcomeText,
   resolveLimit,
 } from '../../../adapter-kit/fleet/check-commands.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { purgeRows } from '../../../adapter-kit/snapshots/rows.ts'
-import type { Command, Commands } from '../../../ports/commands.ts'
+import type { Commands } from '../../../ports/commands.ts'
 import type { Session } from '../connection/connection.ts'
 
 /** Commands to the processes that have the file open. They find theirs by polling, because processes cannot notify each other. */
@@ -21,8 +22,7 @@ export function sqliteCommands(session: Session): Commands {
       const { connection } = session
       const most = resolveLimit(limit)
       if (!(await connection.read('commands', 'isAwaited', instance))) return []
-      const bodies = await connection.write('commands', 'claim', instance, most)
-      return bodies.map(body => JSON.parse(body) as Command)
+      return commandsOf(await connection.write('commands', 'claim', instance, most))
     },
 
     async finish(id, instance, outcome) {
@@ -32,13 +32,13 @@ export function sqliteCommands(session: Session): Commands {
 
     async get(request) {
       const { rows, now } = await session.connection.read('commands', 'get', request)
-      return rows.map(row => commandRecord(row, now))
+      return commandRecords(rows, now)
     },
 
     async list(limit) {
       const { connection } = session
       const { rows, now } = await connection.read('commands', 'list', resolveLimit(limit))
-      return rows.map(row => commandRecord(row, now))
+      return commandRecords(rows, now)
     },
 
     async purge(before) {
