@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
-import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chown, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
+import { ROOT } from '../support/source.ts'
 import { freePorts } from './free-ports.ts'
 import { logIn, ServerProcess, spawnIn } from './server-process.ts'
 
@@ -54,9 +56,7 @@ export class PostgresNode {
     const owner = await unprivileged()
     const folder = await mkdtemp(join(tmpdir(), 'lazaret-postgres-'))
     if (owner !== undefined) await chown(folder, owner.uid, owner.gid)
-    const words = ['-D', join(folder, 'data'), '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']
-    // What is lost when the machine itself dies now is a folder that nobody has used yet.
-    await run(join(binaries, 'initdb'), [...words, '--no-sync'], { ...owner, cwd: folder })
+    await fillData(folder, binaries, owner)
     const [port] = await freePorts(1)
     return new PostgresNode(folder, port!, binaries, owner)
   }
@@ -102,6 +102,34 @@ export class PostgresNode {
       await client.end().catch(() => {})
     }
   }
+}
+
+/** A new folder of data costs a second of processor time, and all of one version are alike: the first one is kept and copied. */
+const KEPT = join(ROOT, 'node_modules/.cache/lazaret-postgres')
+
+async function fillData(folder: string, binaries: string, owner: Owner): Promise<void> {
+  const data = join(folder, 'data')
+  const { stdout } = await run(join(binaries, 'postgres'), ['--version'])
+  const kept = join(KEPT, stdout.trim().replaceAll(/[^\w.]+/g, '-'))
+  if (existsSync(kept)) {
+    await run('cp', ['-a', kept, data])
+    return
+  }
+  const words = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C']
+  // What is lost when the machine itself dies now is a folder that nobody has used yet.
+  await run(join(binaries, 'initdb'), [...words, '--no-sync'], { ...owner, cwd: folder })
+  await keepData(data, kept)
+}
+
+/** Under its name only when it is whole. Of two at once, the second finds the name taken. */
+async function keepData(data: string, kept: string): Promise<void> {
+  await mkdir(dirname(kept), { recursive: true })
+  const copy = await mkdtemp(`${kept}-`)
+  await run('cp', ['-a', data, join(copy, 'data')])
+  await rename(join(copy, 'data'), kept).catch(error => {
+    if (!existsSync(kept)) throw error
+  })
+  await rm(copy, { recursive: true })
 }
 
 async function unprivileged(): Promise<Owner> {

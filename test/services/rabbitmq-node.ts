@@ -44,15 +44,11 @@ export class RabbitmqNode {
     const [port, distPort, epmdPort] = await freePorts(3)
     await mkdir(join(folder, 'home'))
     await writeFile(join(folder, 'enabled_plugins'), '[].\n')
+    // In Erlang's own format: to read the other one, RabbitMQ first compiles the schemas of all settings at every start.
     await writeFile(
-      join(folder, 'rabbitmq.conf'),
-      [
-        `listeners.tcp.1 = 127.0.0.1:${port}`,
-        'disk_free_limit.absolute = 10MB',
-        'raft.wal_max_size_bytes = 16777216',
-        'log.console = false',
-        '',
-      ].join('\n'),
+      join(folder, 'rabbitmq.config'),
+      `[{rabbit, [{tcp_listeners, [{"127.0.0.1", ${port}}]}, {disk_free_limit, "10MB"}]},
+        {ra, [{wal_max_size_bytes, 16777216}]}].\n`,
     )
     const env = {
       PATH: process.env['PATH'],
@@ -63,7 +59,7 @@ export class RabbitmqNode {
       ERL_EPMD_PORT: String(epmdPort),
       ERL_EPMD_ADDRESS: '127.0.0.1',
       RABBITMQ_CONF_ENV_FILE: '/dev/null',
-      RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
+      RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.config'),
       RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
       RABBITMQ_MNESIA_BASE: join(folder, 'data'),
       RABBITMQ_LOG_BASE: join(folder, 'log'),
