@@ -4,6 +4,7 @@ import { basePathRule } from '../core/options/base-path.ts'
 import { group } from '../core/options/resolve.ts'
 import { entries, flag, integer, list, number, optional, text } from '../core/options/rules.ts'
 import { boolean, numeric, storeUrl } from './rules.ts'
+import { signInRule } from './sign-in.ts'
 
 /** The settings of `lazaret serve`. Undefined settings take the defaults of the server. */
 export const serverRule = group(
@@ -13,6 +14,7 @@ export const serverRule = group(
     basePath: optional(basePathRule),
     stores: optional(entries(storeUrl, 'give a map of store names to store URLs')),
     tokens: optional(list(tokenRule)),
+    signIn: optional(signInRule),
     readOnly: optional(boolean(flag())),
     needsApproval: optional(boolean(flag())),
     allowedHosts: optional(list(text({ maxLength: 253 }))),

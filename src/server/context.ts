@@ -7,9 +7,10 @@ import { replayThroughFleet } from '../replay/fleet-target.ts'
 import { replayToBroker, routeReplays } from '../replay/routes.ts'
 import { type ReplayEnvironment, type ReplayTarget, withRoutes } from '../replay/target.ts'
 import { joinFleet } from '../runtime/fleet/join-fleet.ts'
-import { TokenAuthenticator } from './auth/authenticator.ts'
+import { Authenticator } from './auth/authenticator.ts'
 import { Permissions } from './auth/permissions.ts'
 import { RequestLimiter } from './auth/request-limiter.ts'
+import { createSignIn } from './auth/sign-in.ts'
 import { AllowedHosts } from './http/allowed-hosts.ts'
 import { MetricsEndpoint } from './metrics-endpoint.ts'
 import { isStore, resolveServer, type ServerOptions } from './options.ts'
@@ -103,6 +104,7 @@ export function createServerContext(options: ServerOptions) {
     return targets.get(store)
   }
   const log = new ServerLog(given.logger)
+  const signIn = given.signIn && createSignIn(given.signIn, given.basePath, { clock, log })
   const replaying = {
     ...{ stores, environment, targetOf, observer: metricsEndpoint.observer, tracing, onError },
     owner: `server ${newId(clock.now()).slice(-12)}`,
@@ -132,8 +134,9 @@ export function createServerContext(options: ServerOptions) {
   }
 
   return {
-    hosts: new AllowedHosts(given.allowedHosts),
-    authenticator: new TokenAuthenticator(given.tokens),
+    hosts: new AllowedHosts(given.allowedHosts, signIn?.address),
+    authenticator: new Authenticator(given.tokens, signIn),
+    signIn,
     permissions,
     requestLimiter: new RequestLimiter(given.rateLimit),
     stores,

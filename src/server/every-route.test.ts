@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { dumpStore, PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
+import { dumpStore, PEOPLE, type Question, secretOf, serverWorld } from '../../test/support/server-world.ts'
+import { asProxied, asSession, SIGN_IN } from '../../test/support/sign-in-world.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { joinFleet } from '../runtime/fleet/join-fleet.ts'
 import { ROUTES } from './routes/index.ts'
-import { action } from './schema/me.ts'
+import { action, type Role, role } from './schema/me.ts'
 
 interface Document {
   readonly openapi: string
@@ -87,6 +88,7 @@ async function world(readOnly: boolean) {
     consumers: [consumer],
     clock: base.clock,
     tokens: PEOPLE,
+    signIn: SIGN_IN,
     readOnly,
     extensions: { demo },
   })
@@ -114,6 +116,9 @@ async function world(readOnly: boolean) {
   return { ...guarded, store: base.store, consumer, pressed, routes, pathOf, bodyOf }
 }
 
+const deletingLast = (a: { readonly path: string }, b: { readonly path: string }) =>
+  Number(a.path.endsWith('purge')) - Number(b.path.endsWith('purge'))
+
 describe('every route of the OpenAPI document', () => {
   it.each([
     ['a viewer', false, 'vic'],
@@ -135,13 +140,39 @@ describe('every route of the OpenAPI document', () => {
     expect(pressed).toEqual([])
   })
 
+  // Each kind of sign-in, as a person of each role sends its requests.
+  const kinds: Readonly<Record<string, (role: Role, now: number) => Question>> = {
+    token: each => ({ token: secretOf(PEOPLE.find(person => person.role === each)!.name) }),
+    session: (each, now) => asSession('ann@example.com', [each], now),
+    proxy: each => asProxied('ann', each),
+  }
+  const matrix = Object.keys(kinds).flatMap(kind => role.options.map(each => [each, kind] as const))
+
+  it.each(matrix)('F8: %s, known by a %s, may run exactly the actions of the role', async (each, kind) => {
+    const { ask, routes, pathOf, bodyOf, clock } = await world(false)
+    const caller = () => kinds[kind]!(each, clock.now())
+    const { body: me } = await ask('/api/v1/me', caller())
+    const ADMIN_ONLY = ['letters.purge']
+    for (const { path, method, operation } of routes.toSorted(deletingLast)) {
+      const wanted = operation['x-lazaret-action']
+      const isChange = method !== 'GET'
+      const asked = { method, ...caller(), ...(isChange ? { json: bodyOf(path) } : {}) }
+      const { status, text } = await ask(pathOf(path), asked)
+      const isAllowed =
+        !isChange || each === 'admin' || (each === 'operator' && !ADMIN_ONLY.includes(wanted!))
+      expect(status === 403, `${each} ${kind} ${method} ${path} ${status} ${text.slice(0, 200)}`).toBe(
+        !isAllowed,
+      )
+      expect(status).not.toBe(401)
+      if (isChange) expect(me.can[wanted!].allowed, wanted).toBe(isAllowed)
+    }
+  })
+
   it('F8: the same requests of an admin all get through, so the test above tests something', async () => {
     const { ask, routes, pathOf, bodyOf } = await world(false)
     const refused: string[] = []
     // Deleting comes last, or the others would have nothing to work on.
-    for (const { path, method } of routes.toSorted(
-      (a, b) => Number(a.path.endsWith('purge')) - Number(b.path.endsWith('purge')),
-    )) {
+    for (const { path, method } of routes.toSorted(deletingLast)) {
       if (method === 'GET') continue
       const { status } = await ask(pathOf(path), { method, token: secretOf('ada'), json: bodyOf(path) })
       if (status === 401 || status === 403 || status === 400 || status >= 500)
@@ -157,7 +188,8 @@ describe('every route of the OpenAPI document', () => {
         method,
         ...(method === 'GET' ? {} : { json: bodyOf(path) }),
       })
-      const isPublic = (!path.startsWith('/api/') && path !== '/metrics') || path.endsWith('/openapi.json')
+      const isPublic =
+        (!path.startsWith('/api/') && path !== '/metrics') || /\/(openapi\.json|sign-in)$/.test(path)
       expect(status === 401, `${method} ${path} ${status}`).toBe(!isPublic)
     }
   })

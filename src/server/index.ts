@@ -1,8 +1,14 @@
 export type { ChannelLimits, WatchOptions } from '../core/watch/options.ts'
 export type { TokenOptions } from './auth/authenticator.ts'
 export type { RequestLimitOptions } from './auth/request-limiter.ts'
+export type {
+  OidcOptions,
+  ProxySignInOptions,
+  SessionOptions,
+  SignInOptions,
+} from './auth/sign-in-options.ts'
 export { type DemoControl, UnknownActionError } from './demo-control.ts'
-export type { Listening } from './listen.ts'
+export type { ConnectionInfo, Listening } from './listen.ts'
 export { ListenError } from './listen.ts'
 export type { ReplayDefaults, ServerOptions } from './options.ts'
 export type { DemoState, DemoStep } from './schema/demo.ts'

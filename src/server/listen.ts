@@ -8,6 +8,12 @@ import { type Clock, settlesWithin } from '../ports/clock.ts'
 const GRACE_MS = 5_000
 const POLL_EVERY_MS = 20
 
+/** The connection of a request, as `getRequestListener()` of `@hono/node-server` passes it on. */
+export interface ConnectionInfo {
+  /** The request of `node:http` [unknown]. */
+  readonly incoming?: { readonly socket: { readonly remoteAddress?: string | undefined } } | undefined
+}
+
 /** A server that listens on a port. */
 export interface Listening {
   /** With the `basePath` of the server, without a final slash. */
@@ -18,7 +24,7 @@ export interface Listening {
 }
 
 export async function listenOn(
-  fetch: (request: Request) => Promise<Response>,
+  fetch: (request: Request, connection: ConnectionInfo) => Promise<Response>,
   { port, host }: { readonly port: number; readonly host: string },
 ): Promise<{ readonly server: Server; readonly url: string; readonly port: number }> {
   const server = createServer(getRequestListener(fetch, { overrideGlobalObjects: false }))

@@ -36,6 +36,7 @@ import type { FleetDispatcher } from '../runtime/fleet/report.ts'
 import type { LiveMetrics } from '../runtime/metrics/create-metrics.ts'
 import type { TokenOptions } from './auth/authenticator.ts'
 import type { RequestLimitOptions } from './auth/request-limiter.ts'
+import { type SignInOptions, signInRule } from './auth/sign-in-options.ts'
 import type { DemoControl } from './demo-control.ts'
 import {
   DEFAULT_STREAMS_PER_TOKEN,
@@ -91,6 +92,8 @@ export interface ServerOptions extends ClockAndRandomOptions {
   readonly masks?: Masks | undefined
   /** The callers that the server lets in [none: it listens on a loopback address only]. */
   readonly tokens?: readonly TokenOptions[] | undefined
+  /** How people sign in to the console, beside tokens [tokens only]. */
+  readonly signIn?: SignInOptions | undefined
   /** Whether the server refuses every change, also those of admins [false]. */
   readonly readOnly?: boolean | undefined
   /** Whether another person than the planner must approve a replay [false]. */
@@ -138,8 +141,8 @@ export interface ServerOptions extends ClockAndRandomOptions {
   /** The number of waiting letters from which health is degraded [100]. */
   readonly degradedAt?: number | undefined
   /**
-   * Further host names of the server, beside loopback names and the address it listens on [none]. They need tokens:
-   * without tokens every caller is admin.
+   * Further host names of the server, beside loopback names and the address it listens on [none]. They need tokens or
+   * `signIn`: without them every caller is admin.
    */
   readonly allowedHosts?: readonly string[] | undefined
   /**
@@ -188,6 +191,7 @@ const rules = {
   notifier: optional(having<Notifier>('give an object with notify()', 'notify')),
   masks: withDefault(having<Masks>('give masks from createMasks()', 'maskText'), DEFAULT_MASKS),
   tokens: withDefault(list(tokenRule), []),
+  signIn: optional(signInRule),
   readOnly: withDefault(flag(), false),
   needsApproval: withDefault(flag(), false),
   replayDefaults: withDefault(

@@ -5,7 +5,7 @@ import { ConsoleFiles } from './console/files.ts'
 import { createServerContext, type ServerContext } from './context.ts'
 import { createApp } from './http/app.ts'
 import { openApi } from './http/openapi.ts'
-import { ListenError, type Listening, listenOn, stopListening } from './listen.ts'
+import { type ConnectionInfo, ListenError, type Listening, listenOn, stopListening } from './listen.ts'
 import type { ServerOptions } from './options.ts'
 import { ROUTES } from './routes/index.ts'
 
@@ -24,8 +24,11 @@ export interface ListenOptions {
 
 /** The server that `createServer()` makes. */
 export interface LazaretServer {
-  /** Answers a request: what a Hono, Express or Fastify app mounts, and what tests call. */
-  fetch(request: Request): Promise<Response>
+  /**
+   * Answers a request: what a Hono, Express or Fastify app mounts, and what tests call. `connection` has the address of the
+   * client; without it the server trusts no header of a proxy.
+   */
+  fetch(request: Request, connection?: ConnectionInfo): Promise<Response>
   listen(options?: ListenOptions): Promise<Listening>
   /**
    * Ends streams, lets replays come to a safe point, though no longer than seconds, and requests to their end. Twice is
@@ -53,21 +56,22 @@ class HttpServer implements LazaretServer {
     this.#app = createApp(ROUTES, { ...this.#context, document }, request => files.serve(request))
   }
 
-  readonly fetch = async (request: Request): Promise<Response> => {
+  readonly fetch = async (request: Request, connection?: ConnectionInfo): Promise<Response> => {
     this.#start()
-    return this.#app.fetch(request)
+    return this.#app.fetch(request, { from: connection?.incoming?.socket.remoteAddress })
   }
 
   async listen({ port = DEFAULT_PORT, host = DEFAULT_HOST }: ListenOptions = {}): Promise<Listening> {
     if (this.#closing !== undefined) throw new ListenError('the server is closed; create another one')
-    if (!isLoopback(host) && !this.#context.authenticator.hasTokens)
+    if (!isLoopback(host) && this.#context.authenticator.isOpen)
       throw new ListenError(
-        `host ${host} needs tokens, because other machines can reach it; give tokens (server.tokens in the config file), or use the host ${DEFAULT_HOST}`,
+        `host ${host} needs tokens, because other machines can reach it; give tokens (server.tokens in the config file) or signIn, or use the host ${DEFAULT_HOST}`,
       )
     const { server, url, port: bound } = await listenOn(this.fetch, { port, host })
     this.#context.hosts.bind(host)
     this.#listening.add(server)
     this.#start()
+    void this.#context.signIn?.pages?.check()
     return { url: url + this.#context.basePath, port: bound, close: () => this.close() }
   }
 

@@ -29,6 +29,8 @@ export interface Question {
   readonly body?: string | ReadableStream<Uint8Array>
   readonly headers?: Readonly<Record<string, string>>
   readonly token?: string
+  /** The address of the connection. */
+  readonly from?: string
 }
 
 export interface ServerWorld {
@@ -88,7 +90,7 @@ export function serverWorld(options: Partial<ServerOptions> = {}): ServerWorld {
 export async function askServer(
   server: Pick<LazaretServer, 'fetch'>,
   path: string,
-  { method = 'GET', json, body, headers = {}, token }: Question = {},
+  { method = 'GET', json, body, headers = {}, token, from }: Question = {},
 ): Promise<Answer> {
   const request = new Request(`${HOME}${path}`, {
     method,
@@ -102,7 +104,8 @@ export async function askServer(
     body: json === undefined ? (body ?? null) : JSON.stringify(json),
     ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
   } as RequestInit)
-  const response = await server.fetch(request)
+  const connection = from === undefined ? undefined : { incoming: { socket: { remoteAddress: from } } }
+  const response = await server.fetch(request, connection)
   const isStream = response.headers.get('content-type') === 'text/event-stream'
   const text = isStream ? '' : await response.text()
   const answer = { status: response.status, headers: response.headers, text, body: parsed(text) }

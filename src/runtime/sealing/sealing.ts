@@ -1,10 +1,10 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { type LetterJson, letterFromJson, letterToJson } from '../../core/dead-letter/json.ts'
 import type { Cycle } from '../../core/dead-letter/letter.ts'
 import { type EventJson, eventFromJson, eventToJson } from '../../core/event/json.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { Faults } from '../../core/options/faults.ts'
 import type { Codec, TextCodec } from '../../ports/codec.ts'
+import { decrypt, encrypt } from './aes-gcm.ts'
 
 /** AES-256 keys by id. New writing uses `current`; the others are there to read what was written before. */
 export interface SealingOptions {
@@ -14,10 +14,7 @@ export interface SealingOptions {
   readonly keys: Readonly<Record<string, Uint8Array | string>>
 }
 
-const ALGORITHM = 'aes-256-gcm'
 const KEY_BYTES = 32
-const NONCE_BYTES = 12
-const TAG_BYTES = 16
 const KEY_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 /** The sealed fields of an event: all that its producer wrote. The other fields are needed to find, group and count letters. */
@@ -50,7 +47,7 @@ const TEXT_BOUND_TO = 'text'
 export function createSealing(options: SealingOptions): Codec {
   const ring = readKeys(options)
   const texts: TextCodec = {
-    encode: text => `sealed:1.${ring.current}.${encrypt(text, TEXT_BOUND_TO, ring)}`,
+    encode: text => `sealed:1.${ring.current}.${encryptWith(ring, text, TEXT_BOUND_TO)}`,
     decode: text => openText(text, ring),
   }
   return {
@@ -180,7 +177,7 @@ function sealedIn(event: unknown): Sealed | undefined {
 }
 
 function seal(version: string, boundTo: string, hidden: Hidden, ring: KeyRing): string {
-  return `${version}.${ring.current}.${encrypt(JSON.stringify(hidden), boundTo, ring)}`
+  return `${version}.${ring.current}.${encryptWith(ring, JSON.stringify(hidden), boundTo)}`
 }
 
 /** A letter's content fits no other letter, also not that of another handler for the same event. */
@@ -217,22 +214,8 @@ function openData(what: string, boundTo: string, keyId: string, data: string, ri
   }
 }
 
-function encrypt(text: string, boundTo: string, { current, keys }: KeyRing): string {
-  const nonce = randomBytes(NONCE_BYTES)
-  const cipher = createCipheriv(ALGORITHM, keys.get(current)!, nonce, { authTagLength: TAG_BYTES })
-  cipher.setAAD(Buffer.from(boundTo))
-  const parts = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
-  return Buffer.concat(parts).toString('base64')
-}
-
-function decrypt(key: Uint8Array, data: Buffer, boundTo: string): string {
-  const decipher = createDecipheriv(ALGORITHM, key, data.subarray(0, NONCE_BYTES), {
-    authTagLength: TAG_BYTES,
-  })
-  decipher.setAAD(Buffer.from(boundTo))
-  decipher.setAuthTag(data.subarray(data.length - TAG_BYTES))
-  const text = decipher.update(data.subarray(NONCE_BYTES, data.length - TAG_BYTES))
-  return Buffer.concat([text, decipher.final()]).toString('utf8')
+function encryptWith({ current, keys }: KeyRing, text: string, boundTo: string): string {
+  return encrypt(keys.get(current)!, text, boundTo).toString('base64')
 }
 
 /** A sealed event or text cannot be opened. It is left as it is. */

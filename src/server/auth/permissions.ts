@@ -1,9 +1,8 @@
 import { ProblemError } from '../problem.ts'
 import { type Action, action, type Role } from '../schema/me.ts'
 import type { Permission } from '../schema/replays.ts'
-import type { Caller } from './authenticator.ts'
-
-const RANK: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 }
+import type { Caller } from './caller.ts'
+import { RANK } from './roles.ts'
 
 /** Only admins may do what cannot be undone. */
 const ADMIN_ONLY: ReadonlySet<Action> = new Set<Action>(['letters.purge'])

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { bareHost as bare, isLoopback } from '../../core/options/loopback.ts'
+import type { PublicAddress } from '../auth/public-address.ts'
 import { ProblemError } from '../problem.ts'
 
 const WILDCARDS = ['0.0.0.0', '::']
@@ -11,10 +12,14 @@ const SAFE_METHODS = ['GET', 'HEAD']
  */
 export class AllowedHosts {
   readonly #allowed: ReadonlySet<string>
+  readonly #publicOrigin: string | undefined
   #bound: string | undefined
 
-  constructor(allowed: readonly string[]) {
-    this.#allowed = new Set(allowed.map(bare))
+  /** Browsers find the server at its public address, so its host is allowed too. */
+  constructor(allowed: readonly string[], address?: PublicAddress) {
+    const names = address === undefined ? allowed : [...allowed, withoutPort(address.host)]
+    this.#allowed = new Set(names.map(bare))
+    this.#publicOrigin = address?.origin
   }
 
   bind(host: string): void {
@@ -37,13 +42,14 @@ export class AllowedHosts {
    * A change must come from the console or from a program. A browser sends the origin of a request itself. A program without
    * a token must send it too, because nothing else tells its request from that of a foreign page.
    */
-  requireSameSite(request: Request, hasToken: boolean): void {
+  requireSameSite(request: Request, isAuthenticated: boolean): void {
     if (SAFE_METHODS.includes(request.method)) return
     const site = request.headers.get('sec-fetch-site')
     const origin = request.headers.get('origin')
     if (site !== null && site !== 'same-origin' && site !== 'none') throw crossSite()
-    if (origin !== null && !isOriginOf(origin, hostOf(request))) throw crossSite()
-    if (hasToken || origin !== null || site === 'same-origin') return
+    const isOwn = origin === this.#publicOrigin || (origin !== null && isOriginOf(origin, hostOf(request)))
+    if (origin !== null && !isOwn) throw crossSite()
+    if (isAuthenticated || origin !== null || site === 'same-origin') return
     throw new ProblemError(
       'cross-site',
       `A change without a token needs the header Origin. Send Origin: http://${hostOf(request)}`,

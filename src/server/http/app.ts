@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
 import { Hono } from 'hono'
 import type { Clock } from '../../ports/clock.ts'
-import type { Caller, TokenAuthenticator } from '../auth/authenticator.ts'
+import type { Authenticated, Authenticator } from '../auth/authenticator.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { Permissions } from '../auth/permissions.ts'
 import type { RequestLimiter } from '../auth/request-limiter.ts'
+import type { SignInParts } from '../auth/sign-in.ts'
+import { CALLBACK_PATH, noSignIn, SIGN_IN_PATH, SIGN_OUT_PATH } from '../auth/sign-in-pages.ts'
 import { ProblemError, problemOf, problemResponse } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
 import type { AllowedHosts } from './allowed-hosts.ts'
@@ -13,12 +16,18 @@ import { API, type HandlerInput, type Route } from './route.ts'
 
 /** Unauthenticated requests share this rate limit. The space keeps it apart from token names. */
 const UNAUTHENTICATED = ' unauthenticated'
-const ANONYMOUS: Caller = Object.freeze({ name: 'anonymous', role: 'viewer' })
+const ANONYMOUS: Caller = Object.freeze({ name: 'anonymous', role: 'viewer', kind: 'local' })
+
+/** What the server knows of the connection: the address of the client. */
+interface Connection {
+  readonly from: string | undefined
+}
 
 /** The parts that check a request before its handler runs. */
 interface RequestChecks {
   readonly hosts: AllowedHosts
-  readonly authenticator: TokenAuthenticator
+  readonly authenticator: Authenticator
+  readonly signIn: SignInParts | undefined
   readonly permissions: Permissions
   readonly requestLimiter: RequestLimiter
   readonly clock: Clock
@@ -27,24 +36,25 @@ interface RequestChecks {
 }
 
 /**
- * The order of the checks: host name, token, rate limit, origin, permission, input; then the handler runs. Every error is
+ * The order of the checks: host name, token or session, rate limit, origin, permission, input; then the handler runs. Every error is
  * answered as a problem, and every response has the security headers.
  */
 export function createApp<C extends RequestChecks>(
   routes: readonly Route<C>[],
   context: C,
   files: (request: Request) => Promise<Response>,
-): Hono {
-  const app = new Hono({ strict: false })
+): Hono<{ Bindings: Connection }> {
+  const app = new Hono<{ Bindings: Connection }>({ strict: false })
   app.use('*', async (asked, next) => {
     context.hosts.requireKnown(asked.req.raw)
     await next()
     asked.res = withSecurityHeaders(asked.res)
   })
   for (const route of routes)
-    app.on(route.method, context.basePath + route.path, ({ req }) =>
-      answer(route, context, req.raw, req.param()),
+    app.on(route.method, context.basePath + route.path, ({ req, env }) =>
+      answer(route, context, req.raw, req.param(), env.from),
     )
+  addSignIn(app, context)
   app.all('*', ({ req }) => handleUnmatched(routes, context.basePath, req, files))
   app.onError((error, { req }) => {
     const problem = problemOf(error)
@@ -59,9 +69,11 @@ async function answer<C extends RequestChecks>(
   context: C,
   request: Request,
   params: Readonly<Record<string, string>>,
+  from: string | undefined,
 ): Promise<Response> {
-  const caller = route.access === 'public' ? ANONYMOUS : authenticate(context, request)
-  context.hosts.requireSameSite(request, context.authenticator.hasTokens)
+  const { caller, cookie } =
+    route.access === 'public' ? { caller: ANONYMOUS } : authenticate(context, request, from)
+  context.hosts.requireSameSite(request, !context.authenticator.isOpen)
   if (route.action !== undefined) context.permissions.require(caller, route.action)
   const asked: HandlerInput<C, unknown, unknown, unknown> = {
     context,
@@ -72,20 +84,39 @@ async function answer<C extends RequestChecks>(
     body: route.body && checked(route.body, await jsonOf(request), 'body'),
   }
   const answered = await route.handle(asked as HandlerInput<C>)
-  return answered instanceof Response ? answered : toResponse(route, request, answered)
+  const response = answered instanceof Response ? answered : toResponse(route, request, answered)
+  if (cookie !== undefined) response.headers.append('set-cookie', cookie)
+  return response
 }
 
-function authenticate({ authenticator, requestLimiter, clock }: RequestChecks, request: Request): Caller {
+function authenticate(
+  { authenticator, requestLimiter, clock }: RequestChecks,
+  request: Request,
+  from: string | undefined,
+): Authenticated {
   const now = clock.now()
   try {
-    const caller = authenticator.authenticate(request)
-    requestLimiter.require(caller.name, now)
-    return caller
+    const authenticated = authenticator.authenticate(request, from, now)
+    requestLimiter.require(authenticated.caller.name, now)
+    return authenticated
   } catch (error) {
     if (error instanceof ProblemError && error.kind === 'unauthenticated')
       requestLimiter.require(UNAUTHENTICATED, now)
     throw error
   }
+}
+
+/** The addresses of the sign-in. They are pages of a browser and no part of the API. */
+function addSignIn(app: Hono<{ Bindings: Connection }>, context: RequestChecks): void {
+  const { basePath, requestLimiter, clock } = context
+  const pages = () => {
+    requestLimiter.require(UNAUTHENTICATED, clock.now())
+    if (context.signIn?.pages === undefined) throw noSignIn()
+    return context.signIn.pages
+  }
+  app.get(basePath + SIGN_IN_PATH, ({ req }) => pages().begin(req.raw))
+  app.get(basePath + CALLBACK_PATH, ({ req }) => pages().finish(req.raw))
+  app.post(basePath + SIGN_OUT_PATH, ({ req }) => pages().end(req.raw))
 }
 
 function toResponse(

@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Caller } from '../auth/authenticator.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { Action } from '../schema/me.ts'
 
 export const API = '/api/v1'

@@ -11,7 +11,7 @@ import {
 import { DISCARD, DISCARDED_FROM, PURGE, RELEASE, RELEASED_FROM } from '../../operations/bulk-actions.ts'
 import { countStates, digestFrozen } from '../../operations/freeze.ts'
 import type { LetterCounts } from '../../ports/dead-letters.ts'
-import type { Caller } from '../auth/authenticator.ts'
+import type { Caller } from '../auth/caller.ts'
 import { API, routeFor } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
 import {

@@ -1,6 +1,7 @@
+import { SIGN_IN_PATH } from '../auth/sign-in-pages.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
-import { me } from '../schema/me.ts'
+import { me, signIn } from '../schema/me.ts'
 import { overview } from '../schema/overview.ts'
 import type { ReplaySummary } from '../schema/replays.ts'
 import { changeEvent } from '../schema/stream.ts'
@@ -17,6 +18,9 @@ const MAX_ALERTS = 100
 
 type Context = Pick<
   ServerContext,
+  | 'authenticator'
+  | 'signIn'
+  | 'basePath'
   | 'readOnly'
   | 'needsApproval'
   | 'permissions'
@@ -39,6 +43,21 @@ const route = routeFor<Context>()
 export const overviewRoutes = [
   route({
     method: 'GET',
+    path: `${API}/sign-in`,
+    about: 'Returns how people can sign in.',
+    access: 'public',
+    answer: signIn,
+    handle({ context }) {
+      const { label, proxy } = context.signIn ?? {}
+      return {
+        token: context.authenticator.hasTokens,
+        oidc: label === undefined ? undefined : { label, path: context.basePath + SIGN_IN_PATH },
+        proxy: proxy !== undefined,
+      }
+    },
+  }),
+  route({
+    method: 'GET',
     path: `${API}/me`,
     about: 'Returns the caller and the permissions of the caller.',
     answer: me,
@@ -47,6 +66,7 @@ export const overviewRoutes = [
       return {
         name: caller.name,
         role: caller.role,
+        signIn: caller.kind,
         can: context.permissions.all(caller),
         readOnly,
         needsApproval,
@@ -106,7 +126,7 @@ export const overviewRoutes = [
       // Hono calls the handler for HEAD too and drops the body. A HEAD must not open a stream.
       request.method === 'HEAD'
         ? new Response(null, { headers: { 'content-type': 'text/event-stream' } })
-        : context.changeStream.open(caller.name, request.headers.has('last-event-id')),
+        : context.changeStream.open(caller, request.headers.has('last-event-id')),
   }),
 ]
 

@@ -2,7 +2,7 @@ import { withDisclosing } from '../../adapter-kit/query/letter-query.ts'
 import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Replay } from '../../ports/replays.ts'
 import { REPLAY_STEPS } from '../../replay/control.ts'
-import type { Caller } from '../auth/authenticator.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { ServerContext } from '../context.ts'
 import { API, routeFor } from '../http/route.ts'
 import {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { storeName, text, who } from './common.ts'
+import { optional, storeName, text, who } from './common.ts'
 import { permission } from './replays.ts'
 
 export const role = z.enum(['viewer', 'operator', 'admin']).describe('The role of the caller.')
@@ -27,9 +27,15 @@ export const action = z.enum([
 ])
 export type Action = z.infer<typeof action>
 
+export const signInKind = z.enum(['local', 'token', 'oidc', 'proxy'])
+export type SignInKind = z.infer<typeof signInKind>
+
 export const me = z.object({
-  name: who.describe('The name of the token, or `local`.'),
+  name: who.describe('The name of the token, of the person with the kind of the sign-in, or `local`.'),
   role,
+  signIn: signInKind.describe(
+    'How the server knows the caller: by a token, by OpenID Connect, by a proxy, or not at all (`local`).',
+  ),
   can: z.record(action, permission).describe('The permission for each action.'),
   readOnly: z.boolean().describe('Whether the server refuses all changes.'),
   needsApproval: z.boolean().describe('Whether a second person must approve every replay.'),
@@ -40,3 +46,17 @@ export const me = z.object({
   demo: z.boolean().describe('Whether the server runs the demo.'),
 })
 export type Me = z.infer<typeof me>
+
+/** How a person can sign in. */
+export const signIn = z.object({
+  token: z.boolean().describe('Whether the server accepts tokens.'),
+  oidc: optional(
+    z.object({
+      label: text('The name of the provider.'),
+      path: text('The path that begins the sign-in. Add `to`, the path to return to.'),
+    }),
+    'The sign-in by OpenID Connect. Absent when the server has none.',
+  ),
+  proxy: z.boolean().describe('Whether the server knows people by the headers of a proxy.'),
+})
+export type SignIn = z.infer<typeof signIn>

@@ -1,6 +1,6 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { Clock } from '../../ports/clock.ts'
-import type { Caller } from '../auth/authenticator.ts'
+import type { Caller } from '../auth/caller.ts'
 import type { Permissions } from '../auth/permissions.ts'
 import type { NamedStore } from '../stores/federation.ts'
 

@@ -1,4 +1,5 @@
 import type { Cancel, Clock } from '../../ports/clock.ts'
+import type { Caller } from '../auth/caller.ts'
 import { iso } from '../schema/common.ts'
 import type { OverviewNumbers } from '../schema/overview.ts'
 import { type Topic, topic } from '../schema/stream.ts'
@@ -48,14 +49,19 @@ export class ChangeStream {
 
   /**
    * `isReconnect`: the client may have missed events, so it receives a change of all topics. Throws when the caller, or
-   * all callers together, have reached their limit of open streams.
+   * all callers together, have reached their limit of open streams. The stream ends with the session of the caller.
    */
-  open(caller: string, isReconnect: boolean): Response {
-    const release = this.#limiter.acquire(caller)
+  open({ name, endsAt }: Pick<Caller, 'name' | 'endsAt'>, isReconnect: boolean): Response {
+    const release = this.#limiter.acquire(name)
+    let cancelEnd: Cancel | undefined
     const reader = new StreamReader(each => {
       this.#readers.delete(each)
+      cancelEnd?.()
       release()
     })
+    // The client connects again if it has renewed the session meanwhile.
+    if (endsAt !== undefined)
+      cancelEnd = this.#clock.schedule(endsAt - this.#clock.now(), () => reader.close())
     this.#readers.add(reader)
     reader.send(this.#encoder.encode(`retry: ${RETRY_MS}\n\n`))
     if (isReconnect)

@@ -14,7 +14,15 @@ const ENDED: Partial<Record<ReplayState, LogLine>> = {
   finished: { what: 'replay_finished', level: 'info', message: 'replay finished' },
 }
 
-/** Logs the background work of the server: collecting and replays. */
+const SIGNED_IN: LogLine = { what: 'signed_in', level: 'info', message: 'a person signed in' }
+const SIGN_IN_FAILED: LogLine = { what: 'sign_in_failed', level: 'warn', message: 'a sign-in failed' }
+const PROVIDER_DOWN: LogLine = {
+  what: 'sign_in_provider_down',
+  level: 'warn',
+  message: 'nobody can sign in until the provider answers; the server asks it again at each sign-in',
+}
+
+/** Logs the background work of the server: collecting and replays; and who signs in. */
 export class ServerLog {
   readonly #logger: Logger | undefined
 
@@ -33,6 +41,18 @@ export class ServerLog {
   replayEnded({ id: replayId, state, count, stateReason, by }: Replay, store: string): void {
     const line = ENDED[state]
     if (line !== undefined) this.#write(line, { replayId, store, count, stateReason, by })
+  }
+
+  signedIn(by: string): void {
+    this.#write(SIGNED_IN, { by })
+  }
+
+  signInFailed(problem: string, error: string): void {
+    this.#write(SIGN_IN_FAILED, { problem, error })
+  }
+
+  providerDown(issuer: string, error: string): void {
+    this.#write(PROVIDER_DOWN, { issuer, error })
   }
 
   #write(line: LogLine, fields: Readonly<Record<string, unknown>>): void {
