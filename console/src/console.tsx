@@ -1,4 +1,4 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { Router } from 'wouter'
@@ -10,6 +10,13 @@ import './styles/base.css'
 import './shell/shell.css'
 
 const client = new QueryClient({
+  queryCache: new QueryCache({
+    onError(error, { queryKey: [first] }) {
+      // A session that has ended shows the sign-in, wherever it is noticed.
+      if (error instanceof ApiProblem && error.status === 401 && first !== 'me')
+        void client.invalidateQueries({ queryKey: ['me'] })
+    },
+  }),
   defaultOptions: {
     queries: {
       staleTime: 2_000,

@@ -1,7 +1,7 @@
 import type { InputFault, Problem } from '../../../src/server/schema/problem.ts'
 import { BASE_PATH } from '../lib/base-path.ts'
 import { after } from '../lib/browser-clock.ts'
-import { tokenHeader } from './token.ts'
+import { identityHeaders } from './identity.ts'
 
 export const API = `${BASE_PATH}/api/v1`
 
@@ -96,7 +96,7 @@ async function answer(
       headers: {
         accept,
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...tokenHeader(),
+        ...identityHeaders(),
       },
       body: body === undefined ? null : JSON.stringify(body),
       signal: signal ?? null,

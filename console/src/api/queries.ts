@@ -26,6 +26,7 @@ import type {
   PreviewBody,
   Replay,
   ReplayList,
+  SignIn,
 } from './types.ts'
 
 // A key begins with the topic that the live stream names when it has to be asked for again.
@@ -40,6 +41,8 @@ function useGet<T>(key: readonly unknown[], path: string, query: Query = {}, ena
 }
 
 export const useMe = () => useGet<Me>(['me'], '/me')
+/** How people can sign in to this server. */
+export const useSignIn = () => useGet<SignIn>(['sign-in'], '/sign-in')
 export const useOverview = () =>
   useQuery({ queryKey: ['overview'], queryFn: ({ signal }) => get<Overview>('/overview', {}, signal) })
 export const useChannels = () => useGet<ChannelList>(['channels'], '/channels')

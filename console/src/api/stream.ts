@@ -1,13 +1,15 @@
 import { after } from '../lib/browser-clock.ts'
 import { API } from './client.ts'
+import { identityHeaders } from './identity.ts'
 import { EventReader, type ServerEvent } from './sse.ts'
-import { tokenHeader } from './token.ts'
 
 export type StreamState = 'connecting' | 'live' | 'lost'
 
 export interface StreamListener {
   onEvent(event: ServerEvent): void
   onState(state: StreamState): void
+  /** The session has ended, or the token is not accepted any more. */
+  onRefused(): void
 }
 
 const FIRST_WAIT_MS = 1_000
@@ -27,6 +29,7 @@ export function followStream(listener: StreamListener): () => void {
           waitMs = FIRST_WAIT_MS
           listener.onState('live')
         },
+        onRefused: () => listener.onRefused(),
         onEvent(event) {
           lastId = event.id
           listener.onEvent(event)
@@ -52,16 +55,17 @@ export function followStream(listener: StreamListener): () => void {
 async function readStream(
   signal: AbortSignal,
   lastId: string | undefined,
-  on: { onOpen(): void; onEvent(event: ServerEvent): void },
+  on: { onOpen(): void; onRefused(): void; onEvent(event: ServerEvent): void },
 ): Promise<void> {
   const response = await fetch(`${API}/stream`, {
     headers: {
       accept: 'text/event-stream',
-      ...tokenHeader(),
+      ...identityHeaders(),
       ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
     },
     signal,
   })
+  if (response.status === 401) on.onRefused()
   if (!response.ok || response.body === null) throw new Error(`stream: ${response.status}`)
   on.onOpen()
   const reader = new EventReader()

@@ -20,8 +20,3 @@ export function keepToken(token: string | undefined): void {
     // Without storage the token cannot be kept; the next call will be refused and say so.
   }
 }
-
-export function tokenHeader(): Record<string, string> {
-  const token = readToken()
-  return token === undefined ? {} : { authorization: `Bearer ${token}` }
-}

@@ -4,6 +4,7 @@ import type { StreamState } from '../api/stream.ts'
 import type { Me } from '../api/types.ts'
 import { PLACES } from '../lib/keys.ts'
 import { short } from '../lib/numbers.ts'
+import { SignOut } from './sign-out.tsx'
 import { DisplaySwitches } from './switches.tsx'
 import './sidebar.css'
 
@@ -69,10 +70,13 @@ export function Sidebar({ me, stream }: { me: Me | undefined; stream: StreamStat
         </p>
         <DisplaySwitches />
         {me && (
-          <p className="who external-text">
-            {me.name} · {me.role}
-            {me.readOnly && ' · read-only'}
-          </p>
+          <div className="who">
+            <p className="external-text">
+              {me.name} · {me.role}
+              {me.readOnly && ' · read-only'}
+            </p>
+            <SignOut me={me} />
+          </div>
         )}
       </div>
     </aside>

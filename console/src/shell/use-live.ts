@@ -28,6 +28,8 @@ export function useLive(isOn: boolean): StreamState {
         // Changes in the meantime were not sent.
         if (next === 'live' && wasLost) void refreshAll(client)
       },
+      // The answer to who is asking shows the sign-in.
+      onRefused: () => void client.invalidateQueries({ queryKey: ['me'] }),
       onEvent(event) {
         if (event.event === 'overview') keepNumbers(client, event)
         if (event.event === 'change') queue.add((JSON.parse(event.data) as ChangeEvent).topics)

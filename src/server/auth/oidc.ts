@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module'
 import type * as Oidc from 'openid-client'
 import { requireClient } from '../../adapter-kit/load-client.ts'
+import type { SignInProblem } from '../schema/me.ts'
 import { personName } from './caller.ts'
 import { claimsOf, groupsIn, valueIn } from './claims.ts'
 import { knownGroups, type RoleMap, roleOf } from './roles.ts'
@@ -24,17 +25,6 @@ export interface PendingSignIn {
   readonly nonce: string
   readonly verifier: string
 }
-
-/** Why a person could not sign in. The console has a sentence for each. */
-export type SignInProblem =
-  | 'expired'
-  | 'refused'
-  | 'unreachable'
-  | 'clock'
-  | 'failed'
-  | 'no-name'
-  | 'unverified'
-  | 'no-role'
 
 /** A sign-in that failed. The message is for the log of the server, and has no part of a token. */
 export class SignInError extends Error {

@@ -8,7 +8,7 @@ export interface RoleMap {
   readonly defaultRole?: Role | undefined
 }
 
-/** The groups that have a role. Others are nobody's concern, and a person may be in hundreds of them. */
+/** The groups that have a role. The rest is dropped, because a person may be in hundreds of groups. */
 export function knownGroups({ roles }: RoleMap, groups: readonly string[]): string[] {
   // Any name may be the name of a group, also one of an object's prototype.
   return [...new Set(groups)].filter(group => Object.hasOwn(roles, group))

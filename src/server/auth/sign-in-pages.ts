@@ -3,7 +3,7 @@ import { ProblemError } from '../problem.ts'
 import type { ServerLog } from '../work/log.ts'
 import type { CookieSealer } from './cookie-sealer.ts'
 import { cookieName, cookiesOf, setCookie } from './cookies.ts'
-import { type OidcProvider, type PendingSignIn, SignInError, type SignInProblem } from './oidc.ts'
+import { type OidcProvider, type PendingSignIn, SignInError } from './oidc.ts'
 import { requireOwnPage } from './own-page.ts'
 import type { PublicAddress } from './public-address.ts'
 import type { Sessions } from './sessions.ts'
@@ -127,8 +127,7 @@ export class SignInPages {
     const { address, log } = this.#parts
     if (!(error instanceof SignInError)) throw error
     log.signInFailed(error.problem, error.message)
-    const problem: SignInProblem = error.problem
-    return redirect(`${to ?? address.returnPath(undefined)}#sign-in-problem=${problem}`, ...cookies)
+    return redirect(`${to ?? address.returnPath(undefined)}#sign-in-problem=${error.problem}`, ...cookies)
   }
 }
 

@@ -47,6 +47,17 @@ export const me = z.object({
 })
 export type Me = z.infer<typeof me>
 
+/** Why a person could not sign in. The console has a sentence for each. */
+export type SignInProblem =
+  | 'expired'
+  | 'refused'
+  | 'unreachable'
+  | 'clock'
+  | 'failed'
+  | 'no-name'
+  | 'unverified'
+  | 'no-role'
+
 /** How a person can sign in. */
 export const signIn = z.object({
   token: z.boolean().describe('Whether the server accepts tokens.'),

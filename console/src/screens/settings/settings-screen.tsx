@@ -5,6 +5,7 @@ import type { Me } from '../../api/types.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { theme, usePreference, zone } from '../../lib/preferences.ts'
 import { TokenForm } from '../../shell/sign-in.tsx'
+import { SignOut } from '../../shell/sign-out.tsx'
 import { Button } from '../../ui/buttons.tsx'
 import { Segments } from '../../ui/fields.tsx'
 import { ErrorNote, Loading } from '../../ui/notes.tsx'
@@ -23,14 +24,17 @@ export function SettingsScreen() {
         <div className="halves">
           <div className="stack">
             <Panel title="Identity">
-              <WhoIAm me={data} />
+              <div className="stack">
+                <WhoIAm me={data} />
+                <SignOut me={data} />
+              </div>
             </Panel>
             <Looks />
             <Panel title="Traces">
               <TraceAddress />
             </Panel>
             <Panel title="Token">
-              <Token />
+              <Token me={data} />
             </Panel>
           </div>
           <Panel title="Permissions" bare>
@@ -42,12 +46,20 @@ export function SettingsScreen() {
   )
 }
 
+const SIGNED_IN: Readonly<Record<Me['signIn'], string>> = {
+  local: 'not needed: only this machine reaches the server',
+  token: 'by a token',
+  oidc: 'by OpenID Connect',
+  proxy: 'by the proxy before this server',
+}
+
 function WhoIAm({ me }: { me: Me }) {
   return (
     <Facts
       of={[
         ['name', plainText(me.name)],
         ['role', me.role],
+        ['signed in', SIGNED_IN[me.signIn]],
         [
           'changes',
           me.readOnly ? 'not allowed: the server is read-only' : 'allowed, as listed under Permissions',
@@ -96,7 +108,7 @@ function Looks() {
   )
 }
 
-function Token() {
+function Token({ me }: { me: Me }) {
   const client = useQueryClient()
   const hasToken = readToken() !== undefined
   return (
@@ -104,7 +116,9 @@ function Token() {
       <p className="quiet small">
         {hasToken
           ? 'This tab uses a token.'
-          : 'This tab has no token: the server identifies you by your network address.'}
+          : me.signIn === 'local'
+            ? 'This tab has no token: the server identifies you by your network address.'
+            : 'This tab has no token: you have signed in. A token would take the place of your account.'}
       </p>
       <TokenForm />
       {hasToken && (
