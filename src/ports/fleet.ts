@@ -28,6 +28,8 @@ export interface ReportedConsumer {
 /** A sink of a process, as the process reports it. */
 export interface ReportedSink {
   readonly name: string
+  /** The channel of its dispatcher. Absent in reports of earlier versions. */
+  readonly channel?: string | undefined
   /** As for a consumer. */
   readonly breaker: BreakerMode | 'off'
   /** Events in its buffer: waiting, in flight and between retries. */
@@ -104,17 +106,22 @@ export interface WantedPart {
   readonly handler?: string | undefined
   readonly broker?: string | undefined
   readonly sink?: string | undefined
+  /** All sinks of the dispatcher of this channel. */
+  readonly everySinkOf?: string | undefined
 }
 
 /** The consumer or the sink in words, after "no living process". */
-export function describePart({ channel, handler, broker, sink }: WantedPart): string {
+export function describePart({ channel, handler, broker, sink, everySinkOf }: WantedPart): string {
+  if (everySinkOf !== undefined) return `has a dispatcher of ${everySinkOf}`
   if (sink !== undefined) return `has the sink '${sink}'`
   const consumer = handler === undefined ? `consumes ${channel}` : `consumes ${channel}/${handler}`
   return broker === undefined ? consumer : `${consumer} from '${broker}'`
 }
 
 /** Whether the process reports the consumer or the sink. */
-export function hasPart({ report }: Instance, { channel, handler, broker, sink }: WantedPart): boolean {
+export function hasPart({ report }: Instance, wanted: WantedPart): boolean {
+  const { channel, handler, broker, sink, everySinkOf } = wanted
+  if (everySinkOf !== undefined) return report.sinks.some(each => each.channel === everySinkOf)
   if (sink !== undefined) return report.sinks.some(({ name }) => name === sink)
   return report.consumers.some(
     each =>

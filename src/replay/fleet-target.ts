@@ -148,9 +148,9 @@ class Deliveries implements FleetDeliveries {
     const recipients = await this.#recipientsFor(owner)
     if (recipients.length === 0 || !(await keepLease())) return { refused: [] }
     const id = newId(clock.now())
-    const { channel, handler, broker, sink } = owner
+    const { channel, handler, broker, sink, everySinkOf } = owner
     const task: DeliverTask = {
-      ...{ kind: 'deliver', channel, handler, broker, sink, replay: replay.id, delivery: id },
+      ...{ kind: 'deliver', channel, handler, broker, sink, everySinkOf, replay: replay.id, delivery: id },
       positions: items.map(({ position }) => position),
       perSecond: replay.perSecond,
     }

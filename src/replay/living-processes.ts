@@ -1,6 +1,7 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Fleet, Instance, InstanceState, WantedPart } from '../ports/fleet.ts'
+import { EVERY_SINK } from '../runtime/dispatcher/track/entry-limit.ts'
 
 /** The part of a process that can send a letter: the consumer that failed, or the sink. */
 export type LetterOwner = WantedPart
@@ -15,7 +16,7 @@ export function ownerOf(
 ): LetterOwner | undefined {
   const { broker, collectedFrom } = origin
   if (to !== undefined) return { channel: to }
-  if (broker === undefined) return { sink: handler }
+  if (broker === undefined) return handler === EVERY_SINK ? { everySinkOf: channel } : { sink: handler }
   return collectedFrom === undefined ? { channel, handler, broker } : undefined
 }
 

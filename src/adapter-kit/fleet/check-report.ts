@@ -48,6 +48,7 @@ const consumerRules: RulesFor<ReportedConsumer> = {
 
 const sinkRules: RulesFor<ReportedSink> = {
   name: text(),
+  channel: optional(text()),
   breaker,
   buffered: count,
   inFlight: count,

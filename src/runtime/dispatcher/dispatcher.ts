@@ -72,6 +72,8 @@ export interface Dispatcher<N extends string = string> {
   breaker(sink: N): Breaker | undefined
   /** Whether `close` was called. Such a dispatcher takes no more events. */
   readonly isClosed: boolean
+  /** The channel of events that do not name one. */
+  readonly channel: string
 }
 
 /**
@@ -255,6 +257,10 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
       ...Array.from(this.#lanes.values(), lane => lane.flush()),
       this.#context.letters.flush(),
     ])
+  }
+
+  get channel(): string {
+    return this.#defaults.channel
   }
 
   get isClosed(): boolean {

@@ -15,7 +15,7 @@ import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { replayEvent } from '../replay-event.ts'
 import { sleep } from '../sleep.ts'
 import { ItemHold } from './item-hold.ts'
-import { dispatchersOf } from './open-parts.ts'
+import { dispatchersOf, isOpen } from './open-parts.ts'
 import type { TaskContext } from './task-context.ts'
 
 /**
@@ -33,6 +33,8 @@ export interface DeliverTask {
   readonly handler: string | undefined
   readonly broker: string | undefined
   readonly sink: string | undefined
+  /** The channel of a dispatcher, for letters that go to all its sinks. */
+  readonly everySinkOf: string | undefined
   readonly replay: string
   /** The id of the delivery. An item that names another one belongs to somebody else. */
   readonly delivery: string
@@ -52,7 +54,8 @@ export interface DeliveryParts {
   /** The id of this process in the fleet. */
   readonly id: string
   readonly consumers: readonly Consumer[]
-  readonly dispatchers: readonly Pick<Dispatcher, 'health' | 'resend' | 'isClosed'>[]
+  readonly dispatchers: readonly (Pick<Dispatcher, 'health' | 'resend' | 'isClosed'> &
+    Partial<Pick<Dispatcher, 'channel'>>)[]
   readonly letters: Pick<DeadLetterStore, 'get'> | undefined
   readonly replays: Pick<Replays, 'get' | 'items' | 'record'> | undefined
   readonly clock: Clock
@@ -64,6 +67,7 @@ export const deliverRule: Rule<DeliverTask> = group({
   handler: optional(text()),
   broker: optional(text()),
   sink: optional(text()),
+  everySinkOf: optional(text()),
   replay: text(),
   delivery: text(),
   positions: list(integer({ min: 0 }), { minItems: 1, maxItems: 1_000 }),
@@ -123,7 +127,9 @@ export async function deliverItems(
 }
 
 function senderFor(parts: DeliveryParts, task: DeliverTask): Sender {
-  return task.sink === undefined ? consumerSender(parts, task) : sinkSender(parts, task.sink)
+  return task.sink === undefined && task.everySinkOf === undefined
+    ? consumerSender(parts, task)
+    : sinkSender(parts, task)
 }
 
 function consumerSender({ consumers }: DeliveryParts, { channel, handler, broker }: DeliverTask): Sender {
@@ -140,9 +146,17 @@ function consumerSender({ consumers }: DeliveryParts, { channel, handler, broker
   return { record: { handedOn: 'durable' }, send: (_, event) => consumer.publish([event]) }
 }
 
-function sinkSender({ id, ...parts }: DeliveryParts, sink: string): Sender {
-  const [dispatcher] = dispatchersOf(parts, sink)
-  if (dispatcher === undefined) throw new Error(`this process has no sink '${sink}'`)
+function sinkSender({ id, ...parts }: DeliveryParts, { sink, everySinkOf }: DeliverTask): Sender {
+  const [dispatcher] =
+    sink === undefined
+      ? parts.dispatchers.filter(each => isOpen(each) && each.channel === everySinkOf)
+      : dispatchersOf(parts, sink)
+  if (dispatcher === undefined)
+    throw new Error(
+      sink === undefined
+        ? `this process has no dispatcher of ${everySinkOf}`
+        : `this process has no sink '${sink}'`,
+    )
   return {
     // Only this process has the event until its outcome is known.
     record: { handedOn: 'in-process', heldBy: id },

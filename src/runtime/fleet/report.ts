@@ -18,7 +18,8 @@ export interface FleetParts extends DeliveryParts {
 }
 
 /** The part of a dispatcher that a fleet reports and commands. */
-export type FleetDispatcher = Pick<Dispatcher, 'health' | 'breaker' | 'resend' | 'isClosed'>
+export type FleetDispatcher = Pick<Dispatcher, 'health' | 'breaker' | 'resend' | 'isClosed'> &
+  Partial<Pick<Dispatcher, 'channel'>>
 
 /** The part of a store of letters that commands need. */
 export type FleetLetters = Pick<DeadLetterStore, 'get' | 'list' | 'change'>
@@ -36,6 +37,7 @@ export function reportParts(
       Object.entries(dispatcher.health().sinks).map(
         ([name, sink]): ReportedSink => ({
           name,
+          ...(dispatcher.channel !== undefined && { channel: dispatcher.channel }),
           breaker: reportedMode(sink.breakerState, dispatcher.breaker(name), clock.now()),
           buffered: sink.buffered,
           inFlight: sink.inFlight,

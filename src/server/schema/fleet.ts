@@ -45,7 +45,10 @@ const sinkNumbers = z.object({
   gaveUp: count.describe('The number of events it gave up on since the process started.'),
   lastDeliveredAt: optional(time, 'The time of the last delivered event. Absent before the first.'),
 })
-const instanceSink = sinkNumbers.extend({ breaker: breakerState })
+const instanceSink = sinkNumbers.extend({
+  breaker: breakerState,
+  channel: optionalText('The channel of its dispatcher. Absent if the process does not say.'),
+})
 
 const instanceState = z
   .enum(INSTANCE_STATES)
