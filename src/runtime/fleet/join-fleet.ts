@@ -35,6 +35,8 @@ export interface FleetOptions extends ClockAndRandomOptions {
   readonly store: FleetStore
   /** The name of the program, such as `orders`. All its processes give the same. */
   readonly service: string
+  /** The id of this process [a new one]. Give each `joinFleet()` of a process on several stores the same, so that it counts once. */
+  readonly id?: string | undefined
   /** The version of the program [none]. The console shows two versions side by side during a release. */
   readonly version?: string | undefined
   /** The release, as on letters [none]. */
@@ -93,6 +95,12 @@ const rules = {
     'give a store that processes can share, such as openPostgres(…), openSqlite(…) or openRedis(…)',
   ),
   service: text({ maxLength: 200 }),
+  id: optional(
+    custom(
+      (value): value is string => typeof value === 'string' && /^[\w.:-]{1,200}$/.test(value),
+      "give an id of 1 to 200 letters, digits, '.', ':', '_' or '-'; another start of the program has another id",
+    ),
+  ),
   version: optional(text({ maxLength: 200 })),
   release: optional(text({ maxLength: 200 })),
   consumers: withDefault(
@@ -153,7 +161,7 @@ class FleetMember implements FleetMembership {
     const { clock, random, consumers, dispatchers, store } = settings
     this.#settings = settings
     this.#startedAt = clock.now()
-    this.id = createIdSource(random)(this.#startedAt)
+    this.id = settings.id ?? createIdSource(random)(this.#startedAt)
     const { deadLetters: letters, replays } = store
     const parts = { consumers: [...new Set(consumers)], dispatchers: [...new Set(dispatchers)] }
     this.#parts = { id: this.id, ...parts, letters, replays, clock }

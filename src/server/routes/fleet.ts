@@ -19,6 +19,7 @@ import {
   servicesQuery,
 } from '../schema/fleet.ts'
 import { withFaults } from '../stores/federation.ts'
+import { processesById } from '../stores/processes-by-id.ts'
 import { requestView } from '../views/command-request.ts'
 import { instanceView } from '../views/instance.ts'
 import { servicesOf } from '../views/services.ts'
@@ -111,7 +112,7 @@ export const fleetRoutes = [
   }),
 ]
 
-/** The processes of all stores, or of one. */
+/** The processes of all stores, or of one. A process that reports to several counts once. */
 async function fleetOf(
   { stores, fleet }: Pick<ServerContext, 'stores' | 'fleet'>,
   store: string | undefined,
@@ -119,7 +120,7 @@ async function fleetOf(
   const asked = new Set(stores.chosen(store).map(({ name }) => name))
   const { instances, faults } = await fleet.list()
   return {
-    instances: instances.filter(each => asked.has(each.store)),
+    instances: processesById(instances.filter(each => asked.has(each.store))),
     faults: faults.filter(each => asked.has(each.store)),
   }
 }

@@ -5,6 +5,7 @@ import type { Instance, ReportedConsumer } from '../../ports/fleet.ts'
 import type { StoreFault } from '../schema/common.ts'
 import type { Federation } from './federation.ts'
 import type { LocalConsumers } from './local-consumers.ts'
+import { processesById } from './processes-by-id.ts'
 import { SingleFlight } from './single-flight.ts'
 
 /** Processes report every 5 s, so an answer of this age is as good as a new one. */
@@ -40,15 +41,15 @@ export class FleetReader {
     this.#local = local
   }
 
-  /** The processes of every store that answers. Rejects only when no store answers. */
+  /** The processes of every store that answers, for each store that they report to. Rejects only when no store answers. */
   list(): Promise<FleetAnswer> {
     return this.#answer.get()
   }
 
-  /** The same without faults. It never rejects. */
+  /** Each process once, without faults. It never rejects. */
   async instances(): Promise<readonly StoreInstance[]> {
     const answer = await this.list().catch(() => undefined)
-    return answer?.instances ?? []
+    return processesById(answer?.instances ?? [])
   }
 
   /** The stores whose processes cannot be read. It never rejects. */
