@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { changed } from '../../test/support/conformance.ts'
 import { PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
@@ -60,6 +61,48 @@ describe('actions on every letter that matches', () => {
     const { groups } = (await ask('/api/v1/groups', OPERATOR)).body
     expect(groups.filter(({ owner }: { owner?: string }) => owner === 'ada').length).toBeGreaterThan(0)
     expect((await run('assign')).status).toBe(400)
+  })
+
+  it('F8: an export reads no more letters while its client does not read the answer', async () => {
+    const base = serverWorld()
+    const { clock, store, make } = base
+    await base.bury(...Array.from({ length: 1_000 }, () => make.letter()))
+    const { count, byState, until, digest } = (await base.tell(`${LETTERS}/export/preview`, { filter: {} }))
+      .body
+    let isRead = 0
+    const { server } = serverWorld({
+      clock,
+      stores: {
+        ...store,
+        deadLetters: changed<DeadLetterStore>(store.deadLetters, whole => ({
+          get: id => {
+            isRead++
+            return whole.get(id)
+          },
+        })),
+      },
+    })
+    const [host, accept] = ['127.0.0.1:4600', 'application/x-ndjson']
+    const answer = await server.fetch(
+      new Request(`http://${host}${LETTERS}/export`, {
+        method: 'POST',
+        headers: { host, origin: `http://${host}`, accept, 'content-type': 'application/json' },
+        body: JSON.stringify({
+          filter: {},
+          expectedCount: count,
+          byState,
+          until,
+          digest,
+          reason: 'known',
+          format: 'jsonl',
+        }),
+      }),
+    )
+    const reader = answer.body!.getReader()
+    for (let turn = 0; turn < 1_000; turn++) await setImmediate()
+    expect(isRead).toBeLessThan(1_000)
+    for (let line = await reader.read(); !line.done; ) line = await reader.read()
+    expect(isRead).toBe(1_000)
   })
 
   it('F8: an export as CSV is masked, quoted, and runs nothing in a spreadsheet', async () => {

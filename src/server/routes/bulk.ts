@@ -154,7 +154,7 @@ function routesOf<S extends typeof bulkBody>(bulk: Bulk<S>) {
 interface RunOptions {
   /** An abort cancels the action after the batch under way. */
   readonly signal: AbortSignal
-  readonly onProgress?: (word: BulkAction['done'], done: number) => void
+  readonly onProgress?: (word: BulkAction['done'], done: number) => Promise<void> | void
   readonly write: (text: string) => void
 }
 
@@ -178,7 +178,7 @@ async function runAll<S extends typeof bulkBody>(
     word = action.done
     const onBatch = (soFar: number) => {
       here = soFar
-      onProgress?.(word, done + here)
+      return onProgress?.(word, done + here)
     }
     try {
       const around = { signal, clock, at: clock.now(), note: body.reason, onProgress: onBatch }
@@ -199,34 +199,48 @@ async function runAll<S extends typeof bulkBody>(
   return { [word]: done, ...(isCancelled ? { cancelled: true as const } : {}), ...withFaults(failed) }
 }
 
-/** Answers the progress as JSON lines. A client that stops reading cancels the action. */
+/**
+ * Answers the progress as JSON lines. A client that closes the connection cancels the action. An export goes on when its client has
+ * read the letters before, because the server would have to keep them.
+ */
 function asLines(run: (around: RunOptions) => Promise<BulkDone>, of: number): Response {
   const stop = new AbortController()
   const encoder = new TextEncoder()
+  let hasRoom = Promise.withResolvers<void>()
   const lines = new ReadableStream<Uint8Array>({
-    async start(controller) {
-      const send = (line: BulkLine) => {
-        if (!stop.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
-      }
-      let text = ''
-      const onProgress = (word: BulkAction['done'], done: number) => {
-        send({ [word]: done, of, ...(text === '' ? {} : { text }) })
-        text = ''
-      }
-      try {
-        const write = (part: string) => {
-          text += part
-        }
-        send({ done: await run({ signal: stop.signal, onProgress, write }) })
-      } catch (error) {
-        send({ failed: withoutCredentials((error as Error).message) })
-      }
-      if (!stop.signal.aborted) controller.close()
+    start(controller) {
+      void answer(controller)
+    },
+    pull() {
+      hasRoom.resolve()
     },
     cancel() {
       stop.abort()
+      hasRoom.resolve()
     },
   })
+  async function answer(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    const send = (line: BulkLine) => {
+      if (!stop.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
+    }
+    let text = ''
+    const onProgress = async (word: BulkAction['done'], done: number) => {
+      if (text === '') return send({ [word]: done, of })
+      await hasRoom.promise
+      hasRoom = Promise.withResolvers()
+      send({ [word]: done, of, text })
+      text = ''
+    }
+    try {
+      const write = (part: string) => {
+        text += part
+      }
+      send({ done: await run({ signal: stop.signal, onProgress, write }) })
+    } catch (error) {
+      send({ failed: withoutCredentials((error as Error).message) })
+    }
+    if (!stop.signal.aborted) controller.close()
+  }
   // A proxy that buffers the answer would hide the progress.
   return new Response(lines, { headers: { 'content-type': JSON_LINES, 'x-accel-buffering': 'no' } })
 }
