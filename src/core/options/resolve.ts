@@ -47,9 +47,8 @@ export function group<R extends Rules>(rules: R, relations?: Relations<R>): Rule
       }
       reportUnknown(rules, given, path, faults)
       const resolved: Record<string, unknown> = {}
-      for (const [name, rule] of Object.entries(rules)) {
-        resolved[name] = rule.read(given[name], `${path}.${name}`, faults)
-      }
+      for (const name of Object.keys(rules))
+        resolved[name] = rules[name]!.read(given[name], `${path}.${name}`, faults)
       const options = Object.freeze(resolved) as Resolved<R>
       if (faults.list.length === before) {
         relations?.(options, (field, remedy) => faults.add(`${path}.${field}`, resolved[field], remedy))
