@@ -49,6 +49,8 @@ export interface OpenOptions {
   readonly height?: number
   /** Whether the demo's tour is open at the start. */
   readonly tour?: 'open' | 'shut'
+  /** Whether the browser takes a certificate that nobody has signed. */
+  readonly ignoresCertificates?: boolean
 }
 
 export interface OpenedPage {
@@ -64,8 +66,12 @@ export interface OpenedPage {
 const WAIT_LIMIT_MS = 300_000
 
 export async function openPage(browser: Browser, options: OpenOptions = {}): Promise<OpenedPage> {
-  const { theme = 'light', width = 1_440, height = 900, tour = 'shut' } = options
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme })
+  const { theme = 'light', width = 1_440, height = 900, tour = 'shut', ignoresCertificates = false } = options
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    ignoreHTTPSErrors: ignoresCertificates,
+  })
   context.setDefaultTimeout(WAIT_LIMIT_MS)
   await context.addInitScript(
     `localStorage.getItem('lazaret.tour') ?? localStorage.setItem('lazaret.tour', '${tour}')`,
