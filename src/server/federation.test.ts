@@ -69,6 +69,34 @@ describe('several stores at once', () => {
     expect((await ask(`/api/v1/groups/${group}?store=office`)).body.store).toBe('office')
   })
 
+  it('F8: groups by rate are listed once each, whatever the rates do between two pages', async () => {
+    const { ask, clock, stores } = twoStores()
+    const make = createFactory({ clock })
+    const fail = async (store: keyof typeof stores, name: string, times: number) => {
+      for (let count = 0; count < times; count++) {
+        const error = Object.assign(new Error(name), { name })
+        await stores[store].deadLetters.send(
+          make.letter({ at: clock.now(), error, attempts: [make.attempt(1)] }),
+        )
+      }
+    }
+    await fail('shop', 'Often', 5)
+    await fail('office', 'Sometimes', 4)
+    await fail('shop', 'Seldom', 3)
+    await fail('office', 'Once', 1)
+    const seen: string[] = []
+    let cursor = ''
+    do {
+      const { body } = await ask(`/api/v1/groups?sort=rate&limit=1${cursor}`)
+      seen.push(...body.groups.map((each: { title: string }) => each.title.split(':')[0]!))
+      cursor = body.cursor === undefined ? '' : `&cursor=${encodeURIComponent(body.cursor)}`
+      // The rate of the last one rises above all that were shown, and is counted again.
+      if (seen.length === 1) await fail('office', 'Once', 9)
+      await clock.advance(3_000)
+    } while (cursor !== '')
+    expect(seen).toEqual(['Often', 'Sometimes', 'Seldom', 'Once'])
+  })
+
   it('F8: the audit of all is one list, page by page', async () => {
     const { ask, tell, bury } = twoStores()
     const letters: DeadLetter[] = []

@@ -63,7 +63,7 @@ export const groupRoutes = [
         if (search !== undefined) await context.searches.audit(named, caller, 'groups.search', { search })
         return context.statsCache.groups(named, { state, channel, search })
       }, store)
-      const page = await pageOfGroups(context, gathered.found, { sort, limit, cursor })
+      const page = await pageOfGroups(context, gathered.found, { sort, limit, cursor, isPaged: true })
       return { ...page, ...withFaults(gathered.faults) }
     },
   }),
@@ -155,44 +155,69 @@ function fieldOf(letter: DeadLetter, field: CommonValue['field']): string | unde
   return field === 'reason' ? letter.cycle.reason : letter[field]
 }
 
-/** The sort key of a group: higher ranks first, compared number by number; then the smaller tie text. */
-type SortPosition = readonly [rank: readonly number[], tie: string]
+/**
+ * The sort key of a group: higher ranks first, compared number by number; then the smaller tie text. A list whose ranks change
+ * while a person reads it also has the name of its ranking.
+ */
+type SortPosition = readonly [rank: readonly number[], tie: string, ranking?: string]
 
 interface GroupOrder {
   readonly sort: GroupSort
   readonly limit: number
   readonly cursor: string | undefined
+  /** Whether somebody may ask for the next page. */
+  readonly isPaged: boolean
 }
 
 /** One page of the groups of all stores. The cursor is a sort key, so it stays valid while groups come and go. */
 export async function pageOfGroups(
   context: Pick<Context, 'statsCache' | 'groupTexts' | 'clock'>,
   found: readonly (NamedStore & { readonly value: readonly Group[] })[],
-  { sort, limit, cursor }: GroupOrder,
+  { sort, limit, cursor, isPaged }: GroupOrder,
 ): Promise<GroupPage> {
   const all = found.flatMap(({ value, ...named }) => value.map(group => ({ ...named, group })))
   const rates = sort === 'regressed' || sort === 'rate' ? await ratesOf(context, all) : undefined
   const now = context.clock.now()
   const after = cursor === undefined ? undefined : readJsonCursor(listingBy(sort), cursor, isSortPosition)
-  const ranked = all
-    .map(each => {
-      const tie = `${each.group.id} ${each.name}`
-      const position: SortPosition = [rankOf(each.group, sort, rates?.get(tie) ?? 0, now), tie]
-      return { ...each, position }
-    })
-    .filter(({ position }) => after === undefined || compare(position, after) > 0)
-    .sort((a, b) => compare(a.position, b.position))
+  const placed = all.map(each => {
+    const tie = `${each.group.id} ${each.name}`
+    const position: SortPosition = [rankOf(each.group, sort, rates?.get(tie) ?? 0, now), tie]
+    return { ...each, position }
+  })
+  // A rate changes between two pages. By position a group whose rate fell would come twice, and one whose rate rose not at all.
+  const kept = after?.[2] === undefined ? undefined : context.statsCache.ranking(after[2])
+  const ranked =
+    after === undefined || kept === undefined
+      ? placed
+          .filter(({ position }) => after === undefined || compare(position, after) > 0)
+          .sort((a, b) => compare(a.position, b.position))
+      : inRanking(placed, kept, after[1])
   const page = ranked.slice(0, limit)
-  const last = page.at(-1)
+  const last = ranked.length > page.length ? page.at(-1) : undefined
+  const ranking =
+    rates === undefined || last === undefined || !isPaged
+      ? []
+      : [
+          kept === undefined
+            ? context.statsCache.keepRanking(ranked.map(each => each.position[1]))
+            : after![2]!,
+        ]
   const sparklines = await Promise.all(page.map(each => context.statsCache.sparkline(each, each.group.id)))
   const texts = await Promise.all(page.map(each => context.groupTexts.textsOf(each, each.group)))
   return {
     groups: page.map(({ name, group }, index) => groupView(name, group, sparklines[index]!, texts[index]!)),
-    cursor:
-      ranked.length > page.length && last !== undefined
-        ? writeJsonCursor(listingBy(sort), last.position)
-        : undefined,
+    cursor: last && writeJsonCursor(listingBy(sort), [...last.position, ...ranking]),
   }
+}
+
+/** The groups behind one of them, in the order of an earlier page. Groups that were not there then are not shown. */
+function inRanking<G extends { readonly position: SortPosition }>(
+  groups: readonly G[],
+  ranking: readonly string[],
+  behind: string,
+): readonly G[] {
+  const byTie = new Map(groups.map(each => [each.position[1], each]))
+  return ranking.slice(ranking.indexOf(behind) + 1).flatMap(tie => byTie.get(tie) ?? [])
 }
 
 function rankOf(group: Group, sort: GroupSort, rate: number, now: number): readonly number[] {
@@ -242,6 +267,7 @@ function listingBy(sort: GroupSort): Listing {
 
 function isSortPosition(value: unknown): value is SortPosition {
   if (!Array.isArray(value)) return false
-  const [rank, tie] = value
-  return Array.isArray(rank) && rank.every(Number.isFinite) && typeof tie === 'string'
+  const [rank, tie, ranking] = value
+  const isNamed = ranking === undefined || typeof ranking === 'string'
+  return Array.isArray(rank) && rank.every(Number.isFinite) && typeof tie === 'string' && isNamed
 }

@@ -93,6 +93,7 @@ export const overviewRoutes = [
         sort: 'regressed',
         limit: TOP_GROUPS,
         cursor: undefined,
+        isPaged: false,
       })
       const counts = new Map(gathered.found.map(({ name, value }) => [name, value.stats.count]))
       return {

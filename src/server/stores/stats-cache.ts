@@ -18,11 +18,18 @@ const GROUP_PAGE = 1_000
 /** A person does not look through more groups than this. The list has those that were seen last. */
 const MAX_GROUPS = 5_000
 
+/** The rankings that are kept at a time. One takes less than a megabyte. */
+const MAX_RANKINGS = 50
+/** A person who reads on later gets the pages by position. */
+const RANKING_MS = 10 * MINUTE_MS
+
 /** Caches counts that many consoles request, so that the stores count once for all of them. */
 export class StatsCache {
   readonly #clock: Clock
   readonly #times: TtlCache
   readonly #groups: TtlCache
+  readonly #rankings = new Map<string, { readonly names: readonly string[]; readonly keptAt: number }>()
+  #lastRanking = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -74,6 +81,27 @@ export class StatsCache {
       } while (cursor !== undefined && groups.length < MAX_GROUPS)
       return groups
     })
+  }
+
+  /** Keeps the order of a list whose ranks change while a person reads it, and returns the name of that order. */
+  keepRanking(names: readonly string[]): string {
+    const now = this.#clock.now()
+    for (const [name, kept] of this.#rankings)
+      if (kept.names.length === names.length && kept.names.every((each, at) => each === names[at])) {
+        this.#rankings.set(name, { names, keptAt: now })
+        return name
+      }
+    const [oldest] = this.#rankings.keys()
+    if (oldest !== undefined && this.#rankings.size >= MAX_RANKINGS) this.#rankings.delete(oldest)
+    const name = `${now}-${++this.#lastRanking}`
+    this.#rankings.set(name, { names, keptAt: now })
+    return name
+  }
+
+  /** The order that was kept. Undefined if that is too long ago, or another process kept it. */
+  ranking(name: string): readonly string[] | undefined {
+    const kept = this.#rankings.get(name)
+    return kept !== undefined && this.#clock.now() - kept.keptAt < RANKING_MS ? kept.names : undefined
   }
 
   /** Drops cached groups after a change, so that the caller sees it. Failure times do not change, so series stay. */

@@ -38,6 +38,22 @@ export async function inTransaction<T>(
   }
 }
 
+/**
+ * Runs one statement without compiling it. The server compiles a statement that looks expensive, and for one that merges many short
+ * index scans that takes ten times as long as the statement.
+ */
+export function runUncompiled(
+  pool: PgPool,
+  doing: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<PgResult> {
+  return inTransaction(pool, doing, async client => {
+    await runQuery(client, doing, 'set local jit = off')
+    return runQuery(client, doing, text, values)
+  })
+}
+
 /** Takes a connection out of the pool. It listens for errors, because an error event without a listener ends the process. */
 export async function connect(pool: PgPool, doing: string): Promise<PgClient> {
   try {

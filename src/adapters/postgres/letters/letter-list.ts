@@ -5,9 +5,9 @@ import {
   NEWEST_FIRST,
 } from '../../../adapter-kit/query/letter-order.ts'
 import type { ResolvedLetterFilter } from '../../../adapter-kit/query/letter-query.ts'
-import type { PgQueryable } from '../connection/client.ts'
+import type { PgPool } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
-import { runQuery } from '../connection/query.ts'
+import { runQuery, runUncompiled } from '../connection/query.ts'
 import { asTime, storableText, timeParameter } from '../connection/values.ts'
 import { addFields, addFilter, addTimes, FILTER_COLUMNS } from './letter-query.ts'
 import { LETTER_SELECTED, type StoredLetter } from './letter-table.ts'
@@ -33,7 +33,7 @@ interface Wanted {
  * The next letters of a list. Every way reads a number of rows that depends on the page and on the number of facets, and not on the
  * depth of the page or on the number of letters. Only a search reads letters until it has found enough.
  */
-export async function readLetters(on: PgQueryable, wanted: Wanted): Promise<readonly StoredLetter[]> {
+export async function readLetters(on: PgPool, wanted: Wanted): Promise<readonly StoredLetter[]> {
   const { filter, order, count } = wanted
   if (filter.search !== undefined) return readSorted(on, wanted)
   if (!isByTime(order)) return readByValue(on, wanted)
@@ -54,7 +54,7 @@ function hasFields(filter: ResolvedLetterFilter): boolean {
 
 /** Those of the next letters by time that match; all letters of the page if nothing else is to match. */
 async function readNear(
-  on: PgQueryable,
+  on: PgPool,
   wanted: Wanted,
   only?: { readonly sort: LetterOrder['sort']; readonly value: string | number },
 ): Promise<StoredLetter[]> {
@@ -82,7 +82,7 @@ async function readNear(
 }
 
 /** Sorts all letters that match. */
-function readSorted(on: PgQueryable, { filter, order, startAfter, count }: Wanted): Promise<StoredLetter[]> {
+function readSorted(on: PgPool, { filter, order, startAfter, count }: Wanted): Promise<StoredLetter[]> {
   const { sort, isDescending } = order
   const conditions = addFilter(new Conditions(count), filter)
   const direction = isDescending ? 'desc' : 'asc'
@@ -103,7 +103,7 @@ function readSorted(on: PgQueryable, { filter, order, startAfter, count }: Wante
   return selectBy(on, conditions, `${column} ${direction}, last_failed_at desc, id desc`)
 }
 
-async function selectBy(on: PgQueryable, conditions: Conditions, by: string): Promise<StoredLetter[]> {
+async function selectBy(on: PgPool, conditions: Conditions, by: string): Promise<StoredLetter[]> {
   const { rows } = await runQuery(
     on,
     DOING,
@@ -114,7 +114,7 @@ async function selectBy(on: PgQueryable, conditions: Conditions, by: string): Pr
 }
 
 /** Whether a filter has times, and few letters are of these times. */
-async function isShort(on: PgQueryable, filter: ResolvedLetterFilter): Promise<boolean> {
+async function isShort(on: PgPool, filter: ResolvedLetterFilter): Promise<boolean> {
   if (filter.after === undefined && filter.before === undefined) return false
   const conditions = addTimes(new Conditions(MAX_SORTED + 1), filter)
   const { rows } = await runQuery(
@@ -127,10 +127,7 @@ async function isShort(on: PgQueryable, filter: ResolvedLetterFilter): Promise<b
 }
 
 /** Sorts the letters of some times by their first failure. The planner would rather read all letters in that order. */
-async function readShort(
-  on: PgQueryable,
-  { filter, order, startAfter, count }: Wanted,
-): Promise<StoredLetter[]> {
+async function readShort(on: PgPool, { filter, order, startAfter, count }: Wanted): Promise<StoredLetter[]> {
   const { isDescending } = order
   const conditions = addFilter(new Conditions(count), filter)
   if (startAfter !== undefined) addPlace(conditions, startAfter, 'first_failed_at', 'id', isDescending)
@@ -149,7 +146,7 @@ async function readShort(
 }
 
 /** Value by value, each by newest failure. More and more values are read at once, because each of them may have few letters. */
-async function readByValue(on: PgQueryable, wanted: Wanted): Promise<StoredLetter[]> {
+async function readByValue(on: PgPool, wanted: Wanted): Promise<StoredLetter[]> {
   const { startAfter, count } = wanted
   const values = await readValues(on, wanted)
   const found: StoredLetter[] = []
@@ -165,7 +162,7 @@ async function readByValue(on: PgQueryable, wanted: Wanted): Promise<StoredLette
 
 /** The letters of one value are a list by time. Undefined if there are several values, or too few letters beside the page. */
 async function readOneValue(
-  on: PgQueryable,
+  on: PgPool,
   wanted: Wanted,
   values: readonly (string | number)[],
 ): Promise<StoredLetter[] | undefined> {
@@ -180,7 +177,7 @@ async function readOneValue(
 
 /** The values of the list from a place on, in order. */
 async function readValues(
-  on: PgQueryable,
+  on: PgPool,
   { filter, order: { sort, isDescending }, startAfter }: Wanted,
 ): Promise<readonly (string | number)[]> {
   const column = valueColumn(sort)
@@ -206,7 +203,7 @@ async function readValues(
  * count, and the letters are sorted by them first.
  */
 async function readFacets(
-  on: PgQueryable,
+  on: PgPool,
   { filter, order, startAfter, count }: Wanted,
   values?: readonly (string | number)[],
 ): Promise<StoredLetter[]> {
@@ -230,7 +227,7 @@ async function readFacets(
       : order.isDescending
         ? ['value desc, ', 'value, ']
         : ['value, ', 'value desc, ']
-  const { rows } = await runQuery(
+  const { rows } = await runUncompiled(
     on,
     DOING,
     `with f as materialized (

@@ -1,8 +1,8 @@
 import type { LetterPosition } from '../../../adapter-kit/query/letter-order.ts'
 import type { HandlerCount, LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
-import type { PgQueryable } from '../connection/client.ts'
+import type { PgPool, PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
-import { runQuery } from '../connection/query.ts'
+import { runQuery, runUncompiled } from '../connection/query.ts'
 import { asMs, asTime, storableText, timeParameter } from '../connection/values.ts'
 import { searchable } from './letter-table.ts'
 
@@ -62,9 +62,9 @@ interface CountRow {
 }
 
 /** An index that has all of channel, reason and state counts them first, so the letters themselves are not read. */
-export async function countLetters(on: PgQueryable, filter: LetterFilter): Promise<LetterStats> {
+export async function countLetters(on: PgPool, filter: LetterFilter): Promise<LetterStats> {
   const conditions = addFilter(new Conditions(), filter)
-  const answer = await runQuery(
+  const answer = await runUncompiled(
     on,
     'counting dead letters',
     `select grouping(state, reason, channel) as level, coalesce(state, reason, channel) as name,

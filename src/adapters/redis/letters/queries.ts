@@ -17,17 +17,8 @@ import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { HandlerCount, LetterPage, LetterStats, SeenLetter } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf } from '../connection/replies.ts'
-import {
-  countFacets,
-  countFacetTimes,
-  type FacetFields,
-  type Found,
-  readBodies,
-  readFacet,
-  readFacets,
-  readPage,
-  readValues,
-} from './facet-scripts.ts'
+import { countFacets, countFacetTimes, type FacetFields, readFacet, readFacets } from './count-scripts.ts'
+import { type Found, readBodies, readPage, readValues } from './facet-scripts.ts'
 import { FIELD_NAMES, type ScanFilter, scanFilterOf } from './facts.ts'
 import type { LetterRecords } from './letter-records.ts'
 import { countIntervals, totals } from './scripts.ts'

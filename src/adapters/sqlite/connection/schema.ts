@@ -278,6 +278,11 @@ create index letters_by_facet on letters(facet, at, id, first_at);
 create index letters_by_first on letters(facet, first_at, id, at);
 `
 
+/** Letters by their first failure, for filters that most letters match. */
+const FIRST_FAILURES = `
+create index letters_by_first_failure on letters(first_at, id, at, facet);
+`
+
 /** Forward only: a released step is never edited, and a change is one more step at the end. */
 export const MIGRATIONS: readonly string[] = [
   LETTERS + BROKER + OTHER_TABLES,
@@ -286,6 +291,7 @@ export const MIGRATIONS: readonly string[] = [
   DELAYS,
   FLEET,
   SORTING,
+  FIRST_FAILURES,
 ]
 
 /** All tables of this version. */

@@ -155,3 +155,21 @@ export function sortByFirst(
         where l.facet = f.value and l.at >= ${after} and l.at < ${before} and (l.first_at, l.id) > (${from!}, ${id})
         order by l.first_at, l.id limit ${limit}`
 }
+
+/** The letters beside a page by first failure. Those that match are the page, if there are enough of them. */
+export function nearByFirst(
+  db: Database,
+  { order: { isDescending }, behind }: Span,
+  count: number,
+): readonly FoundRow[] {
+  const { value: from, id } = behind ?? noPlace(isDescending)
+  return isDescending
+    ? db.all<FoundRow>`
+        select seq, id, at as lastFailedAt, first_at as firstFailedAt, first_at as value, facet
+        from letters indexed by letters_by_first_failure
+        where (first_at, id) < (${from!}, ${id}) order by first_at desc, id desc limit ${count}`
+    : db.all<FoundRow>`
+        select seq, id, at as lastFailedAt, first_at as firstFailedAt, first_at as value, facet
+        from letters indexed by letters_by_first_failure
+        where (first_at, id) > (${from!}, ${id}) order by first_at, id limit ${count}`
+}

@@ -8,7 +8,7 @@ import { HandlerCounter, LetterStatsCounter } from '../../../adapter-kit/query/l
 import { Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import type { HandlerCount, LetterFilter, LetterStats, TimelineSpan } from '../../../ports/dead-letters.ts'
 import type { Database } from '../connection/database.ts'
-import { mergeFacets, sortByFirst } from './facet-merge.ts'
+import { mergeFacets, nearByFirst, sortByFirst } from './facet-merge.ts'
 import { type CountedFacet, type FoundRow, facetsOf, isWithin, type Span } from './letter-spans.ts'
 import type { FoundLetter } from './letter-table.ts'
 import { readVersions, type VersionPlace, type VersionPortion } from './letter-versions.ts'
@@ -20,6 +20,8 @@ const LETTERS_PER_FACET = 4
 const RARE_SHARE = 4
 /** The most letters to read that way. After that the search index is used. */
 const MAX_SCANNED = 8_000
+/** A page by first failure is first looked for among so many pages of letters. */
+const NEAR_PAGES = 5
 /** Up to this many letters of some days are sorted by their first failure. More of them are found by their index. */
 const MAX_SORTED = 100_000
 
@@ -151,15 +153,28 @@ export class LetterReader {
     limit: number,
   ): readonly FoundRow[] {
     if (text !== undefined) return this.#findText(facets, span, text, limit)
-    if (isUsual(span) && facets.length > limit) {
+    if (span.order.sort === 'lastFailed' && facets.length > limit) {
       const letters = this.#search.lettersIn(span)
       const lookedAt = Math.min(letters, (limit * letters) / Math.max(1, matching(facets)))
       if (facets.length * LETTERS_PER_FACET >= lookedAt)
         return this.#search.first(searchOf(facets, span, text), limit)
     }
+    if (span.order.sort === 'firstFailed' && facets.length > limit) {
+      const near = this.#nearByFirst(facets, span, limit)
+      if (near !== undefined) return near
+    }
     if (span.order.sort === 'firstFailed' && isBounded(span) && this.#search.lettersIn(span) <= MAX_SORTED)
       return sortByFirst(this.#db, facets, span, limit)
     return [...mergeFacets(this.#db, facets, span, limit)]
+  }
+
+  /** The page, if enough of the next letters by first failure match. */
+  #nearByFirst(facets: readonly CountedFacet[], span: Span, limit: number): readonly FoundRow[] | undefined {
+    const count = limit * NEAR_PAGES
+    const near = nearByFirst(this.#db, span, count)
+    const wanted = new Set(facets.map(({ id }) => id))
+    const found = near.filter(row => wanted.has(row.facet) && isWithin(row, span)).slice(0, limit)
+    return found.length === limit || near.length < count ? found : undefined
   }
 
   /** A text that many letters have leads the index to nearly all of them, whatever else is asked for. */

@@ -22,10 +22,11 @@ export interface SearchQuery {
   readonly span: Span
 }
 
-/** A run of letters by seq, and the latest time that one of them failed at. */
+/** A run of letters by seq, and the earliest and latest times that one of them failed at. */
 interface Run {
   readonly from: number
   readonly to: number
+  readonly earliest: number
   readonly latest: number
 }
 
@@ -52,14 +53,17 @@ export class SearchReader {
   }
 
   /**
-   * The first letters of the list that match. Segments and the blocks in them are read latest first, until none is left
-   * whose latest letter could still be among them.
+   * The first letters of a list by last failure that match. Segments and the blocks in them are read latest first, or earliest first in
+   * an ascending list, until none is left whose first letter could still be among them.
    */
   first(query: SearchQuery, limit: number): readonly FoundRow[] {
-    let found = this.#read(this.#tail, query).sort(compareLetters).slice(0, limit)
-    const cannotHelp = ({ latest }: Run) => {
+    const { order } = query.span
+    const inOrder = (a: FoundRow, b: FoundRow) => compareLetters(a, b, order)
+    let found = this.#read(this.#tail, query).sort(inOrder).slice(0, limit)
+    const cannotHelp = ({ latest, earliest }: Run) => {
       const last = found[limit - 1]
-      return last !== undefined && latest < last.lastFailedAt
+      if (last === undefined) return false
+      return order.isDescending ? latest < last.lastFailedAt : earliest > last.lastFailedAt
     }
     const hashes = gramsOf(query.text ?? '')
     for (const segment of this.#segments(query.span)) {
@@ -67,7 +71,7 @@ export class SearchReader {
       for (const block of this.#blocks(segment, query.span, hashes)) {
         if (cannotHelp(block)) break
         const here = this.#read(block, query)
-        if (here.length > 0) found = found.concat(here).sort(compareLetters).slice(0, limit)
+        if (here.length > 0) found = found.concat(here).sort(inOrder).slice(0, limit)
       }
     }
     return found
@@ -96,18 +100,25 @@ export class SearchReader {
   /** Letters after the last segment are not in the index yet: less than a segment. */
   get #tail(): Run {
     const { last } = this.#db.get<{ last: number }>`select coalesce(max(shelf), -1) as last from shelves`!
-    return { from: (last + 1) * SEGMENT_SIZE, to: Number.MAX_SAFE_INTEGER, latest: Number.POSITIVE_INFINITY }
+    return {
+      from: (last + 1) * SEGMENT_SIZE,
+      to: Number.MAX_SAFE_INTEGER,
+      earliest: Number.NEGATIVE_INFINITY,
+      latest: Number.POSITIVE_INFINITY,
+    }
   }
 
-  /** The segments that may have letters of these times, latest first. */
-  #segments({ after, before, behind }: Span): readonly Segment[] {
-    return this.#db.all`
-      select shelf as number, shelf * ${SEGMENT_SIZE} as "from", (shelf + 1) * ${SEGMENT_SIZE} as "to", latest
-      from shelves where latest >= ${after} and earliest < ${before}
-      and earliest <= ${behind?.lastFailedAt ?? Number.POSITIVE_INFINITY} order by latest desc`
+  /** The segments that may have letters of these times, in the order of the list. */
+  #segments(span: Span): readonly Segment[] {
+    const { from, to } = boundsOf(span)
+    const segments = this.#db.all<Segment>`
+      select shelf as number, shelf * ${SEGMENT_SIZE} as "from", (shelf + 1) * ${SEGMENT_SIZE} as "to", earliest, latest
+      from shelves where latest >= ${span.after} and earliest < ${span.before}
+      and earliest <= ${to} and latest >= ${from} order by latest desc`
+    return isAscending(span) ? segments.sort((a, b) => a.earliest - b.earliest) : segments
   }
 
-  /** The blocks of a segment with letters of these times that may have all of the grams, latest first. */
+  /** The blocks of a segment with letters of these times that may have all of the grams, in the order of the list. */
   #blocks({ number, from }: Segment, span: Span, hashes: readonly number[]): readonly Run[] {
     const mask = this.#maskOf(number, hashes)
     if (mask === 0) return []
@@ -117,9 +128,10 @@ export class SearchReader {
     for (let block = 0; block < BLOCKS_PER_SEGMENT; block++) {
       if ((mask & (1 << block)) === 0 || !overlaps(times, block, span)) continue
       const first = from + block * BLOCK_SIZE
-      blocks.push({ from: first, to: first + BLOCK_SIZE, latest: times[block * 2 + 1]! })
+      const [earliest, latest] = [times[block * 2]!, times[block * 2 + 1]!]
+      blocks.push({ from: first, to: first + BLOCK_SIZE, earliest, latest })
     }
-    return blocks.sort((a, b) => b.latest - a.latest)
+    return blocks.sort((a, b) => (isAscending(span) ? a.earliest - b.earliest : b.latest - a.latest))
   }
 
   #maskOf(segment: number, hashes: readonly number[]): number {
@@ -143,10 +155,22 @@ export class SearchReader {
   }
 }
 
-function overlaps(times: Float64Array, block: number, { behind, before, after }: Span): boolean {
+function overlaps(times: Float64Array, block: number, span: Span): boolean {
   const earliest = times[block * 2]!
   const latest = times[block * 2 + 1]!
-  return (
-    latest >= after && earliest < before && earliest <= (behind?.lastFailedAt ?? Number.POSITIVE_INFINITY)
-  )
+  const { from, to } = boundsOf(span)
+  return latest >= span.after && earliest < span.before && earliest <= to && latest >= from
+}
+
+/** The times that are behind the previous page. */
+function boundsOf({ order, behind }: Span): { readonly from: number; readonly to: number } {
+  const at = order.sort === 'lastFailed' ? behind?.lastFailedAt : undefined
+  if (at === undefined) return { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY }
+  return order.isDescending
+    ? { from: Number.NEGATIVE_INFINITY, to: at }
+    : { from: at, to: Number.POSITIVE_INFINITY }
+}
+
+function isAscending({ order }: Span): boolean {
+  return order.sort === 'lastFailed' && !order.isDescending
 }
