@@ -39,6 +39,8 @@ const BODIES: Readonly<Record<string, unknown>> = {
   '/api/v1/groups/{id}': { state: 'resolved', note: 'x' },
   '/api/v1/channels/{channel}/breaker': { handler: 'bill', to: 'open', reason: 'x' },
   '/api/v1/fleet/commands': { task: 'pause', channel: 'orders', reason: 'x' },
+  '/api/v1/views': { name: 'mine', shared: true, filter: { channel: 'orders' } },
+  '/api/v1/views/delete': { name: 'mine', shared: true },
   '/api/v1/dead-letters/purge': { ...BULK },
   '/api/v1/dead-letters/purge/preview': { filter: {} },
   '/api/v1/dead-letters/discard': { ...BULK },

@@ -18,6 +18,9 @@ import type {
   Replay,
   ReplayVerb,
   RevealedLetter,
+  SavedView,
+  ViewBody,
+  ViewDeleteBody,
 } from './types.ts'
 
 /** A change, after which everything on the screen is asked for again: what it touched, only the server knows. */
@@ -58,6 +61,9 @@ export async function runBulk(
   }
   return ended
 }
+
+export const saveView = (body: ViewBody) => send<SavedView>('POST', '/views', body)
+export const deleteView = (body: ViewDeleteBody) => send<ViewDeleteBody>('POST', '/views/delete', body)
 
 export const triage = (id: string, patch: GroupPatch) =>
   send<GroupDetail>('PATCH', pathOf('groups', id), patch)

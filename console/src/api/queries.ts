@@ -27,6 +27,7 @@ import type {
   Replay,
   ReplayList,
   SignIn,
+  ViewList,
 } from './types.ts'
 
 // A key begins with the topic that the live stream names when it has to be asked for again.
@@ -55,6 +56,7 @@ export const useGroups = (query: Query) => useGet<GroupPage>(['groups', 'list'],
 export const useLetterPage = (query: Query) => useGet<LetterPage>(['pages'], '/dead-letters', query)
 export const useLetterStats = (query: Query, enabled = true) =>
   useGet<LetterStats>(['letters', 'stats'], '/dead-letters/stats', query, enabled)
+export const useViews = () => useGet<ViewList>(['views'], '/views')
 export const useReplays = (query: Query) => useGet<ReplayList>(['replays', 'list'], '/replays', query)
 export const useAudit = (query: Query) => useGet<AuditPage>(['audit'], '/audit', query)
 

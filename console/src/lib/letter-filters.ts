@@ -1,4 +1,4 @@
-import type { LetterFilter } from '../api/types.ts'
+import type { LetterFilter, SavedView } from '../api/types.ts'
 
 /** What the list of letters can be narrowed by, in the order it is offered. All of it lives in the URL. */
 export const FILTER_NAMES = [
@@ -70,6 +70,13 @@ export function lettersUrl(
   for (const [name, value] of Object.entries(more)) params.set(name, value)
   const search = params.toString()
   return search === '' ? '/letters' : `/letters?${search}`
+}
+
+/** The URL at which Letters begins: that of a person's own default view, then of the shared one, then of all letters. */
+export function defaultLettersUrl(views: readonly SavedView[]): string {
+  const defaults = views.filter(view => view.default)
+  const chosen = defaults.find(({ shared }) => !shared) ?? defaults[0]
+  return lettersUrl(chosen?.filter ?? {})
 }
 
 /** The URL at which a replay of these letters is prepared. */

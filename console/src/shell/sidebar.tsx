@@ -1,8 +1,9 @@
 import { Link, useLocation } from 'wouter'
-import { useOverview } from '../api/queries.ts'
+import { useOverview, useViews } from '../api/queries.ts'
 import type { StreamState } from '../api/stream.ts'
 import type { Me } from '../api/types.ts'
 import { PLACES } from '../lib/keys.ts'
+import { defaultLettersUrl } from '../lib/letter-filters.ts'
 import { short } from '../lib/numbers.ts'
 import { SignOut } from './sign-out.tsx'
 import { DisplaySwitches } from './switches.tsx'
@@ -17,6 +18,7 @@ const STREAM: Readonly<Record<StreamState, string>> = {
 export function Sidebar({ me, stream }: { me: Me | undefined; stream: StreamState }) {
   const [location] = useLocation()
   const { data } = useOverview()
+  const letters = defaultLettersUrl(useViews().data?.views ?? [])
   const badges: Readonly<Record<string, { count: number; what: string; loud: boolean } | undefined>> = data
     ? {
         g: {
@@ -45,7 +47,11 @@ export function Sidebar({ me, stream }: { me: Me | undefined; stream: StreamStat
       </Link>
       <nav aria-label="Screens">
         {Object.entries(PLACES).map(([key, { href, name }]) => (
-          <Link key={key} href={href} aria-current={location.startsWith(href) ? 'page' : undefined}>
+          <Link
+            key={key}
+            href={key === 'l' ? letters : href}
+            aria-current={location.startsWith(href) ? 'page' : undefined}
+          >
             <span>{name}</span>
             <Badge badge={badges[key]} />
           </Link>

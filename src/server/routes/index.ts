@@ -13,6 +13,7 @@ import { letterRoutes } from './letters.ts'
 import { overviewRoutes } from './overview.ts'
 import { replayChangeRoutes } from './replay-changes.ts'
 import { replayRoutes } from './replays.ts'
+import { viewRoutes } from './views.ts'
 
 /** Provides the OpenAPI document of all routes. */
 interface OpenApiSource {
@@ -38,6 +39,7 @@ export const ROUTES: readonly Route<ServerContext & OpenApiSource>[] = [
   ...fleetRoutes,
   ...letterRoutes,
   ...bulkRoutes,
+  ...viewRoutes,
   ...groupRoutes,
   ...replayChangeRoutes,
   ...replayRoutes,

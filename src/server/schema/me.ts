@@ -12,6 +12,7 @@ export const action = z.enum([
   'letter.reopen',
   'letters.purge',
   'letters.export',
+  'view.save',
   'group.triage',
   'replay.plan',
   'replay.approve',

@@ -14,6 +14,7 @@ import { Page, Panel } from '../../ui/page.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { OrderBar } from './order-bar.tsx'
+import { SavedViews } from './saved-views.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 import { ShowNewLetters } from './show-new-letters.tsx'
 import { useSelection } from './use-selection.ts'
@@ -29,6 +30,7 @@ export function LettersScreen() {
   const isBehind = query.cursor !== undefined || query.startAt !== undefined
   return (
     <Page name="Letters" lead={<Lead stats={stats.data} />}>
+      <SavedViews texts={texts} />
       <FilterBar texts={texts} stats={stats.data} />
       <OrderBar order={order} />
       {page.error && <ErrorNote error={page.error} onRetry={page.refetch} />}

@@ -1,4 +1,4 @@
-import { type FormEvent, useId, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import type { FilterTexts } from '../../lib/letter-filters.ts'
 import { localInput, momentOfInput } from '../../lib/local-time.ts'
 import { Button } from '../../ui/buttons.tsx'
@@ -56,7 +56,7 @@ export function MoreFilters({ texts, onApply }: MoreProps) {
           />
         ))}
         {NUMBERS.map(([name, label]) => (
-          <PlainInput
+          <Field
             key={name}
             label={label}
             type="number"
@@ -65,7 +65,7 @@ export function MoreFilters({ texts, onApply }: MoreProps) {
           />
         ))}
         {TIMES.map(([name, label]) => (
-          <PlainInput
+          <Field
             key={name}
             label={label}
             type="datetime-local"
@@ -76,29 +76,5 @@ export function MoreFilters({ texts, onApply }: MoreProps) {
         <Button type="submit">Apply filters</Button>
       </form>
     </details>
-  )
-}
-
-interface InputProps {
-  readonly label: string
-  readonly type: 'number' | 'datetime-local'
-  readonly value: string
-  readonly onChange: (value: string) => void
-}
-
-function PlainInput({ label, type, value, onChange }: InputProps) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        id={id}
-        className="input"
-        type={type}
-        {...(type === 'number' ? { min: 0 } : {})}
-        value={value}
-        onChange={event => onChange(event.target.value)}
-      />
-    </div>
   )
 }

@@ -9,6 +9,7 @@ const WORDS: Readonly<Record<Action, string>> = {
   'letter.reopen': 'Release, unpark or restore letters',
   'letters.purge': 'Delete letters permanently',
   'letters.export': 'Export letters',
+  'view.save': 'Save views of letters',
   'group.triage': 'Acknowledge, mute or resolve groups',
   'replay.plan': 'Plan replays',
   'replay.approve': "Approve others' replays",
