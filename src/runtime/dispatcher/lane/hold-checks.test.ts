@@ -105,3 +105,14 @@ it('B18: a dispatcher that closes meanwhile leaves the letters dead', async () =
   expect(written).toEqual([])
   expect(await deadLetters.stats()).toMatchObject({ byState: { dead: 20 } })
 })
+
+it('B18: a dispatcher that closes while it waits to ask again leaves no timer', async () => {
+  const { clock, resend, store, dispatcher } = await holdWorld(2)
+  store.answer = () => Promise.reject(new Error('the store is away'))
+  resend()
+  await clock.advance(100)
+  const closed = dispatcher.close({ graceMs: 0 })
+  await clock.advance(50)
+  await closed
+  expect(clock.pending).toBe(0)
+})
