@@ -49,6 +49,18 @@ describe('filters of letters', () => {
     ])
   })
 
+  it.each([null, '', ' ', [], [5], true, '0x10', -1, 1.5])(
+    'F8: %j is not a number of attempts',
+    async given => {
+      const { tell } = await world()
+      for (const name of ['minAttempts', 'maxAttempts']) {
+        const { status, body } = await tell(`${LETTERS}/purge/preview`, { filter: { [name]: given } })
+        expect(status).toBe(400)
+        expect(body.faults).toMatchObject([{ path: `body.filter.${name}` }])
+      }
+    },
+  )
+
   it('F8: one request reads 5,000 letters at most, says so, and its cursor continues', async () => {
     const { bury, make, ask } = serverWorld({ rateLimit: { perSecond: 1_000_000, burst: 1_000_000 } })
     const letters = Array.from({ length: 5_200 }, (_, index) => {

@@ -62,6 +62,11 @@ describe('conditions on fields', () => {
     'payload.id = "a',
     'payload.id = "a" b',
     'payload..id = 1',
+    'payload.id !== 1',
+    'payload.id == 1',
+    "payload.id != '1'",
+    'payload.id != 1 or payload.id = 2',
+    'payload.id != 1 && header.tenant = acme',
     Array.from({ length: 11 }, () => 'payload.a = 1').join(' and '),
   ])('E9: %j is not a list of conditions', text => {
     expect(parseWhere(text)).toBeUndefined()

@@ -5,7 +5,7 @@ import type { DeadLetter } from './letter.ts'
 
 /** What a filter says when its conditions cannot be read. */
 export const WHERE_REMEDY =
-  "give conditions such as 'payload.customer.id = 7 and header.tenant = acme'; a field begins with payload, header or metadata, and an operator is =, != or ~ (contains)"
+  "give conditions such as 'payload.customer.id = 7 and header.tenant = acme'; a field begins with payload, header or metadata, and an operator is =, != or ~ (contains); join conditions with and; quote values with double quotes"
 
 const MAX_CONDITIONS = 10
 const MAX_STEPS = 20
@@ -27,12 +27,15 @@ type WhereSubject = Pick<DeadLetter, 'event' | 'metadata'>
 const QUOTED = '"(?:[^"\\\\]|\\\\.)*"'
 const FIELD = new RegExp(`^\\s*(payload|header|metadata)((?:\\.(?:${QUOTED}|[^\\s."=!~]+))+)\\s*(=|!=|~)\\s*`)
 const STEP = new RegExp(`\\.(${QUOTED}|[^."]+)`, 'g')
-/** A value ends at the next `and`, or is quoted. */
-const VALUE = new RegExp(`^(?:(${QUOTED})|([^"\\s](?:.*?\\S)??))(?:\\s+and\\s+|\\s*$)`, 'is')
+/** A value ends at the next `and`, or is quoted. An operator or quote of another language, as in `!== 7` or `'7'`, begins none. */
+const VALUE = new RegExp(`^(?:(${QUOTED})|([^"'=!~\\s](?:.*?\\S)??))(?:\\s+and\\s+|\\s*$)`, 'is')
+/** A further condition inside of a value, as in `7 or payload.b = 2`. */
+const JOINED_OTHERWISE = /\s(?:payload|header|metadata)\.[^\s=!~]+\s*[=!~]/
 
 /**
- * Reads conditions that `and` joins. A value with ` and `, with spaces at an end or with nothing in it stands in quotes, and so does a
- * name with a dot or a space: `payload."first name" = "this and that"`. Undefined if the text is not a list of conditions.
+ * Reads conditions that `and` joins. A value with ` and `, with spaces at an end or with nothing in it stands in quotes, and so does one that
+ * begins with `=`, `!`, `~` or `'` and a name with a dot or a space: `payload."first name" = "this and that"`. Undefined if the text is not a
+ * list of conditions.
  */
 export function parseWhere(text: string): readonly FieldCondition[] | undefined {
   const conditions: FieldCondition[] = []
@@ -40,6 +43,8 @@ export function parseWhere(text: string): readonly FieldCondition[] | undefined 
     const [taken, root, path, operator] = FIELD.exec(rest) ?? []
     if (taken === undefined || conditions.length === MAX_CONDITIONS) return undefined
     const [value, quoted, plain] = VALUE.exec(rest.slice(taken.length)) ?? []
+    // Taken as a text, it would be equal to nothing, and `!=` would select every letter.
+    if (plain !== undefined && JOINED_OTHERWISE.test(plain)) return undefined
     const wanted = quoted === undefined ? plain : unquoted(quoted)
     const steps = stepsOf(root!, path!)
     if (value === undefined || wanted === undefined || steps === undefined) return undefined

@@ -27,8 +27,11 @@ export const category = z.enum(CATEGORIES).describe('The category of the failure
 export type Category = z.infer<typeof category>
 
 const word = z.string().min(1).max(500)
-/** A number that a query gives as text. */
-const attempts = z.coerce.number<number | string>().int().min(0).max(1_000_000_000)
+/** A number, which a query gives as text. Coercion would take null, an empty text or a list for 0, and so select every letter. */
+const attempts = z.preprocess(
+  value => (typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value),
+  z.number().int().min(0).max(1_000_000_000),
+)
 export const oneStore = storeName.optional().describe('Only this store. The default is all stores.')
 
 /** The filter of the command line. A letter has to match every field that is given. */
