@@ -27,13 +27,19 @@ export async function* exportLines(
     yield page.map(letter => `${safeText(encodeLetter(letter))}\n`)
 }
 
+/** Ends of lines belong to CSV. A terminal may not obey any other control character. */
+function safeLines(text: string): string {
+  return text.replace(/[^\r\n\t]+/g, safeText)
+}
+
 /** The letters as a table for spreadsheets, masked. */
 export async function* exportCsv(
   letters: DeadLetterStore,
   filter: LetterFilter,
   masks: Masks,
 ): AsyncGenerator<readonly string[]> {
-  for await (const page of letterPages(letters, filter)) yield page.map(letter => letterCsv(letter, masks))
+  for await (const page of letterPages(letters, filter))
+    yield page.map(letter => safeLines(letterCsv(letter, masks)))
 }
 
 interface ImportReport {

@@ -6,8 +6,8 @@ import type { Masks } from '../core/dead-letter/masks.ts'
 
 type Cell = string | number | undefined
 
-/** A spreadsheet takes a text that begins with one of these for a formula, and runs it. */
-const FORMULA = /^[=+\-@\t\r]/
+/** A spreadsheet takes a text that begins with one of these for a formula, and runs it. Some skip spaces, or read full-width signs alike. */
+const FORMULA = /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/
 const QUOTED = /[",\r\n]/
 
 const COLUMNS: readonly (readonly [

@@ -53,6 +53,25 @@ describe('the order of letters over HTTP', () => {
     expect(channels).toEqual(channels.toSorted())
   })
 
+  it('E9: a letter that two stores have is listed for both, wherever a page ends', async () => {
+    const clock = new FakeClock()
+    const make = createFactory({ clock })
+    const stores = { shop: memoryStore({ clock }), office: memoryStore({ clock }) }
+    for (const letter of [make.letter(), make.letter(), make.letter()])
+      for (const { deadLetters } of Object.values(stores)) await deadLetters.send(letter)
+    const { ask } = serverWorld({ stores, clock })
+    for (const limit of [1, 2, 3, 5]) {
+      const listed: string[] = []
+      for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+        const { body } = await ask(`/api/v1/dead-letters?limit=${limit}${cursor}`)
+        listed.push(...body.letters.map(({ store, id }: { store: string; id: string }) => `${store} ${id}`))
+        cursor = body.cursor && `&cursor=${encodeURIComponent(body.cursor)}`
+      }
+      expect(listed, `limit ${limit}`).toHaveLength(6)
+      expect(new Set(listed).size, `limit ${limit}`).toBe(6)
+    }
+  })
+
   it('E9: a list starts at a time and goes on from there', async () => {
     const { pages, clock, ask } = await twoStores()
     const startAt = new Date(clock.now() - 5_500).toISOString()

@@ -95,4 +95,11 @@ describe('actions on every letter that matches', () => {
     expect(out).toContain(',"a, ""b""",')
     expect(out).not.toContain('hunter2')
   })
+
+  it('F8: a terminal obeys no text of an export as CSV', async () => {
+    const { lazaret, bury, factory } = cliWorld()
+    await bury(factory.letter({ error: new Error('red \u001b[31m\u009b\u202e\nnext') }))
+    const { out } = await lazaret('dlq', 'export', '--format', 'csv')
+    expect(out).toContain('"red \\u001b[31m\\u009b\\u202e\nnext"')
+  })
 })

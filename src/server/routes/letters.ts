@@ -87,7 +87,11 @@ export const letterRoutes = [
         )
         .filter(({ place }) => until === undefined || compareLetters(place, until, order) <= 0)
         .sort((a, b) => compareLetters(a.place, b.place, order))
-      const shown = merged.slice(0, limit)
+      // A letter that several stores have is in one place. The page takes all of it, because the next one begins behind the place.
+      const last = merged[limit - 1]?.place
+      const shown = merged.filter(
+        ({ place }, index) => index < limit || compareLetters(place, last!, order) === 0,
+      )
       const next = merged.length > shown.length ? shown.at(-1)!.place : until
       return {
         letters: shown.map(({ name, letter }) => letterSummary(name, letter, masks)),
