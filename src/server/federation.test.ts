@@ -261,7 +261,7 @@ describe('a store that is down', () => {
     const none = await world.tell(path, await previewed())
     expect([none.status, none.body.detail]).toEqual([
       503,
-      'Store shop did not delete the letters (postgres://***@db is read-only). Preview the purge again before you retry.',
+      'Store shop failed (postgres://***@db is read-only). Preview the action again before you retry.',
     ])
   })
 
