@@ -9,6 +9,7 @@ const RUN_BY: Readonly<Record<string, string>> = {
   'docs/guides/adapters.md': 'test/custom-adapter.test.ts',
   'docs/guides/console.md': 'test/console/actions.e2e.test.ts',
   'docs/guides/demo.md': 'test/demo.e2e.test.ts',
+  'docs/guides/sign-in.md': 'test/console/sign-in.e2e.test.ts',
   'docs/guides/tutorial.md': 'test/tutorial.e2e.test.ts',
 }
 
