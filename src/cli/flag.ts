@@ -76,10 +76,10 @@ export function choice<const T extends string>(
   return { ...valued(placeholder, about, read, `give one of ${choices.join(', ')}`), choices }
 }
 
-export function count(about: string, placeholder = 'N'): Flag<number> {
-  const isCount = (value: number) => value >= 1 && Number.isSafeInteger(value)
+export function count(about: string, placeholder = 'N', min = 1): Flag<number> {
+  const isCount = (value: number) => value >= min && Number.isSafeInteger(value)
   const read = (text: string) => (/^\d+$/.test(text) && isCount(Number(text)) ? Number(text) : undefined)
-  return valued(placeholder, about, read, 'give a whole number of at least 1')
+  return valued(placeholder, about, read, `give a whole number of at least ${min}`)
 }
 
 /** 0 means any free port. */

@@ -173,8 +173,8 @@ const whichLetters = {
   ),
   release: word('NAME', 'only letters of this release'),
   error: word('TEXT', 'only letters with this text in the name, message or code of the error'),
-  'min-attempts': count('only letters with at least this many attempts'),
-  'max-attempts': count('only letters with at most this many attempts'),
+  'min-attempts': count('only letters with at least this many attempts', 'N', 0),
+  'max-attempts': count('only letters with at most this many attempts', 'N', 0),
   where: conditions(
     "only letters whose fields match, such as 'payload.customer.id = 7 and header.tenant = acme'",
   ),

@@ -120,6 +120,30 @@ describe('actions on every letter that matches', () => {
     })
   })
 
+  it('F8: an export of no letters has the header, as JSON lines of progress too', async () => {
+    const { tell, server } = await world()
+    const filter = { channel: 'none' }
+    const { until, digest } = (await tell(`${LETTERS}/export/preview`, { filter }, OPERATOR)).body
+    const body = { filter, expectedCount: 0, until, digest, reason: 'known', format: 'csv' }
+    const whole = await tell(`${LETTERS}/export`, body, OPERATOR)
+    const [host, accept] = ['127.0.0.1:4600', 'application/x-ndjson']
+    const authorization = `Bearer ${OPERATOR.token}`
+    const answer = await server.fetch(
+      new Request(`http://${host}${LETTERS}/export`, {
+        method: 'POST',
+        headers: { host, accept, authorization, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      }),
+    )
+    const text = await answer.text()
+    expect(
+      text
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line)),
+    ).toEqual([{ exported: 0, of: 0, text: whole.body.text }, { done: { exported: 0 } }])
+  })
+
   it('F8: an export as JSON lines has one masked letter in each line', async () => {
     const { run } = await world()
     const { text } = (await run('export', { format: 'jsonl' })).body

@@ -29,6 +29,8 @@ describe('actions on every letter that matches', () => {
     expect(await found('--where', `${WHERE} and payload.password != x`, '--error', '@sum')).toBe(1)
     expect(await found('--release', '9.9')).toBe(0)
     expect(await found('--min-attempts', '1', '--max-attempts', '99')).toBe(3)
+    expect(await found('--min-attempts', '0')).toBe(3)
+    expect(await found('--max-attempts', '0')).toBe(0)
     const refused = await lazaret('dlq', 'list', '--where', 'customer 7')
     expect(refused).toMatchObject({ code: 2 })
     expect(refused.err).toContain("such as 'payload.customer.id = 7")

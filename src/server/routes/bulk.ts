@@ -235,7 +235,10 @@ function asLines(run: (around: RunOptions) => Promise<BulkDone>, of: number): Re
       const write = (part: string) => {
         text += part
       }
-      send({ done: await run({ signal: stop.signal, onProgress, write }) })
+      const done = await run({ signal: stop.signal, onProgress, write })
+      // Without letters there was no progress, and the header of the CSV is not sent yet.
+      if (text !== '') await onProgress('exported', done.exported ?? 0)
+      send({ done })
     } catch (error) {
       send({ failed: withoutCredentials((error as Error).message) })
     }
