@@ -14,6 +14,7 @@ interface Consumer {
   readonly hand: (message: AmqpMessage) => void
   open: number
   isForgotten: boolean
+  readonly consumerTag: string
 }
 
 interface Waiting {
@@ -147,15 +148,23 @@ class FakeChannel extends EventEmitter {
     return { messageCount: this.#server.ready(queue), consumerCount: this.#server.countConsumers(queue) }
   }
 
-  async consume(queue: string, hand: (message: AmqpMessage) => void) {
+  async consume(queue: string, hand: (message: AmqpMessage) => void, { consumerTag = queue } = {}) {
     if (!this.#isUsed) this.#server.sessions++
     this.#isUsed = true
-    this.#server.add({ queue, channel: this, limit: this.#limit, hand, open: 0, isForgotten: false })
-    return { consumerTag: queue }
+    this.#server.add({
+      queue,
+      consumerTag,
+      channel: this,
+      limit: this.#limit,
+      hand,
+      open: 0,
+      isForgotten: false,
+    })
+    return { consumerTag }
   }
 
   async cancel(tag: string): Promise<void> {
-    this.#server.remove(({ channel, queue }) => channel === this && queue === tag)
+    this.#server.remove(({ channel, consumerTag }) => channel === this && consumerTag === tag)
   }
 
   receive(handed: Handed): void {

@@ -149,6 +149,20 @@ export function deliveringTests(suite: BrokerConformance): void {
     await inbox.assertEmpty('resuming twice delivered twice')
   })
 
+  it('B6: what is open during a pause and settled after it is not delivered again', async world => {
+    const inbox = await world.subscribe({ prefetch: 3 })
+    await world.publish(2)
+    const open = [await inbox.next(), await inbox.next()]
+    inbox.subscription.pause()
+    await world.timing.quiet()
+    inbox.subscription.resume()
+    const [third] = await world.publish(1)
+    const next = await inbox.next()
+    assert.equal(eventOf(next).id, third!.id, 'a delivery that was open came again')
+    await inbox.done(...open, next)
+    await inbox.assertEmpty('a settled delivery came again')
+  })
+
   it('B6: events that are published during a pause arrive after resume', async world => {
     const inbox = await world.subscribe()
     inbox.subscription.pause()

@@ -24,6 +24,8 @@ export class ConsumerChannel {
   /** Why it was closed: the reply code of the server. */
   #code: unknown
   #isOpen = true
+  /** The number of consumers that the channel has had. */
+  #consumers = 0
   /** Called when the last of what came is settled, once the channel takes nothing more. */
   #afterLast: (() => void) | undefined
   readonly #ended = Promise.withResolvers<void>()
@@ -79,13 +81,15 @@ export class ConsumerChannel {
     const limit = Math.min(prefetch, MAX_PREFETCH)
     const window = new PrefetchWindow(limit === 0 ? undefined : limit)
     await this.#channel.prefetch(limit)
-    // The tag is known before the server answers, so that a cancel in between reaches this consumer as well.
-    this.#tags.add(queue)
+    // The tag is known before the server answers, so that a cancel in between reaches this consumer as well. Each consumer has its own: with
+    // the tag of a cancelled consumer, a quorum queue delivers the messages again that are still open there.
+    const consumerTag = `${queue} ${++this.#consumers}`
+    this.#tags.add(consumerTag)
     const arrived = (message: AmqpMessage | null) => {
       if (message !== null) this.#acks.arrived(message, window)
       receive(message)
     }
-    await this.#channel.consume(queue, arrived, { consumerTag: queue })
+    await this.#channel.consume(queue, arrived, { consumerTag })
     return window
   }
 
