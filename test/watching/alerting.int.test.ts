@@ -29,7 +29,11 @@ describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
     await using world = await startWorld()
     const { press, told } = world
     const of = (status: Notified['status']) =>
-      told().filter(each => each.labels['alertname'] === 'LazaretBreakerOpen' && each.status === status)
+      told().filter(
+        ({ labels: { alertname, name }, ...each }) =>
+          // The demo opens the breaker of another sink by itself.
+          alertname === 'LazaretBreakerOpen' && name === 'ship-order' && each.status === status,
+      )
 
     await press('break-warehouse')
     await timing.eventually(() => of('firing').length > 0, 'the alert is delivered')
@@ -49,7 +53,6 @@ describe.skipIf(!isThere)(`a Prometheus and an Alertmanager${why}`, () => {
 
     await press('fix-warehouse')
     await timing.eventually(() => of('resolved').length > 0, 'it is told that it has closed')
-    expect(of('resolved')[0]).toMatchObject({ labels: { name: 'ship-order' } })
   })
 })
 
