@@ -88,12 +88,13 @@ export class FolderLetters implements DeadLetterStore {
   }
 
   async list(query?: LetterQuery): Promise<LetterPage> {
-    const { filter, limit, startAfter } = resolveLetterQuery(query)
+    const { filter, limit, order, startAfter } = resolveLetterQuery(query)
     const matching = (await this.#matching(filter))
-      .filter(letter => startAfter === undefined || compareLetters(letterPosition(letter), startAfter) > 0)
-      .sort((a, b) => compareLetters(letterPosition(a), letterPosition(b)))
-    const { shown, cursor } = pageOf(matching, limit, last => letterCursor(letterPosition(last), filter))
-    return { letters: shown, cursor }
+      .map(letter => ({ letter, place: letterPosition(letter, order) }))
+      .filter(({ place }) => startAfter === undefined || compareLetters(place, startAfter, order) > 0)
+      .sort((a, b) => compareLetters(a.place, b.place, order))
+    const { shown, cursor } = pageOf(matching, limit, last => letterCursor(last.place, filter, order))
+    return { letters: shown.map(({ letter }) => letter), cursor }
   }
 
   async stats(filter?: LetterFilter): Promise<LetterStats> {

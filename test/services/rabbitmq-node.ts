@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -9,6 +9,8 @@ import { ServerProcess } from './server-process.ts'
 
 const START_MS = 300_000
 const POLL_MS = 100
+const CONFIG_FILE = 'rabbitmq.config'
+const CONFIG_END = '].\n'
 
 /** One private RabbitMQ: loopback only, free ports, folders of its own. It can be killed, stopped and started again. */
 export class RabbitmqNode {
@@ -45,11 +47,11 @@ export class RabbitmqNode {
     await mkdir(join(folder, 'home'))
     await writeFile(join(folder, 'enabled_plugins'), '[].\n')
     // In Erlang's own format: to read the other one, RabbitMQ first compiles the schemas of all settings at every start.
-    await writeFile(
-      join(folder, 'rabbitmq.config'),
-      `[{rabbit, [{tcp_listeners, [{"127.0.0.1", ${port}}]}, {disk_free_limit, "10MB"}]},
-        {ra, [{wal_max_size_bytes, 16777216}]}].\n`,
-    )
+    const settings = [
+      `{rabbit, [{tcp_listeners, [{"127.0.0.1", ${port}}]}, {disk_free_limit, "10MB"}]}`,
+      '{ra, [{wal_max_size_bytes, 16777216}]}',
+    ]
+    await writeFile(join(folder, CONFIG_FILE), `[${settings.join(',\n')}${CONFIG_END}`)
     const env = {
       PATH: process.env['PATH'],
       HOME: join(folder, 'home'),
@@ -59,7 +61,7 @@ export class RabbitmqNode {
       ERL_EPMD_PORT: String(epmdPort),
       ERL_EPMD_ADDRESS: '127.0.0.1',
       RABBITMQ_CONF_ENV_FILE: '/dev/null',
-      RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.config'),
+      RABBITMQ_CONFIG_FILE: join(folder, CONFIG_FILE),
       RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
       RABBITMQ_MNESIA_BASE: join(folder, 'data'),
       RABBITMQ_LOG_BASE: join(folder, 'log'),
@@ -71,6 +73,13 @@ export class RabbitmqNode {
 
   get url(): string {
     return `amqp://guest:guest@127.0.0.1:${this.port}`
+  }
+
+  /** Adds a setting in Erlang's format. It counts from the next start. */
+  async configure(setting: string): Promise<void> {
+    const path = join(this.folder, CONFIG_FILE)
+    const config = await readFile(path, 'utf8')
+    await writeFile(path, `${config.slice(0, -CONFIG_END.length)},\n${setting}${CONFIG_END}`)
   }
 
   async start(): Promise<void> {

@@ -1,4 +1,4 @@
-import { appendFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -30,10 +30,7 @@ async function withManagement(): Promise<string> {
   const node = server!.node!
   const port = await freePort()
   await node.stop()
-  await appendFile(
-    join(node.folder, 'rabbitmq.conf'),
-    `management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = ${port}\n`,
-  )
+  await node.configure(`{rabbitmq_management, [{tcp_config, [{ip, "127.0.0.1"}, {port, ${port}}]}]}`)
   await writeFile(join(node.folder, 'enabled_plugins'), '[rabbitmq_management].\n')
   await node.start()
   return `http://127.0.0.1:${port}`

@@ -64,7 +64,7 @@ describe('lazaret serve', () => {
     expect(await lazaret('serve', '--host', '0.0.0.0', '--port', '0')).toMatchObject({
       code: 1,
       out: '',
-      err: 'lazaret: server: host 0.0.0.0 needs tokens, because other machines can reach it; give tokens (server.tokens in the config file), or use the host 127.0.0.1\n',
+      err: 'lazaret: server: host 0.0.0.0 needs tokens, because other machines can reach it; give tokens (server.tokens in the config file) or signIn, or use the host 127.0.0.1\n',
     })
   })
 

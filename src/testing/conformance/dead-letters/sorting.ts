@@ -7,7 +7,6 @@ import {
 } from '../../../adapter-kit/query/letter-order.ts'
 import { matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { OptionsError } from '../../../core/options/faults.ts'
 import type { Random } from '../../../core/random.ts'
 import { LETTER_SORTS, type LetterFilter, SORT_DIRECTIONS } from '../../../ports/dead-letters.ts'
 import { seededRandom } from '../../seeded-random.ts'
@@ -136,6 +135,6 @@ export function sortingTests(suite: DeadLetterStoreConformance): void {
       { sort: 'attempts', cursor, startAt: 1 },
       JSON.parse('{"sort":"colour"}'),
     ] as const)
-      await assert.rejects(world.store.list(query), OptionsError, JSON.stringify(query))
+      await assert.rejects(world.store.list(query), { name: 'OptionsError' }, JSON.stringify(query))
   })
 }
