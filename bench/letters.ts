@@ -16,7 +16,7 @@ const ROUNDS = 5
 const EVERY_MS = Math.floor((30 * 86_400_000) / COUNT)
 /** A page at any depth, for every filter and every order. */
 const MAX_PAGE_MS = 150
-/** Nobody waits for a number for seconds. */
+/** A count of letters, for every filter. */
 const MAX_COUNT_MS = 1_000
 
 async function measure(store: string, letters: DeadLetterStore): Promise<{ rows: Row[]; bars: Bar[] }> {

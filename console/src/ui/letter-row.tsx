@@ -6,7 +6,7 @@ import type { LetterSort } from '../lib/letter-order.ts'
 import { counted } from '../lib/numbers.ts'
 import { letterPath } from '../lib/paths.ts'
 import { plainText } from '../lib/plain-text.ts'
-import { useCan, useIsFederated } from '../lib/use-can.ts'
+import { useIsFederated } from '../lib/use-can.ts'
 import { LetterTag } from './tags.tsx'
 import { RelativeTime } from './time.tsx'
 
@@ -89,6 +89,7 @@ export function LetterRow({
   place,
   selection,
   columns,
+  canReplay,
   ref,
 }: {
   letter: LetterSummary
@@ -96,14 +97,14 @@ export function LetterRow({
   ref: Ref<HTMLTableRowElement>
   selection: Selection | undefined
   columns: LetterColumns
+  canReplay: boolean
 }) {
-  const { allowed } = useCan('replay.plan')
   return (
     <tr
       className="linked"
       ref={ref}
       data-index={place}
-      data-replay={allowed ? planUrl({ ids: [letter.id] }) : undefined}
+      data-replay={canReplay ? planUrl({ ids: [letter.id] }) : undefined}
       aria-rowindex={place + 2}
     >
       {selection && (

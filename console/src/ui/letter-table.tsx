@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from 'react'
 import { Link } from 'wouter'
 import type { LetterSummary } from '../api/types.ts'
 import type { LetterSort } from '../lib/letter-order.ts'
+import { useCan } from '../lib/use-can.ts'
 import { type LetterColumns, LetterRow, MANY_CAUSES, ONE_CAUSE, type Selection } from './letter-row.tsx'
 import { Table } from './table.tsx'
 import './letter-table.css'
@@ -34,6 +35,7 @@ export function LetterTable({
 }) {
   const table = useRef<HTMLTableElement>(null)
   const [top, setTop] = useState(0)
+  const { allowed: canReplay } = useCan('replay.plan')
   // Measured again at every drawing: a notice that comes above it moves it down.
   useLayoutEffect(() => {
     const box = table.current?.tHead?.getBoundingClientRect()
@@ -64,6 +66,7 @@ export function LetterTable({
             place={index}
             selection={selection}
             columns={columns}
+            canReplay={canReplay}
             ref={rows.measureElement}
           />
         ))}
