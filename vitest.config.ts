@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { COMPILE_CACHE_ENV } from './test/services/compile-cache.ts'
 import { LongestFirst } from './test/services/longest-first.ts'
@@ -15,8 +16,9 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     env: { ...COMPILE_CACHE_ENV, ...TEMPORARY_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
-    // Half of the time of the slow ones is waiting for a server; by itself it would leave a core idle.
-    maxWorkers: '100%',
+    // The slow ones wait for servers, leases and browsers for a third of their time. One worker more than there are cores
+    // uses that time.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     projects: [
       {

@@ -77,10 +77,10 @@ async function faultsNow(
   { widths = WIDTHS, axeAt = [PHONE, DESKTOP] }: Looks = {},
 ): Promise<string[]> {
   const found: string[] = []
-  for (const theme of THEMES) {
-    await page.emulateMedia({ colorScheme: theme })
-    for (const width of widths) {
-      await page.setViewportSize({ width, height: HEIGHT })
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: HEIGHT })
+    for (const theme of THEMES) {
+      await page.emulateMedia({ colorScheme: theme })
       const faults = await page.evaluate<string[]>(FAULTS)
       if (axeAt.includes(width)) faults.push(...(await accessibilityViolations(page)))
       found.push(...faults.map(fault => `${state}, ${width} px, ${theme}: ${fault}`))

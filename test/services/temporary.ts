@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 
 /** Files here are in memory. */
 const IN_MEMORY = '/dev/shm'
-/** The servers and stores of two test files at once need less than half of it. */
+/** The servers and stores of three test files at once need less than half of it. */
 const ENOUGH_BYTES = 4 * 1_024 ** 3
 
 /**

@@ -89,7 +89,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** What axe finds serious or critical on the page as it is, one line each. */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
-  await page.evaluate(AXE)
+  // Once for each document: it is half a megabyte of code.
+  if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(AXE)
   const found = await page.evaluate<
     { impact: string; id: string; nodes: { target: string[]; failureSummary: string }[] }[]
   >(

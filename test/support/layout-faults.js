@@ -12,6 +12,7 @@
 
   const faults = []
   const frames = new Map()
+  const clipped = new Map()
   const root = document.documentElement
   const overflow = root.scrollWidth - root.clientWidth
   if (overflow > 0) faults.push(`the page is ${overflow} px too wide${widest()}`)
@@ -59,9 +60,16 @@
 
   /** Screen readers alone get what is clipped to nothing. */
   function isUnseen(element) {
-    for (let at = element; at !== null; at = at.parentElement)
-      if (getComputedStyle(at).clipPath === 'inset(50%)') return true
-    return !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+    return isClipped(element) || !element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
+  }
+
+  function isClipped(element) {
+    if (element === null) return false
+    const known = clipped.get(element)
+    if (known !== undefined) return known
+    const is = getComputedStyle(element).clipPath === 'inset(50%)' || isClipped(element.parentElement)
+    clipped.set(element, is)
+    return is
   }
 
   /** What lies over the screen, as a dialog or the tour does, covers it on purpose. */
