@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it, type TestContext } from 'vitest'
 import { type JournalEntry, readJournals, sendings } from './shop/journal.ts'
 import type { ServiceKind } from './shop/settings.ts'
 import { end, missingServer, Shop, timing } from './shop/shop.ts'
@@ -7,15 +7,13 @@ const LETTERS = 30
 /** The letter at which the first process stands still and is killed: in the middle of the last stage. */
 const HELD_AT = 12
 
-let shop: Shop
-afterEach(() => shop?.close())
-
 interface Letter {
   readonly id: string
   readonly state: string
 }
 
-const letters = () => shop.database.rows<Letter>('select id, state from lazaret.dead_letters order by id')
+const lettersOf = (shop: Shop) =>
+  shop.database.rows<Letter>('select id, state from lazaret.dead_letters order by id')
 
 async function post(url: string, json: unknown): Promise<{ readonly id: string }> {
   const headers = { 'content-type': 'application/json', origin: new URL(url).origin }
@@ -48,14 +46,16 @@ async function finished(url: string, id: string): Promise<Replay> {
   return replay!
 }
 
-/** Fills the store with dead letters, and leaves one process that will stand still at a letter. */
-async function startHeld(kind: ServiceKind, when: 'before' | 'after') {
-  shop = await Shop.open(kind)
+/** Opens a shop, fills its store with dead letters, and leaves one process that will stand still at a letter. */
+async function startHeld(kind: ServiceKind, when: 'before' | 'after', { onTestFinished }: TestContext) {
+  const shop = await Shop.open(kind)
+  onTestFinished(() => shop.close())
   const hold = { at: HELD_AT, when } as const
   const held = await shop.start(kind, { hold, tracks: kind === 'events' ? LETTERS / 2 : 0 })
   if (kind === 'orders') await shop.publish('orders', LETTERS)
+  const letters = () => lettersOf(shop)
   await timing.eventually(async () => (await letters()).length === LETTERS, 'the letters')
-  return held
+  return { shop, held, letters }
 }
 
 const twice = (journal: readonly JournalEntry[]) =>
@@ -64,10 +64,11 @@ const twice = (journal: readonly JournalEntry[]) =>
 describe.runIf(missingServer === undefined)(
   `a process that delivers a replay is killed${missingServer === undefined ? '' : ` (skipped: ${missingServer})`}`,
   () => {
-    it.each(['before', 'after'] as const)(
+    // Each has a shop of its own, and most of its time is the wait for leases of the process that was killed.
+    it.concurrent.for(['before', 'after'] as const)(
       'B18: %s it sends a letter to RabbitMQ: another one goes on, and only that letter may be sent twice',
-      async when => {
-        const held = await startHeld('orders', when)
+      async (when, context) => {
+        const { shop, held, letters } = await startHeld('orders', when, context)
         const { url } = await shop.serve()
         const id = await startReplay(url)
         await held.says('holding')
@@ -88,10 +89,10 @@ describe.runIf(missingServer === undefined)(
       },
     )
 
-    it.each(['before', 'after'] as const)(
+    it.concurrent.for(['before', 'after'] as const)(
       'B18: %s its sinks send: another one sends what has no outcome, and nothing else',
-      async when => {
-        const held = await startHeld('events', when)
+      async (when, context) => {
+        const { shop, held, letters } = await startHeld('events', when, context)
         const { url } = await shop.serve()
         const id = await startReplay(url)
         await held.says('holding')
