@@ -48,7 +48,10 @@ export interface ReplayItem {
    * it again. The next runner also repeats `in-process`, because the process that held the event has ended.
    */
   readonly handedOn?: 'durable' | 'in-process' | undefined
-  /** The delivery that has the item, if a process of the fleet is to send it. That process sends it only under this id. */
+  /**
+   * The delivery that has the item, if a process of the fleet is to send it. That process sends it only under this id. `none` if
+   * no process was given it yet.
+   */
   readonly delivery?: string | undefined
   /** The process of the fleet that holds an `in-process` event. The event is sent again when that process is gone. */
   readonly heldBy?: string | undefined

@@ -14,6 +14,9 @@ const MARGIN_MS = 1_000
 /** How often the processes are checked that hold events. */
 const HOLDERS_EVERY_MS = 2_000
 
+/** The `delivery` of an item for the fleet that no process was given. So nobody has sent it. */
+export const NOT_GIVEN = 'none'
+
 interface FleetItem {
   readonly item: ReplayItem
   readonly letter: DeadLetter
@@ -103,14 +106,22 @@ export class FleetItems {
    * free when that time is over. What a process recorded meanwhile stays with it.
    */
   async takeBack(items: readonly ReplayItem[]): Promise<readonly ReplayItem[]> {
-    const given = items.filter(({ delivery }) => delivery !== undefined).map(withoutDelivery)
+    const given = items.filter(isGiven).map(withoutDelivery)
     if (given.length === 0) return items.map(withoutDelivery)
     await this.#replays.record(this.#id, given)
     await sleep(this.#clock, HOLD_MS + MARGIN_MS)
     const stored = await this.#stored(items.map(({ position }) => position))
     return items
       .flatMap(({ position }) => stored.get(position) ?? [])
-      .filter(({ status, handedOn, delivery }) => status === 'sent' && !handedOn && !delivery)
+      .filter(item => item.status === 'sent' && !item.handedOn && !isGiven(item))
+  }
+
+  /** Records that the item is no longer for the fleet. After a crash of the runner, its event may have been sent. */
+  async takeOut(item: ReplayItem): Promise<ReplayItem> {
+    if (item.delivery !== NOT_GIVEN) return item
+    const own = { ...item, delivery: undefined }
+    await this.#replays.record(this.#id, [own])
+    return own
   }
 
   async #stored(positions: readonly number[]): Promise<ReadonlyMap<number, ReplayItem>> {
@@ -128,7 +139,12 @@ export class FleetItems {
   }
 }
 
-/** The item as it was before a process took it. A process does not send an item that was handed on. */
-function withoutDelivery({ handedOn: _, heldBy: __, delivery: ___, ...item }: ReplayItem): ReplayItem {
-  return item
+/** Whether a process was given the item. */
+function isGiven({ delivery }: ReplayItem): boolean {
+  return delivery !== undefined && delivery !== NOT_GIVEN
+}
+
+/** The item without the process that had it. A process does not send an item that was handed on. */
+function withoutDelivery({ handedOn: _, heldBy: __, delivery, ...item }: ReplayItem): ReplayItem {
+  return delivery === NOT_GIVEN ? { ...item, delivery } : item
 }

@@ -3,6 +3,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
 import { RENEW_MS } from '../operations/held-lease.ts'
+import type { ReplayRoute } from '../ports/collector.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
@@ -14,7 +15,7 @@ import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
 import { changeReplay } from './control.ts'
 import { DeliveryProblem } from './delivery-problem.ts'
 import { ReplayRefusedError } from './errors.ts'
-import { FleetItems } from './fleet-items.ts'
+import { FleetItems, NOT_GIVEN } from './fleet-items.ts'
 import { judge } from './judge.ts'
 import { LateClaims } from './late-claims.ts'
 import { Lease } from './lease.ts'
@@ -25,6 +26,7 @@ import { isUnroutable } from './routes.ts'
 import { SentItems } from './sent-items.ts'
 import { haltReason, stageEnds } from './stages.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough, withRoutes } from './target.ts'
+import { UnreachableItems } from './unreachable-items.ts'
 import { returnGivenUpLetters, returnLetter, returnUnsentLetters } from './unsent.ts'
 
 /** The greatest number of letters in a round (K8). Between rounds the runner reads commands and outcomes. */
@@ -74,6 +76,7 @@ class Runner {
   readonly #lateClaims = new LateClaims()
   /** Items that an earlier runner recorded as sent and may not have sent. */
   readonly #mayBeLost: ReplayItem[] = []
+  readonly #unreachable = new UnreachableItems()
   readonly #problem: DeliveryProblem
   readonly #ownItems: OwnItems
   #tat = IDLE
@@ -124,7 +127,9 @@ class Runner {
         ({ handedOn, heldBy }) => handedOn !== 'durable' && (heldBy === undefined || fleet === undefined),
       )
     const found = await read()
-    const deliveries = new Set(found.flatMap(({ delivery }) => (isOwn(delivery) ? [] : (delivery ?? []))))
+    const deliveries = new Set(
+      found.flatMap(({ delivery }) => (isOwn(delivery) || delivery === NOT_GIVEN ? [] : (delivery ?? []))),
+    )
     if (fleet === undefined || deliveries.size === 0) return found
     for (const id of deliveries) await fleet.ended(id, () => this.#lease.keep())
     return read()
@@ -155,6 +160,7 @@ class Runner {
     }
     const { fleet } = this.#options.target
     if (fleet !== undefined) await this.#takeBack(await this.#fleetItems.abandoned(fleet))
+    this.#mayBeLost.push(...this.#unreachable.due(this.#options.environment.clock.now()))
     const toSend = replay.count - counts.skipped - counts.lost
     const ends = stageEnds(replay.stages, toSend)
     const sentSoFar = toSend - counts.waiting
@@ -163,7 +169,13 @@ class Runner {
     else if (sentSoFar < stageEnd)
       await this.#inBatch(replay, () => this.#send(replay, Math.min(BATCH, stageEnd - sentSoFar)))
     else if (counts.sent === 0) await this.#become(replay, { stage: replay.stage + 1 })
-    else await this.#pause(LOOK_EVERY_MS)
+    else await this.#waitForOutcomes(replay)
+  }
+
+  async #waitForOutcomes(replay: Replay): Promise<void> {
+    const { reason } = this.#unreachable
+    if (reason !== undefined) await this.#problem.tell(replay, reason)
+    await this.#pause(LOOK_EVERY_MS)
   }
 
   /** Records what was sent, however the batch ends. Only after a crash does the next runner send a letter twice. */
@@ -193,7 +205,11 @@ class Runner {
       }
       // An earlier runner changed the letter and crashed before it recorded the send.
       const isOurs = isTakenBy(letter, replay)
-      if (isOurs && (await this.#giveUpUnreachable(letter, replay, item))) continue
+      const route = isOurs ? await routeThrough(this.#options.target, letter, replay.to) : undefined
+      if (route?.kind === 'none') {
+        await this.#giveUp(letter, replay, item, route.reason)
+        continue
+      }
       const gateDecision = isOurs ? undefined : await judge(letter, replay, environment, now)
       if (gateDecision?.decision === 'skip_downstream') {
         await this.#pause(DOWNSTREAM_RETRY_MS)
@@ -229,17 +245,17 @@ class Runner {
   async #sendOne(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
     const { replays } = this.#store
     const sentAt = this.#options.environment.clock.now()
-    const cycle = letter.replays
-    const sent = { ...item, status: 'sent', cycle, sentAt } as const
+    const route = await routeThrough(this.#options.target, letter, replay.to)
+    const delivery = route.kind === 'fleet' ? NOT_GIVEN : undefined
+    const sent = { ...item, status: 'sent', cycle: letter.replays, sentAt, delivery } as const
     await replays.record(this.#id, [sent])
     // The state is read once more. A cancel after this point finds the item sent and does not return the letter.
-    if (await this.#mayGoOn()) await this.#handOn(letter, replay, sent)
+    if (await this.#mayGoOn()) await this.#handOn(letter, replay, sent, route)
     else if (!this.#lease.isLost) await replays.record(this.#id, [item])
   }
 
-  async #handOn(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<void> {
+  async #handOn(letter: DeadLetter, replay: Replay, item: ReplayItem, route: ReplayRoute): Promise<void> {
     const { target, tracing } = this.#options
-    const route = await routeThrough(target, letter, replay.to)
     if (route.kind === 'fleet') {
       this.#fleetItems.add(letter, item)
       return
@@ -300,16 +316,14 @@ class Runner {
       const item = this.#mayBeLost.shift()!
       const letter = await this.#store.deadLetters.get(item.letterId)
       if (letter === undefined || !isTakenBy(letter, replay)) continue
-      if (!(await this.#giveUpUnreachable(letter, replay, item))) await this.#handOn(letter, replay, item)
+      const route = await routeThrough(this.#options.target, letter, replay.to)
+      if (route.kind === 'fleet') await this.#handOn(letter, replay, item, route)
+      else if (route.kind !== 'none')
+        await this.#handOn(letter, replay, await this.#fleetItems.takeOut(item), route)
+      else if (item.delivery === NOT_GIVEN) await this.#giveUp(letter, replay, item, route.reason)
+      // Its event may have arrived. If the letter were returned, the event could still be handled.
+      else this.#unreachable.add(item, route.reason, this.#options.environment.clock.now())
     }
-  }
-
-  /** A letter that another runner took, and that this one cannot send, would stay `replaying`. */
-  async #giveUpUnreachable(letter: DeadLetter, replay: Replay, item: ReplayItem): Promise<boolean> {
-    const route = await routeThrough(this.#options.target, letter, replay.to)
-    if (route.kind !== 'none') return false
-    await this.#giveUp(letter, replay, item, route.reason)
-    return true
   }
 
   /** Records the item before it returns the letter. Otherwise the new state of the letter would count as an outcome. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { createWorldAfterOutage } from '../../test/support/outage.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
+import { LazaretError } from '../core/failure/errors.ts'
 import { reopenLetter } from '../operations/decide.ts'
 import { cancelReplay, pauseReplay } from './control.ts'
 import { recordLateOutcomes } from './outcomes.ts'
@@ -84,19 +85,12 @@ describe('a replay is stopped', () => {
         if (asked.to === 'dead') throw new Error('the store is away')
         return change(id, asked)
       }
-      // The fleet lost the only process that could send the letter.
-      let isReachable = true
-      const target = {
+      const gone = { code: 'LAZARET_BROKER_UNROUTABLE', retryable: false } as const
+      const target: ReplayTarget = {
         ...it.target,
-        routeOf: () =>
-          isReachable
-            ? { kind: 'durable', via: 'x' }
-            : ({ kind: 'none', reason: 'nobody is there' } as const),
-        send: () => Promise.reject(new Error('the broker is away')),
-      } as ReplayTarget
+        send: () => Promise.reject(new LazaretError('the queue is gone', gone)),
+      }
       const run = () => runReplay(it.store, replay.id, { target, environment: it.environment, owner: 'r' })
-      await expect(run()).rejects.toThrow('the broker is away')
-      isReachable = false
       await expect(run()).rejects.toThrow('the store is away')
       expect(await replays.counts(replay.id)).toMatchObject({ skipped: 1 })
       expect((await deadLetters.stats()).byState).toEqual({ replaying: 1 })
@@ -106,6 +100,67 @@ describe('a replay is stopped', () => {
       expect((await deadLetters.stats()).byState).toEqual({ dead: 1 })
     },
   )
+
+  it('B11: a letter that may have been sent, and that nobody can send again, keeps its event', async () => {
+    const it = await createWorldAfterOutage(2)
+    it.world.broken = () => false
+    const replay = await it.plan({ stages: ['rest'] })
+    await it.start(replay)
+    let isReachable = true
+    let arrivals: readonly LazaretEvent[] = []
+    const target: ReplayTarget = {
+      routeOf: () =>
+        isReachable ? { kind: 'durable', via: 'x' } : { kind: 'none', reason: 'nobody is there' },
+      async send(events, origin) {
+        if (arrivals.length > 0) return it.target.send(events, origin)
+        arrivals = events
+        isReachable = false
+        throw new Error('the connection broke while the broker answered')
+      },
+    }
+    const run = () => runReplay(it.store, replay.id, { target, environment: it.environment, owner: 'r' })
+    await expect(run()).rejects.toThrow('the connection broke')
+    const next = run()
+    await it.clock.advance(5_000)
+    expect(await it.store.replays.get(replay.id)).toMatchObject({
+      state: 'running',
+      problem: { reason: 'nobody is there' },
+    })
+    expect(await it.store.replays.counts(replay.id)).toMatchObject({ sent: 1, skipped: 1 })
+    // The event arrives, late.
+    await it.target.send(arrivals, {})
+    await it.clock.advance(5_000)
+    expect(await next).toMatchObject({ state: 'finished', problem: undefined })
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 1, dead: 1 })
+  })
+
+  it('B11: a run ends after a minute in which nobody can send the letter, and the next one sends it', async () => {
+    const it = await createWorldAfterOutage(1)
+    it.world.broken = () => false
+    const replay = await it.plan()
+    await it.start(replay)
+    let isReachable = true
+    let isBroken = true
+    const target: ReplayTarget = {
+      routeOf: () =>
+        isReachable ? { kind: 'durable', via: 'x' } : { kind: 'none', reason: 'nobody is there' },
+      send: (events, origin) =>
+        isBroken ? Promise.reject(new Error('the broker is away')) : it.target.send(events, origin),
+    }
+    const run = () => runReplay(it.store, replay.id, { target, environment: it.environment, owner: 'r' })
+    await expect(run()).rejects.toThrow('the broker is away')
+    isReachable = false
+    isBroken = false
+    const next = expect(run()).rejects.toThrow(`replay ${replay.id} is not delivered: nobody is there`)
+    await it.clock.advance(62_000)
+    await next
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ replaying: 1 })
+    isReachable = true
+    const last = run()
+    await it.clock.advance(5_000)
+    expect(await last).toMatchObject({ state: 'finished' })
+    expect((await it.store.deadLetters.stats()).byState).toEqual({ resolved: 1 })
+  })
 
   it('B11: a stop that comes before the end is what the audit tells of, and nothing else', async () => {
     const it = await createWorldAfterOutage(1)
