@@ -34,6 +34,7 @@ const POLL_MS = 2
 /** A long wait looks less often, or looking takes the processor from what is awaited. It ends at most a fiftieth later. */
 const POLLS_PER_WAIT = 50
 const MAX_POLL_MS = 50
+const MOST_DELAYS = 64
 
 /** Waits for an adapter on driven or real time, and never longer than necessary. */
 export class TestTiming {
@@ -55,6 +56,15 @@ export class TestTiming {
   /** A delay that is long for the adapter and short enough for a test run. */
   get delayMs(): number {
     return this.#driven === undefined ? 300 : 60_000
+  }
+
+  /**
+   * Runs a case that must act before a delay is over, and returns true if it did. On a machine that stands still for so long it
+   * is run again, with a longer delay.
+   */
+  async untilInTime(isInTime: (delayMs: number) => Promise<boolean>, what: string): Promise<void> {
+    for (let times = 1; times <= MOST_DELAYS; times *= 4) if (await isInTime(this.delayMs * times)) return
+    throw new Error(`${what}: not within ${this.delayMs * MOST_DELAYS} ms`)
   }
 
   /** Lets time pass. */

@@ -103,13 +103,21 @@ export function commandTests(suite: StoreConformance): void {
     commands,
     timing,
   }) => {
-    await commands.send([commandOf('late', ['a']), commandOf('silent', ['b'])], timing.delayMs)
-    assert.deepEqual(await claimed(commands, 'b'), ['silent'])
-    await timing.pass(timing.delayMs + 1)
-    assert.deepEqual(await claimed(commands, 'a'), [])
-    assert.deepEqual(await shown(commands), ['late expired', 'silent unanswered'])
-    assert.equal(await commands.finish('silent', 'b', { ok: true }), true)
-    assert.deepEqual(await shown(commands), ['late expired', 'silent done'])
+    await timing.untilInTime(async delayMs => {
+      const [late, silent] = [`late-${delayMs}`, `silent-${delayMs}`]
+      const expireAt = timing.now() + delayMs
+      await commands.send([commandOf(late, ['a']), commandOf(silent, ['b'])], delayMs)
+      const taken = await claimed(commands, 'b')
+      if (timing.now() >= expireAt) return false
+      assert.deepEqual(taken, [silent])
+      await timing.pass(delayMs + 1)
+      assert.deepEqual(await claimed(commands, 'a'), [])
+      const states = async () => (await shown(commands)).filter(each => each.includes(`-${delayMs} `))
+      assert.deepEqual(await states(), [`${late} expired`, `${silent} unanswered`])
+      assert.equal(await commands.finish(silent, 'b', { ok: true }), true)
+      assert.deepEqual(await states(), [`${late} expired`, `${silent} done`])
+      return true
+    }, 'a claim')
   })
 
   it('B17: a command that has expired is not given out when the clock is set', async world => {
