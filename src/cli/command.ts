@@ -37,6 +37,7 @@ export function command<F extends Flags>(spec: Command<F>): Command {
 }
 
 export const ONE_ID: Arguments = { placeholder: 'ID', min: 1, max: 1 }
+export const TWO_IDS: Arguments = { placeholder: 'ID ID', min: 2, max: 2 }
 export const SOME_IDS: Arguments = { placeholder: 'ID…', min: 1, max: Number.POSITIVE_INFINITY }
 export const ANY_IDS: Arguments = { placeholder: '[ID…]', min: 0, max: Number.POSITIVE_INFINITY }
 export const SOME_QUEUES: Arguments = { placeholder: 'QUEUE…', min: 1, max: Number.POSITIVE_INFINITY }

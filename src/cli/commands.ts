@@ -1,4 +1,4 @@
-import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS, SOME_QUEUES } from './command.ts'
+import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS, SOME_QUEUES, TWO_IDS } from './command.ts'
 import * as flags from './flags.ts'
 
 /** Every command, in the order of help. */
@@ -37,6 +37,16 @@ export const COMMANDS: readonly Command[] = [
     flags: flags.showFlags,
     examples: ['lazaret dlq show 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90'],
     load: async () => (await import('./verbs/dlq-read.ts')).dlqShow,
+  }),
+  command({
+    name: 'dlq compare',
+    about: 'compare two dead letters: fields, payload, headers, metadata and stack',
+    arguments: TWO_IDS,
+    flags: flags.showFlags,
+    examples: [
+      'lazaret dlq compare 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 019c1f0a-6c11-8e2f-8b52-3f2d6e8c9ba1',
+    ],
+    load: async () => (await import('./verbs/dlq-compare.ts')).dlqCompare,
   }),
   command({
     name: 'dlq stats',

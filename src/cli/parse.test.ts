@@ -91,6 +91,7 @@ describe('what was typed wrong is answered in one line with what to do, and exit
     [['dlq', 'list', 'extra'], 'dlq list: unexpected argument "extra"; dlq list takes only flags'],
     [['dlq', 'list', '--store', ''], 'dlq list: invalid --store ""; give a non-empty text'],
     [['dlq', 'show'], 'dlq show: ID is missing; usage: lazaret dlq show ID'],
+    [['dlq', 'compare', 'a'], 'dlq compare: ID is missing; usage: lazaret dlq compare ID ID'],
     [['dlq', 'show', 'a', 'b'], 'dlq show: unexpected argument "b"; usage: lazaret dlq show ID'],
     [['dlq', 'reopen'], 'dlq reopen: ID is missing; usage: lazaret dlq reopen ID…'],
     [

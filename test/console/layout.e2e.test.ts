@@ -37,6 +37,8 @@ const SCREENS: Readonly<Record<string, () => string>> = {
   letters: () => '/letters',
   letter: () => `/letters/${world.letter}`,
   'cycles of a letter': () => `/letters/${world.letter}?tab=cycles`,
+  'two letters compared': () => `/letters/compare?first=${world.letter}&second=${world.otherLetter}`,
+  'no two letters to compare': () => '/letters/compare',
   'no such letter': () => '/letters/nobody',
   replays: () => '/replays',
   'a planned replay': () => `/replays/${world.planned}`,

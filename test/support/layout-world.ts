@@ -66,10 +66,27 @@ export async function layoutWorld() {
     letter({ channel: 'crm', handler: 'crm', reason: 'attempts_exhausted' }),
   ]
   for (const each of letters) await store.deadLetters.send(each)
+  await recoverSome()
   const server = await serveLetters([], {
     ...{ stores: store, consumers: [local], degradedAt: 5 },
     extensions: { demo: { state: tour, act: async () => tour() } },
   })
+  /** Letters of the same cause that a replay has recovered, and what separates them. */
+  async function recoverSome(): Promise<void> {
+    for (let index = 0; index < 6; index++) {
+      const payload = {
+        consigneeAddressPostalCodeOfTheDestination: '00-000-recovered-in-the-southern-region',
+      }
+      const recovered = letter({
+        ...{ channel: LONG.channel, handler: LONG.handler, error: longError() },
+        event: event({ channel: LONG.channel, payload }),
+      })
+      await store.deadLetters.send(recovered)
+      await store.deadLetters.change(recovered.id, { to: 'replaying', at: clock.now(), replayId: 'earlier' })
+      await store.deadLetters.change(recovered.id, { to: 'resolved', at: clock.now() })
+    }
+  }
+
   async function ask<T>(path: string, json?: unknown): Promise<T> {
     const answer = await fetch(`${server.url}/api/v1${path}`, {
       ...(json !== undefined && { method: 'POST', body: JSON.stringify(json) }),
@@ -95,7 +112,7 @@ export async function layoutWorld() {
   for await (const _ of stream.body!)
     if ((await ask<{ state: string }>(`/replays/${halted}`)).state === 'halted') break
   return {
-    ...{ url: server.url, group, planned, halted, letter: letters[0]!.id },
+    ...{ url: server.url, group, planned, halted, letter: letters[0]!.id, otherLetter: letters[1]!.id },
     async close() {
       await server.close()
       await local.close()

@@ -20,6 +20,7 @@ describe('the queries of a screen', () => {
     ['/', ['/groups']],
     ['/groups/g%2F1', ['/groups/g%2F1', '/dead-letters']],
     ['/letters/l1', ['/dead-letters/l1']],
+    ['/letters/compare', []],
     ['/replays/new', []],
     ['/replays/r1', ['/replays/r1']],
     ['/services', ['/fleet/services']],

@@ -39,6 +39,12 @@ export function groupLettersQuery(group: string) {
   return { group, limit: LETTERS_OF_GROUP }
 }
 
+/** The two letters that an address compares; none unless it names both. */
+export function comparedLetters(params: URLSearchParams): readonly [string, string] | readonly [] {
+  const [first, second] = [params.get('first') ?? '', params.get('second') ?? '']
+  return first === '' || second === '' ? [] : [first, second]
+}
+
 export function replaysQuery(params: URLSearchParams) {
   return { state: params.get('state') ?? '', limit: LATEST_REPLAYS }
 }
@@ -78,6 +84,7 @@ const ASKS: Readonly<Record<string, Ask>> = {
       { path: '/dead-letters/stats', query: filter },
     ]
   },
+  '/letters/compare': params => comparedLetters(params).map(id => ({ path: pathOf('dead-letters', id) })),
   '/letters/:id': (_params, _now, id) => [{ path: pathOf('dead-letters', id) }],
   '/replays': params => [{ path: '/replays', query: replaysQuery(params) }],
   '/replays/new': () => [],

@@ -1,22 +1,10 @@
 import type { Cycle } from '../api/types.ts'
+import { type Difference, differences } from './differences.ts'
 import { span } from './times.ts'
-
-export interface Difference {
-  readonly name: string
-  readonly before: string
-  readonly after: string
-  readonly isChanged: boolean
-}
 
 /** What one life of an event had against the next, field by field, the same ones included. */
 export function cycleDifferences(before: Cycle, after: Cycle): readonly Difference[] {
-  const [left, right] = [fieldsOf(before), fieldsOf(after)]
-  return Object.keys(left).map(name => ({
-    name,
-    before: left[name]!,
-    after: right[name]!,
-    isChanged: left[name] !== right[name],
-  }))
+  return differences(fieldsOf(before), fieldsOf(after))
 }
 
 function fieldsOf({

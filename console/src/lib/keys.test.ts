@@ -17,9 +17,9 @@ describe('keys', () => {
     expect(meaningOf(press('?'), false)).toBe('help')
   })
 
-  it('F8: j and k move along the rows, x selects one and r replays', () => {
-    const commands = ['j', 'k', 'x', 'r'].map(key => meaningOf(press(key), false))
-    expect(commands).toEqual(['next row', 'previous row', 'select row', 'replay'])
+  it('F8: j and k move along the rows, x selects one, r replays and c compares', () => {
+    const commands = ['j', 'k', 'x', 'r', 'c'].map(key => meaningOf(press(key), false))
+    expect(commands).toEqual(['next row', 'previous row', 'select row', 'replay', 'compare'])
     expect(meaningOf(press('valueOf'), false)).toBeUndefined()
     for (const key of Object.keys(COMMANDS))
       expect(meaningOf(press(key, { isTyping: true }), false)).toBeUndefined()

@@ -15,6 +15,7 @@ export const COMMANDS = {
   k: { name: 'previous row', does: 'Previous row' },
   x: { name: 'select row', does: 'Select the row, or not' },
   r: { name: 'replay', does: 'Replay what is selected, open or in focus' },
+  c: { name: 'compare', does: 'Compare the two selected letters' },
   '?': { name: 'help', does: 'Show shortcuts' },
 } as const
 

@@ -12,6 +12,11 @@ export function plainText(text: string): string {
   })
 }
 
+/** The lines of a text, with its unseen characters named. */
+export function textLines(text: string | undefined): readonly string[] {
+  return text ? plainText(text).split('\n') : []
+}
+
 /** The beginning of a long text, and how many characters are left out. */
 export function cut(text: string, most: number): { readonly text: string; readonly more: number } {
   if (text.length <= most) return { text, more: 0 }

@@ -4,6 +4,7 @@ import { findByPath } from '../lib/route.ts'
 export const FILES = {
   '/groups/:id': () => import('./group/group-screen.tsx'),
   '/letters': () => import('./letters/letters-screen.tsx'),
+  '/letters/compare': () => import('./compare/compare-screen.tsx'),
   '/letters/:id': () => import('./letter/letter-screen.tsx'),
   '/replays': () => import('./replays/replays-screen.tsx'),
   '/replays/new': () => import('./plan/plan-screen.tsx'),

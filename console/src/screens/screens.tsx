@@ -11,6 +11,7 @@ const IDLE_MS = 1_500
 
 const GroupScreen = lateScreen(FILES['/groups/:id'], 'GroupScreen')
 const LettersScreen = lateScreen(FILES['/letters'], 'LettersScreen')
+const CompareScreen = lateScreen(FILES['/letters/compare'], 'CompareScreen')
 const LetterScreen = lateScreen(FILES['/letters/:id'], 'LetterScreen')
 const ReplaysScreen = lateScreen(FILES['/replays'], 'ReplaysScreen')
 const PlanScreen = lateScreen(FILES['/replays/new'], 'PlanScreen')
@@ -31,6 +32,7 @@ export function Screens() {
       <Route path="/groups" component={GroupsScreen} />
       <Route path="/groups/:id">{({ id }) => <GroupScreen key={id} id={id} />}</Route>
       <Route path="/letters" component={LettersScreen} />
+      <Route path="/letters/compare" component={CompareScreen} />
       <Route path="/letters/:id">{({ id }) => <LetterScreen key={id} id={id} />}</Route>
       <Route path="/replays" component={ReplaysScreen} />
       <Route path="/replays/new" component={PlanScreen} />

@@ -29,6 +29,13 @@ export function replayFromHere(navigate: (to: string) => void): void {
   else button?.focus()
 }
 
+/** Does what the screen's own compare button does. Where that refuses, the button takes the focus and says why. */
+export function pressCompare(): void {
+  const button = document.querySelector<HTMLElement>('[data-key=c]')
+  if (button?.ariaDisabled === 'true') button.focus()
+  else button?.click()
+}
+
 function rowInFocus(): HTMLElement | undefined {
   return document.activeElement?.closest<HTMLElement>('tr.linked') ?? undefined
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { after } from '../lib/browser-clock.ts'
 import { type Command, meaningOf } from '../lib/keys.ts'
-import { moveAlongRows, replayFromHere, selectRow } from './row-keys.ts'
+import { moveAlongRows, pressCompare, replayFromHere, selectRow } from './row-keys.ts'
 
 const SECOND_KEY_MS = 1_500
 const FIELDS = 'input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]'
@@ -18,6 +18,7 @@ export function useKeys(): readonly [boolean, (isShown: boolean) => void] {
       'previous row': () => moveAlongRows(-1),
       'select row': selectRow,
       replay: () => replayFromHere(navigate),
+      compare: pressCompare,
       help: () => setHelp(true),
     }
     let isWaiting = false

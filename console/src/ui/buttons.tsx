@@ -14,7 +14,7 @@ interface ButtonProps {
   /** Whether it may be pressed; a button that may not stays in sight and says why. */
   readonly may?: Permission | undefined
   /** The key that does the same. */
-  readonly hotkey?: 'r' | undefined
+  readonly hotkey?: 'r' | 'c' | undefined
   readonly onPress?: () => void
 }
 
@@ -74,7 +74,7 @@ export function LinkButton({
   href: string
   look?: Look
   may?: Permission | undefined
-  hotkey?: 'r'
+  hotkey?: 'r' | 'c'
   children: ReactNode
 }) {
   if (may !== undefined && !may.allowed)

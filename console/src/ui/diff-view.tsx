@@ -5,7 +5,7 @@ import { cut } from '../lib/plain-text.ts'
 import { CodeBox } from './code-box.tsx'
 
 const SIGNS = { same: ' ', gone: '−', new: '+' } as const
-const WORDS = { same: '', gone: 'removed: ', new: 'added: ' } as const
+const CHANGES = { gone: 'removed: ', new: 'added: ' } as const
 const LONGEST_LINE = 2_000
 
 /** What changes between two texts: a sign before each line, so that it does not hang on colour. */
@@ -14,12 +14,15 @@ export function DiffView({
   after,
   label,
   unchanged,
+  words = CHANGES,
 }: {
   before: readonly string[]
   after: readonly string[]
   label: string
   /** Said instead of a difference when there is none. */
   unchanged: string
+  /** What the signs say to a screen reader. */
+  words?: Readonly<Record<'gone' | 'new', string>>
 }) {
   const { hunks, rest } = useMemo(() => hunksOf(diffLines(before, after)), [before, after])
   if (hunks.length === 0) return <p className="quiet small">{unchanged}</p>
@@ -34,7 +37,7 @@ export function DiffView({
               // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place
               <span key={index} className={`line ${line.kind}`}>
                 <span aria-hidden="true">{SIGNS[line.kind]} </span>
-                {line.kind !== 'same' && <span className="unseen">{WORDS[line.kind]}</span>}
+                {line.kind !== 'same' && <span className="unseen">{words[line.kind]}</span>}
                 {cut(line.text, LONGEST_LINE).text}
                 {'\n'}
               </span>

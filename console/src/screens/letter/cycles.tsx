@@ -1,8 +1,9 @@
 import type { Cycle, LetterDetail } from '../../api/types.ts'
 import { cycleDifferences } from '../../lib/cycle-differences.ts'
 import { counted } from '../../lib/numbers.ts'
-import { plainText } from '../../lib/plain-text.ts'
+import { plainText, textLines } from '../../lib/plain-text.ts'
 import { DiffView } from '../../ui/diff-view.tsx'
+import { DifferenceTable } from '../../ui/differences.tsx'
 import { Panel } from '../../ui/page.tsx'
 import { Timestamp } from '../../ui/time.tsx'
 import { ReplayLink } from './replay-link.tsx'
@@ -54,7 +55,7 @@ function OneCycle({ cycle, before }: { cycle: Cycle; before: Cycle | undefined }
 
 function Differences({ before, after }: { before: Cycle; after: Cycle }) {
   const fields = cycleDifferences(before, after)
-  const [stackBefore, stackAfter] = [linesOf(before.failure?.stack), linesOf(after.failure?.stack)]
+  const [stackBefore, stackAfter] = [textLines(before.failure?.stack), textLines(after.failure?.stack)]
   return (
     <div className="stack">
       <p>
@@ -62,28 +63,7 @@ function Differences({ before, after }: { before: Cycle; after: Cycle }) {
           ? 'Failed again with the same cause.'
           : 'Failed again with a different cause.'}
       </p>
-      <table className="differences">
-        <thead>
-          <tr>
-            <th scope="col">
-              <span className="unseen">Field</span>
-            </th>
-            <th scope="col">Before</th>
-            <th scope="col">After</th>
-          </tr>
-        </thead>
-        <tbody>
-          {fields.map(field => (
-            <tr key={field.name} className={field.isChanged ? 'changed' : ''}>
-              <th scope="row">{field.name}</th>
-              <td className="external-text">{plainText(field.before)}</td>
-              <td className="external-text">
-                {field.isChanged ? plainText(field.after) : <span className="quiet">unchanged</span>}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <DifferenceTable fields={fields} before="Before" after="After" same="unchanged" />
       {stackBefore.length > 0 && stackAfter.length > 0 && (
         <DiffView
           before={stackBefore}
@@ -95,8 +75,6 @@ function Differences({ before, after }: { before: Cycle; after: Cycle }) {
     </div>
   )
 }
-
-const linesOf = (stack: string | undefined) => (stack ? plainText(stack).split('\n') : [])
 
 function headline({ failure, reasonText }: Cycle): string {
   return plainText(failure === undefined ? reasonText : `${failure.name}: ${failure.message}`)

@@ -7,6 +7,7 @@ import { now } from '../../lib/browser-clock.ts'
 import { type FilterTexts, lettersUrl, readFilter } from '../../lib/letter-filters.ts'
 import { type ListOrder, orderAfterClick, orderParams, readOrder } from '../../lib/letter-order.ts'
 import { counted } from '../../lib/numbers.ts'
+import { useSelection } from '../../lib/use-selection.ts'
 import { LinkButton } from '../../ui/buttons.tsx'
 import { LetterTable } from '../../ui/letter-table.tsx'
 import { Empty, ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
@@ -17,7 +18,6 @@ import { OrderBar } from './order-bar.tsx'
 import { SavedViews } from './saved-views.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 import { ShowNewLetters } from './show-new-letters.tsx'
-import { useSelection } from './use-selection.ts'
 
 export function LettersScreen() {
   const search = useSearch()

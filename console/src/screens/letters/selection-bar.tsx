@@ -5,6 +5,7 @@ import { type FilterTexts, planUrl } from '../../lib/letter-filters.ts'
 import { counted, whole } from '../../lib/numbers.ts'
 import { both, useCan } from '../../lib/use-can.ts'
 import { Button, LinkButton } from '../../ui/buttons.tsx'
+import { CompareButton } from '../../ui/compare-button.tsx'
 import { BulkDialog } from './bulk-dialog.tsx'
 
 interface SelectionBarProps {
@@ -31,6 +32,7 @@ export function SelectionBar({ page, selected, texts, matching }: SelectionBarPr
       <LinkButton href={planUrl({ ids: [...selected] })} may={both(canPlan, hasSelected)} hotkey="r">
         Replay selected
       </LinkButton>
+      <CompareButton letters={page.letters} selected={selected} />
       <span className="push row">
         <LinkButton href={planUrl({ filter: texts })} may={both(canPlan, countedAll)}>
           {matching === undefined

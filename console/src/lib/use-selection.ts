@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react'
-import type { LetterSummary } from '../../api/types.ts'
-import type { Selection } from '../../ui/letter-row.tsx'
+import type { LetterSummary } from '../api/types.ts'
+import type { Selection } from '../ui/letter-row.tsx'
 
 /** Which letters of this page are selected. Another page starts with none: letters of other pages are not selected. */
 export function useSelection(letters: readonly LetterSummary[]): Selection {
