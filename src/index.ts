@@ -31,7 +31,13 @@ export { decodeLetter, encodeLetter } from './core/dead-letter/json.ts'
 export type { AttemptRecord, Cycle, DeadLetter, Origin } from './core/dead-letter/letter.ts'
 export { maskForDisplay } from './core/dead-letter/mask.ts'
 export { maskLetter } from './core/dead-letter/mask-letter.ts'
-export { createMasks, type MaskOptions, type Masks } from './core/dead-letter/masks.ts'
+export {
+  createMasks,
+  type MaskOptions,
+  type MaskRules,
+  type MaskSet,
+  type Masks,
+} from './core/dead-letter/masks.ts'
 export { mergeLetter } from './core/dead-letter/merge.ts'
 export type { LetterMetadata } from './core/dead-letter/metadata.ts'
 export type { Reason } from './core/dead-letter/reason.ts'

@@ -65,6 +65,7 @@ const masks = derived(
     ),
     patterns: withDefault(list(regExp), []),
     defaults: withDefault(boolean(flag()), true),
+    personalData: optional(boolean(flag())),
   }),
   (options: MaskOptions) => createMasks(options),
 )

@@ -7,7 +7,7 @@ const PAYLOAD = {
   password: 'hunter2',
   pin: 7,
   credentials: { user: 'ann', keys: ['k-11', 'k-22'] },
-  card: { number: 'X-4711', holder: 'Ann' },
+  card: { number: 'X-4711', brand: 'Ann' },
   amount: '7',
   rows: [{ code: 'C-1' }],
 }
@@ -76,20 +76,20 @@ describe('a preview', () => {
     const patch = [
       { op: 'add', path: '/guess', value: 'hunter2' },
       { op: 'replace', path: '/credentials/user', value: 'bob' },
-      { op: 'copy', from: '/card/holder', path: '/holder' },
+      { op: 'copy', from: '/card/brand', path: '/brand' },
       { op: 'test', path: '/amount', value: '7' },
       { op: 'move', from: '/amount', path: '/credentials/amount' },
     ]
     const { before, after, fault } = await look(...patch)
     expect(fault).toBeUndefined()
     const { amount: _, ...rest } = before
-    expect(after).toEqual({ ...rest, guess: 'hunter2', holder: 'Ann' })
+    expect(after).toEqual({ ...rest, guess: 'hunter2', brand: 'Ann' })
   })
 
   it('B13, P2: the whole put into itself stays masked by path in its new place', async () => {
     const { look } = await world()
     const { after } = await look({ op: 'copy', from: '', path: '/all' })
-    expect(after.all.card).toEqual({ number: '***', holder: 'Ann' })
+    expect(after.all.card).toEqual({ number: '***', brand: 'Ann' })
   })
 
   it.each([
@@ -136,7 +136,7 @@ describe('what a patch writes', () => {
   it.each([
     ['/password', 'new-secret', '***'],
     ['/card/number', 'new-secret', '***'],
-    ['/card', { number: 'new-secret', holder: 'Bob' }, { number: '***', holder: 'Bob' }],
+    ['/card', { number: 'new-secret', brand: 'Bob' }, { number: '***', brand: 'Bob' }],
     ['/rows/0/code', 'new-secret', '***'],
     ['/rows/-', { code: 'new-secret', n: 1 }, { code: '***', n: 1 }],
     ['', { password: 'new-secret', n: 1 }, { password: '***', n: 1 }],

@@ -20,6 +20,7 @@ import type {
   LetterDetail,
   LetterPage,
   LetterStats,
+  MaskList,
   Me,
   Overview,
   Preview,
@@ -56,6 +57,7 @@ export const useGroups = (query: Query) => useGet<GroupPage>(['groups', 'list'],
 export const useLetterPage = (query: Query) => useGet<LetterPage>(['pages'], '/dead-letters', query)
 export const useLetterStats = (query: Query, enabled = true) =>
   useGet<LetterStats>(['letters', 'stats'], '/dead-letters/stats', query, enabled)
+export const useMasks = () => useGet<MaskList>(['masks'], '/masks')
 export const useViews = () => useGet<ViewList>(['views'], '/views')
 export const useReplays = (query: Query) => useGet<ReplayList>(['replays', 'list'], '/replays', query)
 export const useAudit = (query: Query) => useGet<AuditPage>(['audit'], '/audit', query)

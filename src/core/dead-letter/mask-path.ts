@@ -1,6 +1,6 @@
 /**
  * A path in a value: names separated by dots, `[3]` for one entry of an array, `[*]` for every entry, `*` for any one
- * name or entry, `**` for any number of them. Examples: `payload.card.number`, `*.password`, `items[*].token`,
+ * name or entry, `{a,b}` for one of several names, `**` for any number of steps. Examples: `payload.card.number`, `*.password`, `items[*].token`,
  * `**.secret`. A path is a linked list, so two paths with the same remaining part share one object, and a `Set` finds
  * duplicates.
  */
@@ -12,6 +12,7 @@ export interface MaskPath {
 type Segment =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
+  | { readonly kind: 'one-of'; readonly names: ReadonlySet<string> }
   | { readonly kind: 'any-index' }
   | { readonly kind: 'any' }
   | { readonly kind: 'deep' }
@@ -40,7 +41,11 @@ export function parseMaskPath(text: string): MaskPath | undefined {
 
 function nameSegment(name: string): Segment {
   if (name === '**') return { kind: 'deep' }
-  return name === '*' ? { kind: 'any' } : { kind: 'name', name }
+  if (name === '*') return { kind: 'any' }
+  const [, several] = /^\{([^{}]+)\}$/.exec(name) ?? []
+  return several === undefined
+    ? { kind: 'name', name }
+    : { kind: 'one-of', names: new Set(several.split(',')) }
 }
 
 function indexSegment(text: string): Segment {
@@ -56,10 +61,21 @@ export function startCursors(paths: readonly MaskPath[]): PathCursors {
 /** Returns the state of the paths after a step into a property (a string) or an array entry (a number). */
 export function stepInto(cursors: PathCursors, into: string | number): PathCursors {
   if (cursors.open.length === 0) return NOWHERE
+  if (!cursors.arrived && cursors.open.every(path => staysPut(path, into))) return cursors
   const open = new Set<MaskPath>()
   let arrived = false
   for (const path of cursors.open) arrived = advance(path, into, open) || arrived
   return open.size === 0 && !arrived ? NOWHERE : { open: [...open], arrived }
+}
+
+/** Whether the step changes nothing: most steps below a path that begins with `**`. */
+function staysPut({ segment, rest }: MaskPath, into: string | number): boolean {
+  return (
+    segment.kind === 'deep' &&
+    rest !== undefined &&
+    rest.segment.kind !== 'deep' &&
+    !matches(rest.segment, into)
+  )
 }
 
 /** Returns whether the path ends with this step. Otherwise its remaining part joins the open paths. */
@@ -83,6 +99,8 @@ function matches(segment: Segment, into: string | number): boolean {
   switch (segment.kind) {
     case 'name':
       return segment.name === String(into)
+    case 'one-of':
+      return typeof into === 'string' && segment.names.has(into)
     case 'index':
       return segment.index === into
     case 'any-index':

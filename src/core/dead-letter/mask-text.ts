@@ -26,6 +26,13 @@ export function maskSecrets(text: string): string {
   return maskCards(masked)
 }
 
+/** Digits after a plus sign, in groups or not: `+49 170 1234567`. Without the plus sign nothing tells a phone from an order. */
+const PHONE = /(?<![\p{L}\p{N}+])\+[1-9](?:[ ().-]{0,2}\d){7,14}(?![\p{L}\p{N}])/gu
+
+export function maskPhones(text: string): string {
+  return text.includes('+') ? text.replace(PHONE, MASK) : text
+}
+
 /** `scheme://user:password@host`. The password ends at the last @ of the word, because it may contain any character. */
 function hideUser(word: string): string {
   const user = word.indexOf('://') + 3

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createLetter } from './create.ts'
+import { masksOfEvent } from './event-masks.ts'
 import { DISPLAY_MAX_NODES, maskForDisplay } from './mask.ts'
 import { maskLetter } from './mask-letter.ts'
 import { createMasks } from './masks.ts'
@@ -22,6 +23,8 @@ describe('masking by place', () => {
     ['**.token', { ...value, items: [{ token: '***', n: 1 }, { token: '***' }] }],
     ['**.card.**.type', { ...value, payload: { card: { number: '4', type: '***' } } }],
     ['payload.**', { ...value, payload: '***' }],
+    ['**.{card,none}.type', { ...value, payload: { card: { number: '4', type: '***' } } }],
+    ['{items,none}[*].token', { ...value, items: [{ token: '***', n: 1 }, { token: '***' }] }],
     ['**', '***'],
     ['payload[*]', value],
     ['number', value],
@@ -109,6 +112,72 @@ describe('masking by name and looks', () => {
       password: '***',
     })
     expect(maskForDisplay(value, createMasks({ ...own, defaults: false }))).toMatchObject({ password: 'x' })
+  })
+})
+
+describe('masking of personal data', () => {
+  const order = {
+    customer: { name: 'Ann Smith', phone: 4930123456, country: 'DE' },
+    user: { firstName: 'Ann', 'last-name': 'Smith', id: 7 },
+    shipping: { street: 'Main Street 1', address_line_2: 'Floor 3', city: 'Berlin', phones: ['030 1'] },
+    product: { name: 'Teapot' },
+    name: 'order.placed',
+    isMobile: true,
+    ip_address: '10.0.0.1',
+  }
+
+  it('P2: names, phones and streets of people are masked, and nothing else', () => {
+    expect(maskForDisplay({ payload: order })).toEqual({
+      payload: {
+        ...order,
+        customer: { name: '***', phone: '***', country: 'DE' },
+        user: { firstName: '***', 'last-name': '***', id: 7 },
+        shipping: { street: '***', address_line_2: '***', city: 'Berlin', phones: '***' },
+      },
+    })
+  })
+
+  it.each([
+    ['call +49 170 1234567 now', 'call *** now'],
+    ['+1 (555) 010-4477', '***'],
+    ['+4930123456.', '***.'],
+    ['at 2026-05-04T03:12:09+02:00', 'at 2026-05-04T03:12:09+02:00'],
+    ['1+123456789', '1+123456789'],
+    ['offset +12 of 100000000', 'offset +12 of 100000000'],
+  ])('P2: in a text a phone number begins with +: %s', (text, expected) => {
+    expect(maskForDisplay(text)).toBe(expected)
+  })
+
+  it('P2: can be turned off alone, and is off with the defaults', () => {
+    expect(maskForDisplay({ phone: 1, password: 2 }, createMasks({ personalData: false }))).toEqual({
+      ...{ phone: 1, password: '***' },
+    })
+    expect(createMasks({ defaults: false }).hidesNothing).toBe(true)
+    expect(
+      maskForDisplay({ phone: 1, password: 2 }, createMasks({ defaults: false, personalData: true })),
+    ).toEqual({
+      ...{ phone: '***', password: 2 },
+    })
+  })
+
+  it('P2: what an error quotes of it is masked too', () => {
+    const event = { payload: order } as never
+    const text = 'no courier for Ann Smith, Main Street 1'
+    expect(masksOfEvent(event, createMasks()).maskText(text)).toBe('no courier for ***, ***')
+  })
+
+  it('P2: the rules say which masks apply', () => {
+    const { rules } = createMasks({
+      names: ['tax_id'],
+      paths: ['payload.x'],
+      patterns: [/KD-\d+/],
+      personalData: false,
+    })
+    expect(rules).toMatchObject({
+      secrets: { isActive: true },
+      personalData: { isActive: false, names: expect.arrayContaining(['*first_name', '*phone', '*street']) },
+      own: { isActive: true, names: ['tax_id'], paths: ['payload.x'], texts: ['/KD-\\d+/'] },
+    })
   })
 })
 

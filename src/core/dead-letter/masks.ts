@@ -1,42 +1,15 @@
 import { matchesPattern } from '../options/pattern.ts'
 import { type Resolved, resolveOptions } from '../options/resolve.ts'
-import { custom, flag, list, withDefault } from '../options/rules.ts'
+import { custom, flag, list, optional, withDefault } from '../options/rules.ts'
+import {
+  PERSONAL_NAMES,
+  PERSONAL_PATHS,
+  PERSONAL_TEXTS,
+  SECRET_NAMES,
+  SECRET_TEXTS,
+} from './built-in-masks.ts'
 import { type MaskPath, parseMaskPath } from './mask-path.ts'
-import { MASK, maskSecrets } from './mask-text.ts'
-
-/**
- * Names of properties whose values are masked everywhere. The comparison ignores case and punctuation, and a final `s`;
- * `*` stands for any characters.
- */
-export const DEFAULT_MASKED_NAMES: readonly string[] = [
-  '*password',
-  '*passwd',
-  '*passphrase',
-  '*secret',
-  '*token',
-  '*authorization',
-  '*cookie',
-  '*credential',
-  '*api_key',
-  '*access_key',
-  '*secret_key',
-  '*private_key',
-  '*signing_key',
-  '*session_id',
-  '*card_number',
-  '*connection_string',
-  'pwd',
-  'pass',
-  'auth',
-  'jwt',
-  'otp',
-  'pin',
-  'cvv',
-  'cvc',
-  'pan',
-  'ssn',
-  'iban',
-]
+import { MASK, maskPhones, maskSecrets } from './mask-text.ts'
 
 /** The limit of the cache of names. Payloads of one channel repeat their names. */
 const MAX_NAMES_KNOWN = 5_000
@@ -51,6 +24,27 @@ export interface MaskOptions {
   readonly patterns?: readonly RegExp[] | undefined
   /** Whether the built-in names and patterns (cards, bearer tokens, e-mail addresses …) apply too [true]. */
   readonly defaults?: boolean | undefined
+  /** Whether the built-in masks of personal data (names, phones, streets) apply too [as `defaults`]. */
+  readonly personalData?: boolean | undefined
+}
+
+/** A set of masks, in words that a person can check. */
+export interface MaskSet {
+  readonly isActive: boolean
+  readonly names: readonly string[]
+  readonly paths: readonly string[]
+  /** What is masked in texts: in words for a built-in set, expressions for your own. */
+  readonly texts: readonly string[]
+}
+
+/** Which masks there are, and which of them apply. */
+export interface MaskRules {
+  /** Built in: passwords, tokens, cards, e-mail addresses. */
+  readonly secrets: MaskSet
+  /** Built in: names, phones and streets of people. */
+  readonly personalData: MaskSet
+  /** Those that the options add. */
+  readonly own: MaskSet
 }
 
 /** Compiled masks, made by `createMasks`. */
@@ -60,6 +54,8 @@ export interface Masks {
   maskText(text: string): string
   /** True if nothing is masked, so that callers can skip the search for masked values. */
   readonly hidesNothing?: boolean | undefined
+  /** What `createMasks` was told, for the settings of the console. Absent in masks of another origin. */
+  readonly rules?: MaskRules | undefined
 }
 
 const RULES = {
@@ -67,12 +63,23 @@ const RULES = {
   names: withDefault(list(custom(isName, "give a property's name, with * for any characters")), []),
   patterns: withDefault(list(custom(isRegExp, 'give a regular expression')), []),
   defaults: withDefault(flag(), true),
+  personalData: optional(flag()),
 }
 
 /** Makes masks that hide secrets in payloads and texts. Give them to the server, the notifier or the log observer. */
 export function createMasks(options?: MaskOptions): Masks {
-  const { paths, names, patterns, defaults }: Resolved<typeof RULES> = resolveOptions('masks', RULES, options)
-  const maskedNames = [...(defaults ? DEFAULT_MASKED_NAMES : []), ...names].map(bare)
+  const given: Resolved<typeof RULES> = resolveOptions('masks', RULES, options)
+  const { patterns, defaults, personalData = defaults } = given
+  const rules: MaskRules = {
+    secrets: { isActive: defaults, names: SECRET_NAMES, paths: [], texts: SECRET_TEXTS },
+    personalData: {
+      ...{ isActive: personalData, names: PERSONAL_NAMES, paths: PERSONAL_PATHS, texts: PERSONAL_TEXTS },
+    },
+    own: { isActive: true, names: given.names, paths: given.paths, texts: patterns.map(String) },
+  }
+  const active = [rules.secrets, rules.personalData, rules.own].filter(({ isActive }) => isActive)
+  const maskedNames = active.flatMap(({ names }) => names).map(bare)
+  const paths = active.flatMap(each => each.paths)
   // Copies with the flag `g` only, because a sticky or global expression keeps a position between calls and would miss
   // matches.
   const expressions = patterns.map(
@@ -82,7 +89,8 @@ export function createMasks(options?: MaskOptions): Masks {
   const known = new Map<string, boolean>()
   return {
     paths: paths.map(path => parseMaskPath(path)!),
-    hidesNothing: !defaults && paths.length + names.length + patterns.length === 0,
+    hidesNothing: maskedNames.length + paths.length + patterns.length === 0,
+    rules,
     isMaskedName(name) {
       const before = known.get(name)
       if (before !== undefined) return before
@@ -93,7 +101,8 @@ export function createMasks(options?: MaskOptions): Masks {
       return answer
     },
     maskText(text) {
-      const masked = defaults ? maskSecrets(text) : text
+      const withoutSecrets = defaults ? maskSecrets(text) : text
+      const masked = personalData ? maskPhones(withoutSecrets) : withoutSecrets
       return expressions.reduce((rest, expression) => rest.replace(expression, MASK), masked)
     },
   }

@@ -39,13 +39,14 @@ describe('an order of the demo', () => {
     )
   })
 
-  it('shows no card, token or address under the default masks', () => {
+  it('shows no card, token, address, name, phone or street under the default masks', () => {
     fc.assert(
       fc.property(anyOrder, asked => {
         const event = orderEvent({ ...asked, at: AT })
         const { card, wallet } = event.payload.paidWith
         const shown = JSON.stringify(maskForDisplay(event, DEFAULT_MASKS))
-        const secrets = [card?.cardNumber, wallet?.token, event.payload.customer.email]
+        const { customer } = event.payload
+        const secrets = [card?.cardNumber, wallet?.token, customer.email, customer.name, customer.phone]
         for (const secret of secrets) if (secret !== undefined) expect(shown).not.toContain(secret)
       }),
     )

@@ -10,6 +10,7 @@ import { fleetRoutes } from './fleet.ts'
 import { groupRoutes } from './groups.ts'
 import { healthRoutes } from './health.ts'
 import { letterRoutes } from './letters.ts'
+import { maskRoutes } from './masks.ts'
 import { overviewRoutes } from './overview.ts'
 import { replayChangeRoutes } from './replay-changes.ts'
 import { replayRoutes } from './replays.ts'
@@ -40,6 +41,7 @@ export const ROUTES: readonly Route<ServerContext & OpenApiSource>[] = [
   ...letterRoutes,
   ...bulkRoutes,
   ...viewRoutes,
+  ...maskRoutes,
   ...groupRoutes,
   ...replayChangeRoutes,
   ...replayRoutes,

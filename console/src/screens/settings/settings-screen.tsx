@@ -10,6 +10,7 @@ import { Button } from '../../ui/buttons.tsx'
 import { Segments } from '../../ui/fields.tsx'
 import { ErrorNote, Loading } from '../../ui/notes.tsx'
 import { Facts, Page, Panel } from '../../ui/page.tsx'
+import { MaskSettings } from './masks.tsx'
 import { Permissions } from './permissions.tsx'
 import { TraceAddress } from './trace-address.tsx'
 
@@ -30,6 +31,9 @@ export function SettingsScreen() {
               </div>
             </Panel>
             <Looks />
+            <Panel title="Masks">
+              <MaskSettings />
+            </Panel>
             <Panel title="Traces">
               <TraceAddress />
             </Panel>
