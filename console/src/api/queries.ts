@@ -15,7 +15,9 @@ import type {
   FleetList,
   FleetServices,
   GroupDetail,
+  GroupDifferences,
   GroupPage,
+  GroupTimeline,
   ItemPage,
   LetterDetail,
   LetterPage,
@@ -66,6 +68,7 @@ export const useAudit = (query: Query) => useGet<AuditPage>(['audit'], '/audit',
 
 const FLEET_EVERY_MS = 3_000
 const OUTCOMES_EVERY_MS = 1_000
+const TIMELINE_EVERY_MS = 60_000
 const INSTANCES_ON_PAGE = 20
 
 function usePolled<T>(key: readonly unknown[], path: string, query: Query) {
@@ -107,6 +110,19 @@ function useOne<T>(key: readonly unknown[], path: string, query: Query = {}) {
 
 export const useGroup = (id: string) => useOne<GroupDetail>(['groups', id], pathOf('groups', id))
 export const useLetter = (id: string) => useOne<LetterDetail>(['letters', id], pathOf('dead-letters', id))
+/** It reads many letters, so a change of the group does not ask for it again. */
+export const useGroupTimeline = (id: string) =>
+  useQuery({
+    queryKey: ['timelines', id],
+    queryFn: ({ signal }) => get<GroupTimeline>(pathOf('groups', id, 'timeline'), {}, signal),
+    refetchInterval: TIMELINE_EVERY_MS,
+  })
+export const useGroupDifferences = (id: string) =>
+  useQuery({
+    queryKey: ['differences', id],
+    queryFn: ({ signal }) => get<GroupDifferences>(pathOf('groups', id, 'differences'), {}, signal),
+    refetchInterval: TIMELINE_EVERY_MS,
+  })
 export const useReplay = (id: string) => useOne<Replay>(['replays', id], pathOf('replays', id))
 export const useFindings = (id: string) =>
   useOne<Findings>(['replays', id, 'findings'], pathOf('replays', id, 'findings'))

@@ -11,6 +11,7 @@ export function Sparkline({
   height = 22,
   tone = 'sea',
   wide = false,
+  marks = [],
 }: {
   counts: readonly number[]
   unit: string
@@ -18,6 +19,8 @@ export function Sparkline({
   height?: number
   tone?: 'sea' | 'signal'
   wide?: boolean
+  /** Moments to mark, as shares of the time from 0 to 1. */
+  marks?: readonly number[]
 }) {
   const total = counts.reduce((sum, count) => sum + count, 0)
   return (
@@ -32,6 +35,9 @@ export function Sparkline({
     >
       <path className="base" d={`M0 ${height - 0.5}H${width}`} />
       <path d={barsPath(counts, width, height - 1)} />
+      {marks.map(share => (
+        <path key={share} className="moment" d={`M${share * width} 0V${height}`} />
+      ))}
     </svg>
   )
 }

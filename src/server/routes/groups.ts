@@ -122,7 +122,7 @@ export const groupRoutes = [
   }),
 ]
 
-function findGroup({ stores }: Context, id: string, store?: string) {
+export function findGroup({ stores }: Pick<Context, 'stores'>, id: string, store?: string) {
   return stores.find('group', id, ({ store: each }: NamedStore) => each.groups.get(id), store)
 }
 

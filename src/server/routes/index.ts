@@ -7,6 +7,8 @@ import { channelChangeRoutes } from './channel-changes.ts'
 import { channelRoutes } from './channels.ts'
 import { demoRoutes } from './demo.ts'
 import { fleetRoutes } from './fleet.ts'
+import { groupDifferenceRoutes } from './group-differences.ts'
+import { groupTimelineRoutes } from './group-timeline.ts'
 import { groupRoutes } from './groups.ts'
 import { healthRoutes } from './health.ts'
 import { letterRoutes } from './letters.ts'
@@ -43,6 +45,8 @@ export const ROUTES: readonly Route<ServerContext & OpenApiSource>[] = [
   ...viewRoutes,
   ...maskRoutes,
   ...groupRoutes,
+  ...groupTimelineRoutes,
+  ...groupDifferenceRoutes,
   ...replayChangeRoutes,
   ...replayRoutes,
   ...auditRoutes,

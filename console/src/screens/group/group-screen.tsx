@@ -14,7 +14,9 @@ import { RelativeTime } from '../../ui/time.tsx'
 import { ReplayTable } from '../replays/replay-table.tsx'
 import { CommonValues } from './common-values.tsx'
 import { GroupActions } from './group-actions.tsx'
+import { GroupDifferencesView } from './group-differences.tsx'
 import { GroupLetters } from './group-letters.tsx'
+import { GroupTimelineView } from './group-timeline.tsx'
 import { Notes } from './notes.tsx'
 import { TriageForm } from './triage-form.tsx'
 import { WhyGrouped } from './why-grouped.tsx'
@@ -53,6 +55,14 @@ export function GroupScreen({ id }: { id: string }) {
             />
             <p className="quiet small">{counted(data.rate, 'letter')} in the last hour</p>
           </Panel>
+          <Panel title="Since its first failure">
+            <GroupTimelineView group={data} />
+          </Panel>
+          {data.recovered > 0 && data.waiting > 0 && (
+            <Panel title="Failed against recovered">
+              <GroupDifferencesView group={data} />
+            </Panel>
+          )}
           <Panel title="Common values">
             <CommonValues group={data} />
           </Panel>
