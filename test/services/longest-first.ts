@@ -66,16 +66,27 @@ export const LONGEST = [
   'test/crash/replay-crash.int.test.ts',
   'test/console/watching.e2e.test.ts',
   'test/crash/tracking-crash.int.test.ts',
+  'src/adapters/sqlite/sqlite.test.ts',
+  'src/runtime/user-functions/user-functions.test.ts',
+  'src/adapters/file/conformance.test.ts',
+  'src/adapters/sqlite/letters/letters.test.ts',
+  'src/testing/conformance/restarts.test.ts',
+  'src/adapters/sqlite/broker/faults.test.ts',
+  'src/demo/history/simulate-history.test.ts',
+  'src/cli/stores.test.ts',
+  'src/adapters/sqlite/store.test.ts',
 ] as const
 
 const rankOf = new Map<string, number>(LONGEST.map((path, rank) => [path, rank]))
 
-/** The longest first, then whatever runs alone, then those that share a worker. */
+/** Those that run alone, then those that share a worker, so that one worker gets many of them. The longest first in both. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const { root } = this.ctx.config
-    const rank = ({ moduleId, project }: TestSpecification) =>
-      rankOf.get(relative(root, moduleId)) ?? (project.config.isolate ? LONGEST.length : LONGEST.length + 1)
+    const rank = ({ moduleId, project }: TestSpecification) => {
+      const place = rankOf.get(relative(root, moduleId)) ?? LONGEST.length
+      return project.config.isolate ? place : LONGEST.length + 1 + place
+    }
     return (await super.sort(files)).sort((a, b) => rank(a) - rank(b))
   }
 }
