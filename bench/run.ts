@@ -48,6 +48,11 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'pages and counts of a million letters on SQLite, Postgres and Redis, for every filter and order',
     load: () => import('./letters.ts'),
   },
+  plan: {
+    about:
+      'planning a replay of 200 000 letters on SQLite and Postgres, and the memory of the server meanwhile',
+    load: () => import('./plan.ts'),
+  },
   purge: {
     about: 'purging letters on memory, file, SQLite, Postgres and Redis, and the longest batch of it',
     load: () => import('./purge.ts'),

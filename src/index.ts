@@ -178,7 +178,7 @@ export { LimitClosedError } from './ports/shared-limit.ts'
 export type { BatchLimits, RejectedItem, Sink, WriteResult } from './ports/sink.ts'
 export type { ChannelSnapshot, ErrorShare, SnapshotQuery, Snapshots } from './ports/snapshots.ts'
 export type { Store } from './ports/store.ts'
-export { ReplayExistsError, StoreClosedError } from './ports/store.ts'
+export { PlanCancelledError, ReplayExistsError, StoreClosedError } from './ports/store.ts'
 export type {
   AttemptTrace,
   EndedAttempt,
@@ -199,7 +199,7 @@ export {
 } from './replay/control.ts'
 export { EmptyPlanError } from './replay/empty-plan.ts'
 export { ReplayRefusedError, ReplayUndeliveredError } from './replay/errors.ts'
-export { planReplay } from './replay/plan.ts'
+export { type PlanOptions, type PlanProgress, planReplay } from './replay/plan.ts'
 export type { PlanRequest } from './replay/plan-options.ts'
 export { type RunOptions as ReplayRunOptions, runReplay } from './replay/runner.ts'
 export { sinkReplays } from './replay/sink-replays.ts'

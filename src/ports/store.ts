@@ -46,6 +46,15 @@ export class StoreClosedError extends LazaretError {
   }
 }
 
+/** The plan of a replay was cancelled. Nothing was stored. */
+export class PlanCancelledError extends LazaretError {
+  override readonly name = 'PlanCancelledError'
+
+  constructor() {
+    super('the plan was cancelled; nothing was stored', { code: 'LAZARET_PLAN_CANCELLED', retryable: false })
+  }
+}
+
 /** Two replays have the same id, or two items of a replay have the same position. Nothing was stored. */
 export class ReplayExistsError extends LazaretError {
   override readonly name = 'ReplayExistsError'

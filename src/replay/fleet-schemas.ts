@@ -32,6 +32,7 @@ export class FleetSchemas {
   readonly #store: Pick<Store, 'fleet' | 'commands'>
   readonly #environment: Pick<ReplayEnvironment, 'clock' | 'newId'>
   readonly #by: string
+  readonly #signal: AbortSignal | undefined
   readonly #living: LivingProcesses | undefined
   /** Why nobody answered, by consumer. */
   readonly #silent = new Map<string, string>()
@@ -42,10 +43,12 @@ export class FleetSchemas {
     store: Pick<Store, 'fleet' | 'commands'>,
     environment: Pick<ReplayEnvironment, 'clock' | 'newId'>,
     by: string,
+    signal?: AbortSignal,
   ) {
     this.#store = store
     this.#environment = environment
     this.#by = by
+    this.#signal = signal
     this.#living = store.fleet && new LivingProcesses(store.fleet, environment.clock)
   }
 
@@ -113,7 +116,7 @@ export class FleetSchemas {
     for (;;) {
       const [record] = await commands.get(id)
       if (record?.outcome !== undefined || record?.state === 'expired' || clock.now() >= until) return record
-      await sleep(clock, LOOK_EVERY_MS)
+      await sleep(clock, LOOK_EVERY_MS, this.#signal)
     }
   }
 

@@ -11,8 +11,9 @@ import type { DownstreamAnswer, ReplayEnvironment } from './target.ts'
 /** The most letters that are judged at once. */
 export const MAX_JUDGED = MAX_QUESTION_LETTERS
 
-interface Judged extends Examined {
-  readonly letter: DeadLetter
+/** What is known of a letter before living consumers are asked. It does not hold the letter, which may be of a megabyte. */
+export interface Judged extends Examined {
+  readonly letterId: string
 }
 
 /**
@@ -34,25 +35,36 @@ export class PlanJudge {
     asked: JudgedOptions & { readonly requireSchema?: boolean | undefined; readonly by: string },
     environment: ReplayEnvironment,
     now: number,
+    signal?: AbortSignal,
   ) {
     this.#asked = asked
     this.#environment = environment
     this.#now = now
     this.#answers = new AnswerLimit(environment.clock)
-    this.#schemas = new FleetSchemas(store, environment, asked.by)
+    this.#schemas = new FleetSchemas(store, environment, asked.by, signal)
   }
 
   /** The decisions on at most `MAX_JUDGED` letters, in their order. */
   async judge(letters: readonly DeadLetter[]): Promise<readonly GateVerdict[]> {
     const judged: Judged[] = []
-    for (const letter of letters) judged.push({ letter, ...(await this.#examine(letter)) })
+    for (const letter of letters) judged.push(await this.examine(letter))
+    return this.decide(judged)
+  }
+
+  /** What this process says of a letter. */
+  async examine(letter: DeadLetter): Promise<Judged> {
+    return { letterId: letter.id, ...(await this.#examine(letter)) }
+  }
+
+  /** The decisions on at most `MAX_JUDGED` examined letters, in their order. */
+  async decide(judged: readonly Judged[]): Promise<readonly GateVerdict[]> {
     const unknown = judged.filter(
       ({ schema, receiver }) => schema === 'unknown' && receiver.sink === undefined,
     )
     const refusals = new Map<string, string>()
     for (const part of Map.groupBy(unknown, ({ receiver }) => JSON.stringify(receiver)).values())
       for (const [id, reason] of await this.#askFleet(part)) refusals.set(id, reason)
-    return judged.map(each => this.#verdict(each, refusals.get(each.letter.id)))
+    return judged.map(each => this.#verdict(each, refusals.get(each.letterId)))
   }
 
   /** Whose word the gates have so far. */
@@ -77,7 +89,7 @@ export class PlanJudge {
   async #askFleet(part: readonly Judged[]): Promise<ReadonlyMap<string, string>> {
     const [{ receiver }] = part as readonly [Judged]
     const { channel, handler } = receiver
-    const ids = part.map(({ letter }) => letter.id)
+    const ids = part.map(({ letterId }) => letterId)
     const answers = await this.#schemas.ask(channel, handler, ids, this.#asked.patch)
     const reasons = new Map<string, string>()
     for (const answered of answers)

@@ -1,23 +1,44 @@
+import { isExamined } from '../adapter-kit/query/examined-letters.ts'
 import { letterPages } from '../adapter-kit/query/letter-pages.ts'
 import { withAudit } from '../adapter-kit/with-audit.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { hash128 } from '../core/hash.ts'
+import { yieldToEventLoop } from '../ports/clock.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 import type { GateCheck, Replay, ReplayItem, ReplayOverlap } from '../ports/replays.ts'
-import type { Store } from '../ports/store.ts'
+import { PlanCancelledError, type Store } from '../ports/store.ts'
+import { cancelReplay } from './control.ts'
 import { countDecisions, EmptyPlanError } from './empty-plan.ts'
 import { findOverlaps } from './overlaps.ts'
-import { MAX_JUDGED, PlanJudge } from './plan-judge.ts'
+import { type Judged, MAX_JUDGED, PlanJudge } from './plan-judge.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import type { ReplayEnvironment } from './target.ts'
 
-const PAGE = 500
+/** Payloads may be of a megabyte each, and a page is in memory whole. */
+const PAGE = 100
+const MAX_REMEMBERED = 5_000
 
 type ResolvedPlan = ReturnType<typeof resolvePlan>
 
-interface Candidate {
-  readonly item: Omit<ReplayItem, 'position' | 'status'>
+/** How far a plan is. */
+export interface PlanProgress {
+  /** The number of letters that the gates have decided on. */
+  readonly checked: number
+  /** The number of selected letters [absent if counting them takes as long as the plan]. */
+  readonly of?: number | undefined
+}
+
+/** What a caller of `planReplay` may follow and cancel. */
+export interface PlanOptions {
+  /** An abort cancels the plan: nothing is stored, and `PlanCancelledError` is thrown [none]. */
+  readonly signal?: AbortSignal | undefined
+  /** Called whenever the gates have decided on some hundred more letters [none]. */
+  onProgress?(progress: PlanProgress): Promise<void> | void
+}
+
+/** The decision on a letter, with the time by which the letters are sorted. Plans have many of them, so they have nothing else. */
+interface Candidate extends Pick<ReplayItem, 'letterId' | 'decision' | 'reason' | 'fingerprint'> {
   readonly occurredAt: number
 }
 
@@ -30,16 +51,40 @@ export async function planReplay(
   store: Store,
   request: PlanRequest,
   environment: ReplayEnvironment,
+  options: PlanOptions = {},
 ): Promise<Replay> {
+  const { signal } = options
+  try {
+    return await plan(store, request, environment, options)
+  } catch (error) {
+    throw signal?.aborted ? new PlanCancelledError() : error
+  }
+}
+
+async function plan(
+  store: Store,
+  request: PlanRequest,
+  environment: ReplayEnvironment,
+  options: PlanOptions,
+): Promise<Replay> {
+  const { signal } = options
+  const { clock, newId } = environment
   const asked = resolvePlan(request)
-  const now = environment.clock.now()
-  const judge = new PlanJudge(store, asked, environment, now)
-  const items = await judgeAll(store, asked, judge, now)
-  const toSend = items.filter(({ decision }) => decision === 'replay')
+  const now = clock.now()
+  const judge = new PlanJudge(store, asked, environment, now, signal)
+  const items = await judgeAll(store, asked, judge, now, options)
   const checks = judge.checks()
-  if (toSend.length === 0) throw new EmptyPlanError(items, checks)
-  const overlaps = await findOverlaps(store.replays, new Set(toSend.map(({ letterId }) => letterId)))
-  return storePlan(store, { ...asked, overlaps, checks }, items, environment.newId(now), now)
+  const toSend = new Set<string>()
+  for (const { decision, letterId } of items) if (decision === 'replay') toSend.add(letterId)
+  if (toSend.size === 0) throw new EmptyPlanError(items, checks)
+  const overlaps = await findOverlaps(store.replays, toSend)
+  signal?.throwIfAborted()
+  const replay = await storePlan(store, { ...asked, overlaps, checks }, items, newId(now), now, signal)
+  // The store had stored it already. Its planner is gone, so nobody would know of the replay.
+  if (signal?.aborted)
+    await cancelReplay(store, replay.id, { by: asked.by, clock, reason: 'cancelled while it was planned' })
+  signal?.throwIfAborted()
+  return replay
 }
 
 /** Like `planReplay`, for a program that has nothing to do when no letter can be sent. Then it returns undefined. */
@@ -58,22 +103,57 @@ async function judgeAll(
   asked: ResolvedPlan,
   judge: PlanJudge,
   now: number,
+  { signal, onProgress }: PlanOptions,
 ): Promise<readonly ReplayItem[]> {
+  const of = onProgress && (await countSelected(store.deadLetters, asked))
   const candidates: Candidate[] = []
-  for await (const letters of inParts(select(store.deadLetters, asked), MAX_JUDGED)) {
-    const verdicts = await judge.judge(letters)
-    for (const [at, letter] of letters.entries())
-      candidates.push({
-        item: { letterId: letter.id, ...verdicts[at]!, fingerprint: groupingOf(letter).id },
-        occurredAt: letter.event.occurredAt,
-      })
+  const sameText = new SameTexts()
+  const letters = examined(store.deadLetters, asked, judge, sameText, signal)
+  for await (const part of inParts(letters, MAX_JUDGED)) {
+    const verdicts = await judge.decide(part)
+    for (const [at, { letterId, fingerprint, occurredAt }] of part.entries()) {
+      const { decision, reason } = verdicts[at]!
+      candidates.push({ letterId, decision, reason: reason && sameText.of(reason), fingerprint, occurredAt })
+    }
+    signal?.throwIfAborted()
+    // Letters may have come since they were counted.
+    await onProgress?.({ checked: candidates.length, of: of && Math.max(of, candidates.length) })
+    await yieldToEventLoop()
   }
   // Oldest first, so that handlers see events nearly in their original order.
-  candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.item.letterId < b.item.letterId ? -1 : 1))
-  return candidates.map(({ item }, position): ReplayItem => {
-    const skipped = item.decision !== 'replay'
-    return { ...item, position, status: skipped ? 'skipped' : 'waiting', endedAt: skipped ? now : undefined }
+  candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.letterId < b.letterId ? -1 : 1))
+  return candidates.map(({ letterId, decision, reason, fingerprint }, position): ReplayItem => {
+    const skipped = decision !== 'replay'
+    const status = skipped ? 'skipped' : 'waiting'
+    return { letterId, decision, reason, fingerprint, position, status, endedAt: skipped ? now : undefined }
   })
+}
+
+/** Reads the selected letters and lets each go as soon as it was looked at. */
+async function* examined(
+  letters: DeadLetterStore,
+  asked: ResolvedPlan,
+  judge: PlanJudge,
+  sameText: SameTexts,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Judged & Pick<Candidate, 'fingerprint' | 'occurredAt'>> {
+  for await (const letter of select(letters, asked)) {
+    signal?.throwIfAborted()
+    const fingerprint = sameText.of(groupingOf(letter).id)
+    yield { ...(await judge.examine(letter)), fingerprint, occurredAt: letter.event.occurredAt }
+  }
+}
+
+/** The number of letters to check, where the store counts it without reading each. */
+async function countSelected(
+  letters: DeadLetterStore,
+  { ids, filter = {} }: Pick<PlanRequest, 'ids' | 'filter'>,
+): Promise<number | undefined> {
+  if (ids !== undefined) return new Set(ids).size
+  if (filter.search !== undefined || isExamined(filter)) return undefined
+  const { count, byState } = await letters.stats(filter)
+  if (filter.state !== undefined) return count
+  return count - (byState.resolved ?? 0) - (byState.discarded ?? 0)
 }
 
 async function storePlan(
@@ -85,6 +165,7 @@ async function storePlan(
   items: readonly ReplayItem[],
   id: string,
   now: number,
+  signal: AbortSignal | undefined,
 ): Promise<Replay> {
   const replay: Replay = {
     v: 1,
@@ -115,7 +196,7 @@ async function storePlan(
   const detail = { reason: asked.reason, count: items.length, hash: replay.hash }
   const entry = { at: now, by: asked.by, action: 'replay.plan', target: replay.id, detail }
   return await withAudit(store.audit, entry, async () => {
-    await store.replays.create(replay, items)
+    await store.replays.create(replay, items, signal)
     return replay
   })
 }
@@ -149,4 +230,15 @@ async function* inParts<T>(all: AsyncIterable<T>, size: number): AsyncGenerator<
     part = []
   }
   if (part.length > 0) yield part
+}
+
+/** Returns one and the same text for equal texts, so that many letters share it. Only the first few thousand are remembered. */
+class SameTexts {
+  readonly #known = new Map<string, string>()
+
+  of(text: string): string {
+    const known = this.#known.get(text)
+    if (known === undefined && this.#known.size < MAX_REMEMBERED) this.#known.set(text, text)
+    return known ?? text
+  }
 }

@@ -56,7 +56,8 @@ export function problemOf(error: unknown): ProblemError {
   if (error instanceof TransitionError) return new ProblemError('conflict', error.message)
   if (error instanceof UnknownActionError) return new ProblemError('not-found', error.message)
   if (error instanceof LazaretError) {
-    if (error.code === 'LAZARET_REPLAY_REFUSED') return new ProblemError('conflict', error.message)
+    if (error.code === 'LAZARET_REPLAY_REFUSED' || error.code === 'LAZARET_PLAN_CANCELLED')
+      return new ProblemError('conflict', error.message)
     if (error.code === 'LAZARET_PATCH_INVALID' || error.code === 'LAZARET_REPLAY_EMPTY')
       return new ProblemError('unprocessable', error.message)
     if (/STORE|DEAD_LETTERS|BROKER/.test(error.code))

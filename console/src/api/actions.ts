@@ -1,6 +1,6 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { pathOf } from '../lib/paths.ts'
-import { type ApiProblem, send, sendForLines } from './client.ts'
+import { ApiProblem, send, sendForLines } from './client.ts'
 import type {
   BreakerBody,
   BulkBody,
@@ -15,6 +15,7 @@ import type {
   LetterDetail,
   PauseBody,
   PlanBody,
+  PlanProgress,
   Replay,
   ReplayVerb,
   RevealedLetter,
@@ -48,14 +49,32 @@ export async function runBulk(
   onProgress: (done: number, text: string) => void,
   signal: AbortSignal,
 ): Promise<BulkDone | undefined> {
-  let ended: BulkDone | undefined
-  const onLine = (line: BulkLine) => {
-    if ('done' in line) ended = line.done
-    else if ('failed' in line) throw new Error(line.failed)
-    else onProgress(line.deleted ?? line.changed ?? line.exported ?? 0, line.text ?? '')
+  return await followLines<BulkDone, Extract<BulkLine, { readonly of: number }>>(
+    `/dead-letters/${verb}`,
+    body,
+    ({ deleted, changed, exported, text }) => onProgress(deleted ?? changed ?? exported ?? 0, text ?? ''),
+    signal,
+  )
+}
+
+/** Work that has begun was answered with 200, so its last line says what a status would. */
+const FAILED = { status: 422, title: 'Request cannot be carried out' }
+
+/** Sends a request that is answered as JSON lines of progress, and resolves with its result, or with undefined if it was cancelled. */
+async function followLines<Done, Progress>(
+  path: string,
+  body: object,
+  onProgress: (line: Progress) => void,
+  signal: AbortSignal,
+): Promise<Done | undefined> {
+  let ended: Done | undefined
+  const onLine = (line: { readonly done?: Done; readonly failed?: string }) => {
+    if (line.done !== undefined) ended = line.done
+    else if (line.failed !== undefined) throw new ApiProblem({ ...FAILED, detail: line.failed })
+    else onProgress(line as Progress)
   }
   try {
-    await sendForLines<BulkLine>(`/dead-letters/${verb}`, body, onLine, signal)
+    await sendForLines(path, body, onLine, signal)
   } catch (error) {
     if (!signal.aborted) throw error
   }
@@ -68,7 +87,9 @@ export const deleteView = (body: ViewDeleteBody) => send<ViewDeleteBody>('POST',
 export const triage = (id: string, patch: GroupPatch) =>
   send<GroupDetail>('PATCH', pathOf('groups', id), patch)
 
-export const plan = (body: PlanBody) => send<Replay>('POST', '/replays', body)
+/** Resolves with undefined if the plan was cancelled: then nothing is planned. */
+export const plan = (body: PlanBody, onProgress: (line: PlanProgress) => void, signal: AbortSignal) =>
+  followLines<Replay, PlanProgress>('/replays', body, onProgress, signal)
 export const changeReplay = (id: string, verb: ReplayVerb, reason: string) =>
   send<Replay>('POST', pathOf('replays', id, verb), reason === '' ? {} : { reason })
 

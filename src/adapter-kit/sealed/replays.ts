@@ -20,7 +20,7 @@ export function sealedReplays(replays: Replays, texts: TextCodec | undefined): R
   const open = (replay: Replay) => changed(replay, openValue, texts.decode)
   const sealItem = (item: ReplayItem) => withReason(item, texts.encode)
   return {
-    create: (replay, items) => replays.create(seal(replay), items.map(sealItem)),
+    create: (replay, items, ...signal) => replays.create(seal(replay), items.map(sealItem), ...signal),
     async get(id) {
       const replay = await replays.get(id)
       return replay && open(replay)

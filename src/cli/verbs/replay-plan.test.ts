@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createWorldAfterOutage, removeFolders } from '../../../test/support/cli-replay.ts'
+import { changed } from '../../../test/support/conformance.ts'
+import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 
 afterEach(removeFolders)
 
@@ -46,6 +48,30 @@ Gates
   downstream of orders: 2 letters not checked: no living process in the fleet consumes orders
 `)
     expect(shop.handled).toEqual([])
+  })
+
+  it('B10: Ctrl-C cancels it: nothing is planned', async () => {
+    const { store, openStore, lazaret } = await withOpenStore()
+    const stop = new AbortController()
+    const deadLetters = changed<DeadLetterStore>(store.deadLetters, whole => ({
+      list: query => {
+        stop.abort()
+        return whole.list(query)
+      },
+    }))
+    const opened = async () => ({ ...(await openStore()), deadLetters })
+    const options = { openStore: opened, interrupted: stop.signal }
+    const planned = await lazaret(options, 'replay', 'plan', '--reason', 'r', '--store', 'memory:')
+    expect(planned).toMatchObject({ code: 1, out: '', err: 'interrupted: nothing was planned\n' })
+    expect(await store.replays.list()).toEqual([])
+  })
+
+  it('B10: shows on a terminal how many letters are checked', async () => {
+    const { openStore, lazaret } = await withOpenStore()
+    const written: string[] = []
+    const stderr = { write: async (text: string) => void written.push(text), isTerminal: true, columns: 80 }
+    await lazaret({ openStore, stderr }, 'replay', 'plan', '--reason', 'r', '--store', 'memory:')
+    expect(written.join('')).toContain('100% 1/1')
   })
 
   it('B10: takes ids, parts of them too, but not ids and filters at once', async () => {

@@ -5,12 +5,12 @@ import { createIdSource } from '../../core/event/uuid.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { PatchOperation, Replay, ReplayCounts } from '../../ports/replays.ts'
-import type { Store } from '../../ports/store.ts'
+import { PlanCancelledError, type Store } from '../../ports/store.ts'
 import { EmptyPlanError } from '../../replay/empty-plan.ts'
 import { fleetGate } from '../../replay/fleet-gate.ts'
 import { replayThroughFleet } from '../../replay/fleet-target.ts'
 import { recordLateOutcomes } from '../../replay/outcomes.ts'
-import { planReplay } from '../../replay/plan.ts'
+import { type PlanProgress, planReplay } from '../../replay/plan.ts'
 import { replayToBroker, routeReplays } from '../../replay/routes.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough } from '../../replay/target.ts'
 import { createReasonMasker } from '../../server/views/item-reasons.ts'
@@ -24,6 +24,7 @@ import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
 import { checkLines } from '../print/format-checks.ts'
 import { findingLines, formatReplay } from '../print/format-replay.ts'
 import { jsonLine, toJson } from '../print/json.ts'
+import { Progress } from '../print/progress.ts'
 import { safeText } from '../print/safe-text.ts'
 import { paintFor, stateColour } from '../print/style.ts'
 import { ageColumn, type Column, tableOn } from '../print/table.ts'
@@ -50,6 +51,11 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
     // Another person approves a plan, so the next command does not repeat the name.
     const place = { store: flags.store, config: flags.config }
     const routes = await openRoutes(session)
+    let line: Progress | undefined
+    const onProgress = ({ checked, of }: PlanProgress) => {
+      line ??= new Progress(io, of)
+      return line.show(checked)
+    }
     const replay = await planReplay(
       store,
       {
@@ -68,12 +74,20 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         needsApproval: flags['needs-approval'] ?? needsApproval,
       },
       { ...replayEnvironment(io, store), routeOf: routes.routeOf },
+      { signal: io.interrupted, onProgress },
     )
       .catch(async (error: unknown) => {
+        await line?.clear()
+        if (error instanceof PlanCancelledError) return undefined
         if (!(error instanceof EmptyPlanError)) throw error
         throw new FailedError(await emptyPlanText(session, error, filter, patch))
       })
       .finally(() => routes.close())
+    await line?.clear()
+    if (replay === undefined) {
+      await io.stderr.write('interrupted: nothing was planned\n')
+      return 1
+    }
     for (const { replayId, count } of replay.overlaps ?? [])
       await io.stderr.write(
         `warning: replay ${replayId} also has ${count} of these letters to send; a letter that fails there is then sent again by this one. Cancel one of the two: ${commandLine('replay cancel', replayId, place)}\n`,

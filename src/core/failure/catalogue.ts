@@ -48,6 +48,7 @@ export const ERROR_CODES = {
   LAZARET_LISTEN_REFUSED: 'The server cannot listen on the given address.',
   LAZARET_REPLAY_REFUSED: 'A replay does not allow the requested change in its current state.',
   LAZARET_REPLAY_UNDELIVERED: 'For a minute no process of the fleet has sent a letter of a replay.',
+  LAZARET_PLAN_CANCELLED: 'The plan of a replay was cancelled, so it was not stored.',
   LAZARET_REPLAY_EMPTY: 'A plan has no letter that can be sent, so it was not stored.',
 } as const
 

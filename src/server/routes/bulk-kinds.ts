@@ -6,7 +6,10 @@ import type { AssignBody, ExportBody } from '../schema/bulk.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import { letterDetailView } from '../views/letter.ts'
 
-export type BulkContext = Pick<ServerContext, 'stores' | 'searches' | 'clock' | 'announce' | 'masks'>
+export type BulkContext = Pick<
+  ServerContext,
+  'stores' | 'searches' | 'clock' | 'announce' | 'masks' | 'onError'
+>
 
 /** What a route does with the letters of one store. `write` is for an export. */
 export type ActionFor<B> = (given: {

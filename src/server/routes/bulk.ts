@@ -12,6 +12,7 @@ import { DISCARD, DISCARDED_FROM, PURGE, RELEASE, RELEASED_FROM } from '../../op
 import { countStates, digestFrozen } from '../../operations/freeze.ts'
 import type { LetterCounts } from '../../ports/dead-letters.ts'
 import type { Caller } from '../auth/caller.ts'
+import { answerLines, wantsLines } from '../http/json-lines.ts'
 import { API, routeFor } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
 import {
@@ -37,7 +38,6 @@ const route = routeFor<BulkContext>()
 const LETTERS = `${API}/dead-letters`
 /** What the server remembers of so many letters takes about 60 MB. */
 const MAX_SELECTED = 300_000
-const JSON_LINES = 'application/x-ndjson'
 
 /** One action on every letter that matches. */
 interface Bulk<S extends typeof bulkBody> {
@@ -142,7 +142,7 @@ function routesOf<S extends typeof bulkBody>(bulk: Bulk<S>) {
             `The letters that match have changed since ${until}${changeOf(body.byState, statesOf(selections))}. ${previewAgain(bulk)}`,
           )
         const run = (around: RunOptions) => runAll(context, caller, bulk, selections, body, around)
-        if (request.headers.get('accept')?.includes(JSON_LINES)) return asLines(run, countAll(selections))
+        if (wantsLines(request)) return asLines(context, run, countAll(selections))
         const parts: string[] = []
         const done = await run({ signal: request.signal, write: part => void parts.push(part) })
         return parts.length === 0 ? done : { ...done, text: parts.join('') }
@@ -200,52 +200,26 @@ async function runAll<S extends typeof bulkBody>(
 }
 
 /**
- * Answers the progress as JSON lines. A client that closes the connection cancels the action. An export goes on when its client has
- * read the letters before, because the server would have to keep them.
+ * Answers the progress as JSON lines. An export goes on when its client has read the letters before, because the server would have to
+ * keep them.
  */
-function asLines(run: (around: RunOptions) => Promise<BulkDone>, of: number): Response {
-  const stop = new AbortController()
-  const encoder = new TextEncoder()
-  let hasRoom = Promise.withResolvers<void>()
-  const lines = new ReadableStream<Uint8Array>({
-    start(controller) {
-      void answer(controller)
-    },
-    pull() {
-      hasRoom.resolve()
-    },
-    cancel() {
-      stop.abort()
-      hasRoom.resolve()
-    },
-  })
-  async function answer(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    const send = (line: BulkLine) => {
-      if (!stop.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
-    }
+function asLines(context: BulkContext, run: (around: RunOptions) => Promise<BulkDone>, of: number): Response {
+  return answerLines<BulkLine>(context, async ({ signal, send, hasRoom }) => {
     let text = ''
     const onProgress = async (word: BulkAction['done'], done: number) => {
       if (text === '') return send({ [word]: done, of })
-      await hasRoom.promise
-      hasRoom = Promise.withResolvers()
+      await hasRoom()
       send({ [word]: done, of, text })
       text = ''
     }
-    try {
-      const write = (part: string) => {
-        text += part
-      }
-      const done = await run({ signal: stop.signal, onProgress, write })
-      // Without letters there was no progress, and the header of the CSV is not sent yet.
-      if (text !== '') await onProgress('exported', done.exported ?? 0)
-      send({ done })
-    } catch (error) {
-      send({ failed: withoutCredentials((error as Error).message) })
+    const write = (part: string) => {
+      text += part
     }
-    if (!stop.signal.aborted) controller.close()
-  }
-  // A proxy that buffers the answer would hide the progress.
-  return new Response(lines, { headers: { 'content-type': JSON_LINES, 'x-accel-buffering': 'no' } })
+    const done = await run({ signal, onProgress, write })
+    // Without letters there was no progress, and the header of the CSV is not sent yet.
+    if (text !== '') await onProgress('exported', done.exported ?? 0)
+    send({ done })
+  })
 }
 
 interface StoreSelection extends NamedStore {

@@ -12,18 +12,20 @@ import {
 import { describeCheck } from '../../replay/describe-check.ts'
 import { EmptyPlanError } from '../../replay/empty-plan.ts'
 import type { GateVerdict } from '../../replay/gates.ts'
-import { planReplay } from '../../replay/plan.ts'
+import { type PlanOptions, planReplay } from '../../replay/plan.ts'
 import { PlanJudge } from '../../replay/plan-judge.ts'
 import { type PlanRequest, resolvePlan } from '../../replay/plan-options.ts'
 import { payloadOf } from '../../runtime/schema-fault.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { ServerContext } from '../context.ts'
+import { answerLines, wantsLines } from '../http/json-lines.ts'
 import { API, routeFor } from '../http/route.ts'
 import { ProblemError } from '../problem.ts'
 import type { Action } from '../schema/me.ts'
 import {
   controlBody,
   type PlanBody,
+  type PlanLine,
   type Preview,
   planBody,
   preview,
@@ -44,19 +46,21 @@ const PREVIEW_SIZE = 5
 
 type Selection = Pick<PlanBody, 'ids' | 'filter' | 'store'>
 
-type Context = ReplayContext & Pick<ServerContext, 'clock' | 'announce' | 'replayDefaults' | 'environmentOf'>
+type Context = ReplayContext &
+  Pick<ServerContext, 'clock' | 'announce' | 'replayDefaults' | 'environmentOf' | 'onError'>
 
 const route = routeFor<Context>()
 export const replayChangeRoutes = [
   route({
     method: 'POST',
     path: REPLAYS,
-    about: 'Plans a replay: freezes a selection and checks each letter. Sends nothing.',
+    about:
+      'Plans a replay: freezes a selection and checks each letter. Sends nothing. With `Accept: application/x-ndjson` it answers the progress as JSON lines. Closing the connection cancels it.',
     action: 'replay.plan',
     body: planBody,
     answer: replaySchema,
     status: () => 201,
-    async handle({ context, caller, body }) {
+    async handle({ context, caller, request: httpRequest, body }) {
       requireNoMaskedTest(context, caller, body.patch)
       const { named, selected } = await select(context, body)
       const { store: _, filter: __, ids: ___, ...asked } = body
@@ -68,14 +72,24 @@ export const replayChangeRoutes = [
         by: caller.name,
         needsApproval: context.needsApproval || body.needsApproval === true,
       }
+      // A fault in the options is answered before the first line.
+      resolvePlan(request)
       await auditTests(context, caller, named, body)
-      const replay = await planReplay(named.store, request, context.environmentOf(named)).catch(
-        async (error: unknown) => {
-          throw error instanceof EmptyPlanError ? await emptyPlanProblem(context, named, error, body) : error
-        },
+      const run = async (options: PlanOptions) => {
+        const replay = await planReplay(named.store, request, context.environmentOf(named), options).catch(
+          async (error: unknown) => {
+            throw error instanceof EmptyPlanError
+              ? await emptyPlanProblem(context, named, error, body)
+              : error
+          },
+        )
+        context.announce('replays')
+        return replayView(context, caller, named, replay)
+      }
+      if (!wantsLines(httpRequest)) return run({ signal: httpRequest.signal })
+      return answerLines<PlanLine>(context, async ({ signal, send }) =>
+        send({ done: await run({ signal, onProgress: send }) }),
       )
-      context.announce('replays')
-      return replayView(context, caller, named, replay)
     },
   }),
   route({

@@ -262,6 +262,15 @@ export const planBody = selection
   .refine(isOneOf, ONE_OF)
 export type PlanBody = z.infer<typeof planBody>
 
+/** A line of a plan that is answered as JSON lines: on how many letters the gates have decided, of how many if that is known. */
+export interface PlanProgress {
+  readonly checked: number
+  readonly of?: number | undefined
+}
+
+/** The last line has the replay, or why nothing was planned. */
+export type PlanLine = PlanProgress | { readonly done: Replay } | { readonly failed: string }
+
 export const previewBody = selection.refine(isOneOf, ONE_OF)
 export type PreviewBody = z.infer<typeof previewBody>
 

@@ -1,7 +1,8 @@
-import { useEffect, useMemo, useRef } from 'react'
+import { useEffect, useMemo, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { plan as planReplay, useChange } from '../../api/actions.ts'
 import { useMe } from '../../api/queries.ts'
+import type { PlanProgress as PlanProgressLine } from '../../api/types.ts'
 import { now } from '../../lib/browser-clock.ts'
 import { filterForServer, readFilter } from '../../lib/letter-filters.ts'
 import { type PlanForm, type PlanSelection, readPlan } from '../../lib/plan-form.ts'
@@ -14,6 +15,7 @@ import { CheckStep } from './check-step.tsx'
 import { DestinationStep } from './destination-step.tsx'
 import { LettersStep } from './letters-step.tsx'
 import { PaceStep } from './pace-step.tsx'
+import { PlanProgress } from './plan-progress.tsx'
 import { STEPS, type StepId, Steps } from './steps.tsx'
 import { usePlanDraft } from './use-plan-draft.ts'
 import { useSelectionCount } from './use-selection-count.ts'
@@ -34,7 +36,15 @@ export function PlanScreen() {
   const canPlan = useCan('replay.plan')
   const count = useSelectionCount(selection, form.store)
   const { body, faults } = readPlan(form, selection)
-  const freeze = useChange(() => planReplay(body))
+  const [progress, setProgress] = useState<PlanProgressLine>()
+  const stop = useRef(new AbortController())
+  const freeze = useChange(() => {
+    stop.current = new AbortController()
+    setProgress({ checked: 0 })
+    return planReplay(body, setProgress, stop.current.signal).finally(() => setProgress(undefined))
+  })
+  // The server cancels the plan when the connection closes, so leaving the screen ends it as well.
+  useEffect(() => () => stop.current.abort(), [])
   const set = (change: Partial<PlanForm>) => setForm({ ...form, ...change })
   const place = STEPS.findIndex(({ id }) => id === step)
   const shared = { form, faults, set, selection, count }
@@ -56,6 +66,10 @@ export function PlanScreen() {
               <CheckStep {...shared} body={body} needsApproval={me?.needsApproval ?? false} />
             )}
             {freeze.error && <ErrorNote error={freeze.error} />}
+            {progress && <PlanProgress {...progress} onCancel={() => stop.current.abort()} />}
+            {freeze.isSuccess && freeze.data === undefined && (
+              <p role="status">Cancelled. Nothing was planned.</p>
+            )}
             <div className="row end">
               {place > 0 && <Button onPress={() => setStep(STEPS[place - 1]!.id)}>Back</Button>}
               {isLast ? (
@@ -65,9 +79,10 @@ export function PlanScreen() {
                   may={both(canPlan, mayFreeze(faults))}
                   onPress={() =>
                     freeze.mutate(undefined, {
-                      onSuccess({ id }) {
+                      onSuccess(replay) {
+                        if (replay === undefined) return
                         forgetForm()
-                        navigate(`/replays/${id}`)
+                        navigate(`/replays/${replay.id}`)
                       },
                     })
                   }

@@ -6,7 +6,7 @@ import {
   type ReplayItem,
   type Replays,
 } from '../../../ports/replays.ts'
-import { ReplayExistsError } from '../../../ports/store.ts'
+import { PlanCancelledError, ReplayExistsError } from '../../../ports/store.ts'
 
 interface StoredReplay {
   replay: Replay
@@ -17,7 +17,8 @@ interface StoredReplay {
 export function memoryReplays(clock: Clock): Replays {
   const replays = new Map<string, StoredReplay>()
   return {
-    async create(replay, items) {
+    async create(replay, items, signal) {
+      if (signal?.aborted) throw new PlanCancelledError()
       if (replays.has(replay.id)) throw new ReplayExistsError(replay.id)
       replays.set(replay.id, { replay, items: [...items], lease: undefined })
     },

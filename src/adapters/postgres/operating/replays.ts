@@ -1,5 +1,5 @@
 import { NO_COUNTS, type ReplayItem, type Replays } from '../../../ports/replays.ts'
-import { ReplayExistsError } from '../../../ports/store.ts'
+import { PlanCancelledError, ReplayExistsError } from '../../../ports/store.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
 import { inTransaction, runQuery } from '../connection/query.ts'
@@ -21,7 +21,7 @@ const RECORD_ITEMS = `update lazaret.replay_items i set status = item ->> 'statu
 /** `openPool` throws once the store is closed. */
 export function postgresReplays(openPool: () => PgPool): Replays {
   return {
-    async create(replay, items) {
+    async create(replay, items, signal) {
       const { id, state, createdAt, revision } = replay
       await inTransaction(openPool(), CREATING, async client => {
         const { rowCount } = await runQuery(
@@ -32,7 +32,10 @@ export function postgresReplays(openPool: () => PgPool): Replays {
           [id, state, timeParameter(createdAt), revision, JSON.stringify(replay)],
         )
         if (rowCount === 0) throw new ReplayExistsError(id)
-        await writeItems(client, CREATING, INSERT_ITEMS, id, items)
+        for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
+          if (signal?.aborted) throw new PlanCancelledError()
+          await writeItems(client, CREATING, INSERT_ITEMS, id, items.slice(at, at + WRITTEN_AT_ONCE))
+        }
       })
     },
 

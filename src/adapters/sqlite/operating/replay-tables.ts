@@ -29,6 +29,12 @@ export class ReplayTables {
     return true
   }
 
+  /** Deletes the items before a position. Items of a replay that is there stay. */
+  removeItems(replay: string, before: number): void {
+    this.#db.run`delete from replay_items where replay = ${replay} and position < ${before}
+      and not exists (select 1 from replays where id = ${replay})`
+  }
+
   record(replay: string, items: ItemRows): void {
     for (let at = 0; at < items.length; at += ITEM_STRIDE) {
       const [position, status, body] = items.slice(at, at + ITEM_STRIDE)

@@ -1,6 +1,6 @@
 import { yieldToEventLoop } from '../../../ports/clock.ts'
 import { NO_COUNTS, type ReplayItem, type Replays } from '../../../ports/replays.ts'
-import { ReplayExistsError } from '../../../ports/store.ts'
+import { PlanCancelledError, ReplayExistsError } from '../../../ports/store.ts'
 import type { Session } from '../connection/connection.ts'
 import type { ItemRows } from './replay-tables.ts'
 
@@ -14,10 +14,14 @@ export function sqliteReplays(session: Session): Replays {
      * A replay may have a million items. They are written before the replay, in portions, and stay invisible until the
      * replay is there.
      */
-    async create(replay, items) {
+    async create(replay, items, signal) {
       const { id, state, createdAt, revision } = replay
       for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
         if (at > 0) await yieldToEventLoop()
+        if (signal?.aborted) {
+          await removeItems(id, at)
+          throw new PlanCancelledError()
+        }
         const rows = itemRows(items.slice(at, at + WRITTEN_AT_ONCE))
         if (!(await session.connection.write('replays', 'addItems', id, rows)))
           throw new ReplayExistsError(id)
@@ -81,6 +85,13 @@ export function sqliteReplays(session: Session): Replays {
     async releaseLease(id, owner) {
       await session.connection.write('replays', 'releaseLease', id, owner)
     },
+  }
+
+  /** Deletes the items of a replay that is not there, in portions, as they were written. */
+  async function removeItems(id: string, count: number): Promise<void> {
+    for (let end = WRITTEN_AT_ONCE; end < count; end += WRITTEN_AT_ONCE)
+      await session.connection.write('replays', 'removeItems', id, end)
+    await session.connection.write('replays', 'removeItems', id, Number.MAX_SAFE_INTEGER)
   }
 }
 

@@ -53,6 +53,28 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual(await replays.items('two'), [])
   })
 
+  it('B10: a replay that is cancelled while it is created is there with all its items, or nothing of it is', async ({
+    replays,
+  }) => {
+    const stop = new AbortController()
+    // The items are read in portions, so the abort comes between two of them.
+    const items = itemsOf(3_000)
+    Object.defineProperty(items, 1_500, {
+      get() {
+        stop.abort()
+        return itemsOf(1_501)[1_500]
+      },
+    })
+    const error = await replays.create(replayOf('one'), items, stop.signal).catch((thrown: unknown) => thrown)
+    const isStored = error === undefined
+    if (!isStored) assert.equal((error as { code?: unknown }).code, 'LAZARET_PLAN_CANCELLED')
+    assert.equal((await replays.get('one')) !== undefined, isStored)
+    assert.equal((await replays.items('one')).length, isStored ? 3_000 : 0)
+    if (isStored) return
+    await replays.create(replayOf('one'), itemsOf(2))
+    assert.deepEqual(await replays.items('one'), itemsOf(2))
+  })
+
   it('K8: items are selected by status and position, and recorded together', async ({ replays }) => {
     await replays.create(replayOf('one'), itemsOf(5))
     const [, second, , fourth] = itemsOf(5)
