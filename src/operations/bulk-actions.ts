@@ -4,6 +4,7 @@ import { type LetterState, WAITING_STATES } from '../core/dead-letter/state.ts'
 import type { DeadLetterStore, SeenLetter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
 import type { BulkAction, BulkDecision } from './bulk.ts'
+import { BatchFailedError } from './freeze.ts'
 import { triageGroup } from './triage.ts'
 
 /** The calls of a store that one batch has under way. */
@@ -27,11 +28,11 @@ export const DISCARD: BulkAction = {
   name: 'letters.discard',
   done: 'changed',
   step: (store, decision) => batch =>
-    each(batch, async seen => {
+    each(batch, async (seen, done) => {
       const discarded = await changeSeen(store, seen, 'discarded', decision)
-      if (discarded !== undefined)
-        await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
-      return discarded !== undefined
+      if (discarded === undefined) return
+      done()
+      await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
     }),
 }
 
@@ -43,7 +44,9 @@ export const RELEASE: BulkAction = {
   name: 'letters.release',
   done: 'changed',
   step: (store, decision) => batch =>
-    each(batch, async seen => (await changeSeen(store, seen, 'dead', decision)) !== undefined),
+    each(batch, async (seen, done) => {
+      if ((await changeSeen(store, seen, 'dead', decision)) !== undefined) done()
+    }),
 }
 
 /** Makes a person the owner of the groups of the letters. */
@@ -55,13 +58,13 @@ export function assignTo(owner: string): BulkAction {
     step(store, { by, at }) {
       const assigned = new Map<string, Promise<unknown>>()
       return batch =>
-        each(batch, async seen => {
+        each(batch, async (seen, done) => {
           const letter = await readSeen(store.deadLetters, seen)
-          if (letter === undefined) return false
+          if (letter === undefined) return
           const { id } = groupingOf(letter)
           const assigning = assigned.get(id) ?? triageGroup(store, id, { owner, by, at })
           assigned.set(id, assigning)
-          return (await assigning) !== undefined
+          if ((await assigning) !== undefined) done()
         })
     },
   }
@@ -82,10 +85,14 @@ export function exportAs(
       ({ deadLetters }) =>
       async batch => {
         const lines = new Map<string, string>()
-        const done = await each(batch, async seen => {
+        const done = await each(batch, async (seen, done) => {
           const letter = await readSeen(deadLetters, seen)
-          if (letter !== undefined) lines.set(seen.id, lineOf(letter))
-          return letter !== undefined
+          if (letter === undefined) return
+          lines.set(seen.id, lineOf(letter))
+          done()
+        }).catch((error: unknown) => {
+          // Nothing of the batch is written, so nothing of it is exported.
+          throw error instanceof BatchFailedError ? error.cause : error
         })
         await write(batch.map(({ id }) => lines.get(id) ?? '').join(''))
         return done
@@ -111,16 +118,18 @@ async function readSeen(
   return letter?.state === state && letter.cycle.lastFailedAt === lastFailedAt ? letter : undefined
 }
 
-/** Works on the letters, some at a time, and returns the ids of those for which it was done. */
+/** Works on the letters, some at a time, and returns the ids of those for which `done` was called. */
 async function each(
   batch: readonly SeenLetter[],
-  work: (seen: SeenLetter) => Promise<boolean>,
+  work: (seen: SeenLetter, done: () => void) => Promise<void>,
 ): Promise<readonly string[]> {
   const done: string[] = []
   for (let at = 0; at < batch.length; at += AT_ONCE) {
     const some = batch.slice(at, at + AT_ONCE)
-    const worked = await Promise.all(some.map(work))
-    done.push(...some.filter((_, index) => worked[index]).map(({ id }) => id))
+    // The others of a call that fails go on: what they change has to be counted.
+    const worked = await Promise.allSettled(some.map(seen => work(seen, () => done.push(seen.id))))
+    const failed = worked.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected') throw new BatchFailedError(done, failed.reason)
   }
   return done
 }

@@ -3,7 +3,7 @@ import { memoryStore } from '../adapters/memory/store.ts'
 import { createFactory } from '../testing/factories.ts'
 import { FakeClock } from '../testing/fake-clock.ts'
 import { countSelection, freezeBulk, runBulk } from './bulk.ts'
-import { PURGE } from './bulk-actions.ts'
+import { DISCARD, exportAs, PURGE } from './bulk-actions.ts'
 
 function world() {
   const clock = new FakeClock()
@@ -80,5 +80,43 @@ describe('purging letters', () => {
       { action: 'letters.purge' },
       { action: 'letters.purge.failed', detail: { deleted: 100, problem: 'the terminal is gone' } },
     ])
+  })
+})
+
+describe('a batch that fails in part', () => {
+  it('F8: counts the letters that were changed before and beside the failure', async () => {
+    const { clock, store, send, audited } = world()
+    const letters = await send(60)
+    const selection = await freezeBulk(store, { filter: {}, at: clock.now() })
+    const [, , third] = [...selection.frozen.letters.keys()]
+    const change = store.deadLetters.change.bind(store.deadLetters)
+    store.deadLetters.change = (id, to) =>
+      id === third ? Promise.reject(new Error('connection lost')) : change(id, to)
+    await expect(runBulk(store, selection, DISCARD, 'ann')).rejects.toThrow('connection lost')
+    const { count } = await store.deadLetters.stats({ state: 'discarded' })
+    expect(count).toBeGreaterThan(0)
+    expect(count).toBeLessThan(letters.length)
+    expect(await audited()).toMatchObject([
+      { action: 'letters.discard', detail: { letters: 60 } },
+      { action: 'letters.discard.failed', detail: { changed: count, problem: 'connection lost' } },
+    ])
+  })
+
+  it('F8: counts no exported letter whose line was not written', async () => {
+    const { clock, store, send, audited } = world()
+    await send(5)
+    const selection = await freezeBulk(store, { filter: {}, at: clock.now() })
+    const [first] = selection.frozen.letters.keys()
+    const get = store.deadLetters.get.bind(store.deadLetters)
+    store.deadLetters.get = id => (id === first ? Promise.reject(new Error('connection lost')) : get(id))
+    const written: string[] = []
+    const action = exportAs(
+      'jsonl',
+      ({ id }) => id,
+      text => void written.push(text),
+    )
+    await expect(runBulk(store, selection, action, 'ann')).rejects.toThrow('connection lost')
+    expect(written).toEqual([])
+    expect((await audited())[1]).toMatchObject({ action: 'letters.export.failed', detail: { exported: 0 } })
   })
 })

@@ -93,7 +93,22 @@ interface BatchOptions {
   onBatch?(batch: Batch): Promise<void> | void
 }
 
-/** Works on some letters that are unchanged since the freeze, and returns the ids of those. */
+/** A batch failed after it had worked on some of its letters. */
+export class BatchFailedError extends Error {
+  override readonly name = 'BatchFailedError'
+  /** The ids of the letters that it worked on. */
+  readonly done: readonly string[]
+
+  constructor(done: readonly string[], cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause })
+    this.done = done
+  }
+}
+
+/**
+ * Works on some letters that are unchanged since the freeze, and returns the ids of those. It rejects with BatchFailedError
+ * if it worked on some letters before it failed.
+ */
 export type FrozenStep = (batch: readonly SeenLetter[]) => Promise<readonly string[]>
 
 /**
@@ -118,7 +133,11 @@ export async function workOnFrozen(
   let batch = takeFrom(left, FIRST_BATCH)
   while (batch.length > 0 && !signal?.aborted) {
     const startedAt = monotonicNow(clock)
-    const done = await step(batch)
+    const done = await step(batch).catch((error: unknown) => {
+      if (!(error instanceof BatchFailedError)) throw error
+      for (const id of error.done) onDone?.(letters.get(id)!.state)
+      throw error.cause
+    })
     const ms = monotonicNow(clock) - startedAt
     for (const id of done) onDone?.(letters.get(id)!.state)
     await onBatch?.({ letters: batch.length, ms })
