@@ -1,5 +1,5 @@
 import { durationMs } from '../config/duration.ts'
-import { parseWhere, WHERE_REMEDY } from '../core/dead-letter/where.ts'
+import { whereRemedy } from '../core/dead-letter/where.ts'
 import { BASE_PATH_REMEDY, readBasePath } from '../core/options/base-path.ts'
 import { rangeText } from '../core/options/rules.ts'
 import { readTime } from './read-time.ts'
@@ -55,8 +55,15 @@ export function word(placeholder: string, about: string): Flag<string> {
 
 /** Conditions on fields of letters. */
 export function conditions(about: string): Flag<string> {
-  const read = (text: string) => (parseWhere(text) === undefined ? undefined : text)
-  return valued('CONDITIONS', about, read, WHERE_REMEDY)
+  return {
+    about,
+    placeholder: 'CONDITIONS',
+    read(text) {
+      const remedy = whereRemedy(text)
+      if (remedy !== undefined) throw new FlagValueError(remedy)
+      return text
+    },
+  }
 }
 
 /** With `others: 'taken'` an unknown value is accepted too, because a newer version may have written it. */

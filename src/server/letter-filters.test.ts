@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { serverWorld } from '../../test/support/server-world.ts'
+import { resolveLetterFilter } from '../adapter-kit/query/letter-query.ts'
 
 const LETTERS = '/api/v1/dead-letters'
 
@@ -38,6 +39,19 @@ describe('filters of letters', () => {
     expect(await found('release=2.4.0&minAttempts=9')).toEqual([])
     const { body } = await ask(`${LETTERS}/stats?${where('header.tenant = odd')}`)
     expect(body.count).toBe(2)
+  })
+
+  it('F8: conditions that are too long get the remedy for their length, once', async () => {
+    const { ask } = serverWorld()
+    const long = `payload.id = "${'x'.repeat(1_000)}"`
+    for (const text of [long, 'y'.repeat(1_001)]) {
+      const { status, body } = await ask(`${LETTERS}?where=${encodeURIComponent(text)}`)
+      expect(status).toBe(400)
+      expect(body.faults).toMatchObject([
+        { path: 'query.where', remedy: 'give conditions of at most 1000 characters together' },
+      ])
+    }
+    expect(() => resolveLetterFilter({ where: long })).toThrow('at most 1000 characters')
   })
 
   it('F8: conditions that cannot be read are refused with an example', async () => {

@@ -4,11 +4,11 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { metadataTexts } from '../../core/dead-letter/metadata.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
-import { meetsAll, parseWhere, WHERE_REMEDY } from '../../core/dead-letter/where.ts'
+import { meetsAll, parseWhere, WHERE_REMEDY, whereRemedy } from '../../core/dead-letter/where.ts'
 import { CATEGORIES } from '../../core/failure/classification.ts'
 import { givenFields } from '../../core/options/merge.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
-import { custom, integer, number, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
+import { integer, number, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
 import {
   LETTER_SORTS,
   type LetterFilter,
@@ -28,7 +28,13 @@ import {
 } from './letter-order.ts'
 import { pageRules } from './page.ts'
 
-const MAX_WHERE_LENGTH = 1_000
+const whereRule: Rule<string> = {
+  read(value, path, faults) {
+    const remedy = typeof value === 'string' ? whereRemedy(value) : WHERE_REMEDY
+    if (remedy !== undefined) faults.add(path, value, remedy)
+    return String(value)
+  },
+}
 
 const filterRules = {
   channel: optional(text()),
@@ -46,13 +52,7 @@ const filterRules = {
   error: optional(text()),
   minAttempts: optional(integer({ min: 0 })),
   maxAttempts: optional(integer({ min: 0 })),
-  where: optional(
-    custom(
-      (value): value is string =>
-        typeof value === 'string' && value.length <= MAX_WHERE_LENGTH && parseWhere(value) !== undefined,
-      WHERE_REMEDY,
-    ),
-  ),
+  where: optional(whereRule),
 }
 const queryRules = {
   ...filterRules,

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createFactory } from '../../testing/factories.ts'
-import { meetsAll, parseWhere } from './where.ts'
+import { meetsAll, parseWhere, whereRemedy } from './where.ts'
 
 const make = createFactory()
 const letter = make.letter({
@@ -97,4 +97,10 @@ describe('conditions on fields', () => {
     expect(parseWhere(text)).toHaveLength(1)
     expect(parseWhere(long)).toBeUndefined()
   })
+})
+
+it('F8: conditions that are too long and those that cannot be read have different remedies', () => {
+  expect(whereRemedy(`payload.id = "${'x'.repeat(1_000)}"`)).toContain('at most 1000 characters')
+  expect(whereRemedy('customer = 7')).toContain('such as')
+  expect(whereRemedy('payload.id = 7')).toBeUndefined()
 })

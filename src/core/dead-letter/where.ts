@@ -7,6 +7,16 @@ import type { DeadLetter } from './letter.ts'
 export const WHERE_REMEDY =
   "give conditions such as 'payload.customer.id = 7 and header.tenant = acme'; a field begins with payload, header or metadata, and an operator is =, != or ~ (contains); join conditions with and; quote values with double quotes"
 
+/** The longest text of conditions. */
+export const MAX_WHERE_LENGTH = 1_000
+export const WHERE_LENGTH_REMEDY = `give conditions of at most ${MAX_WHERE_LENGTH} characters together`
+
+/** What to do about conditions that cannot be used; undefined if they can. */
+export function whereRemedy(text: string): string | undefined {
+  if (text.length > MAX_WHERE_LENGTH) return WHERE_LENGTH_REMEDY
+  return parseWhere(text) === undefined ? WHERE_REMEDY : undefined
+}
+
 const MAX_CONDITIONS = 10
 const MAX_STEPS = 20
 

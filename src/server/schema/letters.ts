@@ -1,6 +1,11 @@
 import * as z from 'zod'
 import { LETTER_STATES } from '../../core/dead-letter/state.ts'
-import { parseWhere, WHERE_REMEDY } from '../../core/dead-letter/where.ts'
+import {
+  MAX_WHERE_LENGTH,
+  parseWhere,
+  WHERE_LENGTH_REMEDY,
+  WHERE_REMEDY,
+} from '../../core/dead-letter/where.ts'
 import { CATEGORIES } from '../../core/failure/classification.ts'
 import { LETTER_SORTS, SORT_DIRECTIONS } from '../../ports/dead-letters.ts'
 import { auditEntry } from './audit.ts'
@@ -60,7 +65,7 @@ export const letterFilter = z.strictObject({
   where: optional(
     z
       .string()
-      .max(1_000)
+      .max(MAX_WHERE_LENGTH, { error: WHERE_LENGTH_REMEDY, abort: true })
       .refine(text => parseWhere(text) !== undefined, { error: WHERE_REMEDY }),
     'Only letters whose fields meet these conditions, such as `payload.customer.id = 7 and header.tenant = acme`. A field begins with `payload`, `header` or `metadata`. The operators are `=`, `!=` and `~` (contains).',
   ),
