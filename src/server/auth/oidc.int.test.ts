@@ -268,6 +268,21 @@ describe('signing out', () => {
       `${HOME}/`,
     ])
   })
+
+  it('F8: ends a session that an answer under way renews, on every server, and the next sign-in works', async () => {
+    const world = signInWorld()
+    const session = nameAndValue((await signIn(world)).cookies[1]!)
+    const active = { 'x-lazaret-console': 'active' }
+    const asked = { method: 'POST', headers: { cookie: session, ...active } }
+    const { headers } = await world.ask('/auth/sign-out', asked)
+    const signedOut = headers.getSetCookie().map(nameAndValue)[1]!
+    // The answer that was under way puts the session back into the browser, beside the cookie of the sign-out.
+    const restored = { headers: { cookie: `${session}; ${signedOut}`, ...active } }
+    for (const { ask } of [world, signInWorld()]) expect((await ask('/api/v1/me', restored)).status).toBe(401)
+    const next = nameAndValue((await signIn(world)).cookies[1]!)
+    const back = { headers: { cookie: `${next}; ${signedOut}`, ...active } }
+    expect((await world.ask('/api/v1/me', back)).status).toBe(200)
+  })
 })
 
 it('F8: no secret, code or token is in a log line, an address or an answer', async () => {

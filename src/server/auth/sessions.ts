@@ -1,3 +1,4 @@
+import { hash128 } from '../../core/hash.ts'
 import { type Caller, personCaller } from './caller.ts'
 import type { CookieSealer } from './cookie-sealer.ts'
 import { cookieName, cookiesOf, setCookie } from './cookies.ts'
@@ -5,6 +6,9 @@ import type { PublicAddress } from './public-address.ts'
 import { type RoleMap, roleOf } from './roles.ts'
 
 const PURPOSE = 'session'
+const ENDED_PURPOSE = 'signed-out'
+/** A browser has one session, or a few under several paths. */
+const MAX_ENDED = 5
 /** The clocks of two servers may differ by this much. */
 export const CLOCK_TOLERANCE_MS = 60_000
 const RENEW_EVERY_MS = 60_000
@@ -19,6 +23,17 @@ export interface Person {
 interface Session extends Person {
   readonly startedAt: number
   readonly usedAt: number
+}
+
+/** What the cookie of a sign-out names. */
+interface EndedSessions {
+  readonly ended: readonly string[]
+  readonly at: number
+}
+
+/** Renewing a session does not change this. */
+function identityOf({ name, startedAt }: Session): string {
+  return hash128(`${startedAt} ${name}`)
 }
 
 interface SessionLimits {
@@ -37,6 +52,7 @@ export class Sessions {
   readonly #roles: RoleMap
   readonly #limits: SessionLimits
   readonly #name: string
+  readonly #endedName: string
 
   constructor(sealer: CookieSealer, address: PublicAddress, roles: RoleMap, limits: SessionLimits) {
     this.#sealer = sealer
@@ -44,6 +60,7 @@ export class Sessions {
     this.#roles = roles
     this.#limits = limits
     this.#name = cookieName(address, address.cookiePath, 'lazaret-session')
+    this.#endedName = cookieName(address, address.cookiePath, 'lazaret-signed-out')
   }
 
   /** The cookie of a new session. */
@@ -51,9 +68,20 @@ export class Sessions {
     return this.#cookie({ ...person, startedAt: now, usedAt: now }, now)
   }
 
-  /** The cookie that ends the session in the browser. */
-  end(): string {
-    return setCookie(this.#address, this.#name, '', { path: this.#address.cookiePath, maxAgeMs: 0 })
+  /**
+   * The cookies that end the session in the browser. An answer that is under way may still renew the session there, so a
+   * second cookie names the session that has ended, and no server accepts that session together with this cookie.
+   */
+  end(request: Request, now: number): readonly string[] {
+    const path = this.#address.cookiePath
+    const removed = setCookie(this.#address, this.#name, '', { path, maxAgeMs: 0 })
+    const ended = this.#opened(request).map(identityOf)
+    if (ended.length === 0) return [removed]
+    const value = this.#sealer.seal(ENDED_PURPOSE, { ended: ended.slice(0, MAX_ENDED), at: now })
+    return [
+      removed,
+      setCookie(this.#address, this.#endedName, value, { path, maxAgeMs: this.#limits.maxAgeMs }),
+    ]
   }
 
   /** The caller of a session that is valid now, and the cookie that renews it if that is due. */
@@ -62,16 +90,31 @@ export class Sessions {
     now: number,
     isUsed: boolean,
   ): { readonly caller: Caller; readonly cookie?: string | undefined } | undefined {
-    for (const text of cookiesOf(request, this.#name)) {
-      const session = this.#sealer.open(PURPOSE, text) as Session | undefined
-      const role = session && this.#isValid(session, now) ? roleOf(this.#roles, session.groups) : undefined
-      if (session === undefined || role === undefined) continue
+    const ended = this.#endedIn(request)
+    for (const session of this.#opened(request)) {
+      const isOpen = this.#isValid(session, now) && !ended.has(identityOf(session))
+      const role = isOpen ? roleOf(this.#roles, session.groups) : undefined
+      if (role === undefined) continue
       const isDue = isUsed && now - session.usedAt >= Math.min(RENEW_EVERY_MS, this.#limits.idleMs / 10)
       const current = isDue ? { ...session, usedAt: now } : session
       const caller = personCaller('oidc', session.name, role, this.#endOf(current))
       return { caller, cookie: isDue ? this.#cookie(current, now) : undefined }
     }
     return undefined
+  }
+
+  #opened(request: Request): readonly Session[] {
+    return cookiesOf(request, this.#name).flatMap(
+      text => (this.#sealer.open(PURPOSE, text) as Session | undefined) ?? [],
+    )
+  }
+
+  #endedIn(request: Request): ReadonlySet<string> {
+    return new Set(
+      cookiesOf(request, this.#endedName).flatMap(
+        text => (this.#sealer.open(ENDED_PURPOSE, text) as EndedSessions | undefined)?.ended ?? [],
+      ),
+    )
   }
 
   #isValid(session: Session, now: number): boolean {

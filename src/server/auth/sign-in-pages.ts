@@ -78,13 +78,13 @@ export class SignInPages {
 
   /** Answers with the address to go to next: the provider's page that ends its session, or the first page. */
   async end(request: Request): Promise<Response> {
-    const { provider, sessions, address } = this.#parts
+    const { provider, sessions, address, clock } = this.#parts
     requireOwnPage(request, address)
     const home = `${address.url}/`
     const url = (await provider.endUrl(home)) ?? home
-    return new Response(JSON.stringify({ url }), {
-      headers: { 'content-type': 'application/json', 'set-cookie': sessions.end() },
-    })
+    const headers = new Headers({ 'content-type': 'application/json' })
+    for (const cookie of sessions.end(request, clock.now())) headers.append('set-cookie', cookie)
+    return new Response(JSON.stringify({ url }), { headers })
   }
 
   /** Looks for the provider at the start of the server, so that the log says early that nobody can sign in. */
