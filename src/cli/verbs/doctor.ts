@@ -10,6 +10,7 @@ import { checkCollectors } from '../doctor/collectors.ts'
 import { checkPermissions, checkSpill } from '../doctor/files.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
 import { checkNotify, checkRoutes } from '../doctor/notify.ts'
+import { checkSignIn } from '../doctor/sign-in.ts'
 import { checkDamage, checkExpired, checkLetters, checkRedis } from '../doctor/store.ts'
 import type { storeFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
@@ -34,6 +35,7 @@ export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise
     ...(await checkSpill(loaded.config, loaded.folder)),
     ...(await checkCollectors(loaded.config, io)),
     ...(await checkNotify(loaded.config, io.clock)),
+    ...(await checkSignIn(loaded.config)),
   )
   for (const { address, name } of stores) checks.push(...(await checkFiles(address, name)))
   const clocks = await Promise.all(stores.map(each => checkClock(io, each.address, each.newestAt)))
