@@ -145,7 +145,15 @@ export { JournalEntryError, JournalFullError } from './ports/journal.ts'
 export { type Claim, type Ledger, ledgerName } from './ports/ledger.ts'
 export type { LogFields, Logger, LogLevel } from './ports/logger.ts'
 export type { GaugeReading, HistogramSample, MetricFamily, Metrics, NumberSample } from './ports/metrics.ts'
-export type { ChannelNotice, Notice, Notifier } from './ports/notifier.ts'
+export type {
+  ChannelNotice,
+  ExpiryNotice,
+  GroupNotice,
+  Notice,
+  Notifier,
+  OpenAlerts,
+  ReplayNotice,
+} from './ports/notifier.ts'
 export type {
   GiveUpReason,
   LetterObservation,

@@ -21,13 +21,19 @@ const rules = {
   calmAfter: optional(numeric(integer({ min: 1, max: 100 }))),
   trendOver: optional(numeric(integer({ min: 3, max: 1_000 }))),
   stableWithin: optional(numeric(number({ min: 0, max: 10 }))),
+  expiringWithin: optional(orOff(duration, 'off' as const)),
   keep: optional(duration),
 }
 
-const watch = group(rules, ({ every = SHORTEST_MS, keep = LONGEST_MS }, fault) => {
-  if (every < SHORTEST_MS || every > LONGEST_MS) fault('every', 'give a duration from 1s up to 1d')
-  if (keep < 60 * SHORTEST_MS) fault('keep', 'give a duration of at least 1m')
-})
+const watch = group(
+  rules,
+  ({ every = SHORTEST_MS, keep = LONGEST_MS, expiringWithin = LONGEST_MS }, fault) => {
+    if (every < SHORTEST_MS || every > LONGEST_MS) fault('every', 'give a duration from 1s up to 1d')
+    if (expiringWithin !== 'off' && (expiringWithin < 60 * SHORTEST_MS || expiringWithin > 365 * LONGEST_MS))
+      fault('expiringWithin', "give a duration from 1m up to 365d, or 'off'")
+    if (keep < 60 * SHORTEST_MS) fault('keep', 'give a duration of at least 1m')
+  },
+)
 
 /** Undefined settings take the defaults of the server. */
 export const watchRule: Rule<WatchOptions | 'off'> = orOff(
@@ -38,11 +44,12 @@ export const watchRule: Rule<WatchOptions | 'off'> = orOff(
   'off',
 )
 
-function optionsOf({ every, keep, channels, ...rest }: Resolved<typeof rules>): WatchOptions {
+function optionsOf({ every, keep, expiringWithin, channels, ...rest }: Resolved<typeof rules>): WatchOptions {
   return {
     ...limitsOf(rest),
     everyMs: every,
     keepMs: keep,
+    expiringWithinMs: expiringWithin,
     channels:
       channels &&
       Object.fromEntries(Object.entries(channels).map(([channel, own]) => [channel, limitsOf(own)])),

@@ -3,6 +3,7 @@
 import { withDisclosing } from '../adapter-kit/query/letter-query.ts'
 import type { JsonValue } from '../core/event/event.ts'
 import type { AuditLog } from '../ports/audit.ts'
+import { entriesOf } from './audit-entries.ts'
 
 /** A filter as the address of the console has it: times may be spans, such as `1h`. */
 type ViewFilter = Readonly<Record<string, string>>
@@ -20,11 +21,11 @@ export interface SavedView {
 
 const SAVE = 'view.save'
 const DELETE = 'view.delete'
-/** The changes of views that are read, newest first. A view that was last changed before them is forgotten. */
-const MAX_READ = 5_000
-const READ_AT_ONCE = 500
 
-/** The views that a person has: their own and the shared ones, by name. */
+/**
+ * The views that a person has: their own and the shared ones, by name. A view that was last changed before the newest
+ * entries of the audit log is forgotten.
+ */
 export async function listViews(audit: AuditLog, person: string): Promise<readonly SavedView[]> {
   const newest = new Map<string, { readonly at: number; readonly view: SavedView | undefined }>()
   for (const action of [SAVE, DELETE])
@@ -41,16 +42,6 @@ export async function listViews(audit: AuditLog, person: string): Promise<readon
   return views
     .filter(({ isShared, by }) => isShared || by === person)
     .sort((a, b) => Number(a.isShared) - Number(b.isShared) || a.name.localeCompare(b.name))
-}
-
-async function* entriesOf(audit: AuditLog, action: string) {
-  let cursor: string | undefined
-  for (let read = 0; read < MAX_READ; read += READ_AT_ONCE) {
-    const page = await audit.list({ action, limit: READ_AT_ONCE, cursor })
-    yield* page.entries
-    cursor = page.cursor
-    if (cursor === undefined) return
-  }
 }
 
 /** Saves a view, in place of one with the same name. A new default takes the place of the old one. */

@@ -1,6 +1,7 @@
 import type { LetterReplay } from '../core/dead-letter/change.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
+import type { Retention } from '../core/dead-letter/retention.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import type { Category } from '../core/failure/failure.ts'
@@ -177,7 +178,7 @@ export interface SeenLetter extends LetterVersion {
  *   without zeros. The server uses it for the label `name` of `dlq_size`.
  * - `expire`, where a store has it, deletes the letters past the store's own retention (core/dead-letter/retention has the
  *   rule), writes one entry to the audit log, and returns the number of deleted letters by state. No other rule deletes a
- *   letter without a command.
+ *   letter without a command. `retention` is that retention, so that the server can tell which letters are about to expire.
  * - After `close` all of them reject with DeadLettersClosedError.
  */
 export interface DeadLetterStore extends DeadLetterQueue {
@@ -191,6 +192,7 @@ export interface DeadLetterStore extends DeadLetterQueue {
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]>
   countByHandler?(filter?: LetterFilter): Promise<readonly HandlerCount[]>
   expire?(now: number): Promise<LetterCounts>
+  readonly retention?: Retention | undefined
 }
 
 /**

@@ -28,10 +28,11 @@ import { ChangeStream } from './stream/change-stream.ts'
 import { StreamLimiter } from './stream/stream-limiter.ts'
 import { readStreamState } from './stream/stream-state.ts'
 import { SnapshotReader } from './watch/snapshot-reader.ts'
+import { StoreAlertWatcher } from './watch/store-alert-watcher.ts'
 import { StoreQueueDepths } from './watch/store-queue-depths.ts'
 import { ChannelWatcher } from './watch/watcher.ts'
 import { startCollecting } from './work/collecting.ts'
-import { runOnLeader } from './work/leader-election.ts'
+import { type LeaderTask, runOnLeader } from './work/leader-election.ts'
 import { ServerLog } from './work/log.ts'
 import { ReplayRunner } from './work/replay-runner.ts'
 import { startSchedules } from './work/schedules.ts'
@@ -116,10 +117,16 @@ export function createServerContext(options: ServerOptions) {
     const queues = new StoreQueueDepths(depths, given.collectors, stores)
     const shared = { snapshotReader, notifier: given.notifier, masks, clock, onError }
     const onSnapshots = () => changeStream.touch('channels')
-    return (given.watch === 'off' ? [] : stores.all).map(named => {
+    return (given.watch === 'off' ? [] : stores.all).flatMap(named => {
       const store = stores.all.length > 1 ? named.name : undefined
       const how = { ...shared, named, store, queues: () => queues.of(named), onSnapshots }
-      return runOnLeader(new ChannelWatcher(how), named.store.ledger, clock)
+      const tasks: LeaderTask[] = [new ChannelWatcher(how)]
+      const { notifier } = given
+      if (notifier !== undefined)
+        tasks.push(
+          new StoreAlertWatcher({ ...how, notifier, statsCache, retention, policy: snapshotReader.policy }),
+        )
+      return tasks.map(task => runOnLeader(task, named.store.ledger, clock))
     })
   }
 

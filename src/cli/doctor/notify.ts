@@ -40,11 +40,21 @@ async function probe(sink: Sink, clock: Clock): Promise<void> {
   }
 }
 
-/** Warns of targets that no alert of the server reaches. A server sends alerts about channels and failed deliveries only. */
+/** The alerts that a server sends by itself. */
+const SERVER_KINDS = [
+  'channel_alert',
+  'group_regressed',
+  'replay_halted',
+  'replay_needs_approval',
+  'letters_expiring',
+] as const
+
+/** Warns of targets that no alert of the server reaches. */
 export function checkRoutes({ notify }: Config): Check[] {
   return Object.entries(notify?.targets ?? {}).flatMap(([name, { type, ...route }]) => {
     const isBackup = route.kinds?.includes('alert_undelivered') === true
-    if (isRouted(route, 'channel_alert') || (isBackup && isRouted(route, 'alert_undelivered'))) return []
+    if (SERVER_KINDS.some(kind => isRouted(route, kind))) return []
+    if (isBackup && isRouted(route, 'alert_undelivered')) return []
     return warn(
       'notify',
       `${name} (${type}) never receives an alert about a channel over its limit (kind channel_alert, severity warning)`,

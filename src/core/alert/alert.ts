@@ -7,7 +7,7 @@ export const ALERT_SEVERITIES = ['info', 'warning', 'error', 'critical'] as cons
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number]
 
 /**
- * The kinds of alerts. The first five have the name of the notice that raises them. `alert_undelivered` is about a target of
+ * The kinds of alerts. Most have the name of the notice that raises them. `alert_undelivered` is about a target of
  * the notifier itself, and `digest` replaces many messages with one.
  */
 export const ALERT_KINDS = [
@@ -16,6 +16,10 @@ export const ALERT_KINDS = [
   'breaker_opened',
   'letters_spilled',
   'channel_alert',
+  'group_regressed',
+  'replay_halted',
+  'replay_needs_approval',
+  'letters_expiring',
   'alert_undelivered',
   'digest',
 ] as const
@@ -32,6 +36,8 @@ export interface AlertFacts {
   /** The group of letters that it is about. */
   readonly group?: string | undefined
   readonly failed?: FailedEvent | undefined
+  /** The id of the replay that it is about. */
+  readonly replay?: string | undefined
   /** The name of a breaker. */
   readonly breaker?: string | undefined
   readonly limit?:
@@ -81,6 +87,11 @@ export interface OpenAlert extends Occurrence {
   readonly count: number
   /** The number of occurrences in `count` that no message contains yet. */
   readonly untold: number
+  /**
+   * When the alert was restored after a restart. Undefined once the problem is reported again. Until then nobody may know
+   * that it is over: a breaker that was open is closed in the new process, and does not close again.
+   */
+  readonly restoredAt?: number | undefined
 }
 
 /** Whether an alert is new, has news, or is over. */

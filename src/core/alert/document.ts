@@ -54,6 +54,8 @@ export interface AlertDocument {
   readonly group?: string | undefined
   /** The latest event that was given up on. */
   readonly failed?: FailedEvent | undefined
+  /** The id of the replay that halted or waits for approval. */
+  readonly replay?: string | undefined
   readonly breaker?: string | undefined
   readonly limit?: AlertFacts['limit']
   readonly target?: string | undefined

@@ -27,21 +27,26 @@ function isDecided(state: LetterState): boolean {
 }
 
 /**
- * Whether retention may delete the letter. It deletes an undecided letter only if the user asked for that: with the time
+ * The time from which on retention may delete the letter; undefined if it never does. It deletes an undecided letter only if the user asked for that: with the time
  * to live of the letter, or, for letters that have neither a time nor 'never', with `expireUndecidedAfterMs`. It never
  * deletes a replaying letter, because the outcome of the replay changes that letter.
  */
-export function isPastRetention(
+export function retainedUntil(
   { state, updatedAt, expiresAt, expiresAfterMs }: RetainedLetter,
   { retentionMs, expireUndecidedAfterMs }: Retention,
-  now: number,
-): boolean {
-  if (state === 'replaying') return false
-  if (expiresAt !== undefined && expiresAt <= now) return true
+): number | undefined {
+  if (state === 'replaying') return undefined
   const hasOwnExpiry = expiresAt !== undefined || expiresAfterMs === 'never'
-  if (hasOwnExpiry && !isDecided(state)) return false
+  if (hasOwnExpiry && !isDecided(state)) return expiresAt
   const keptMs = isDecided(state) ? retentionMs : expireUndecidedAfterMs
-  return keptMs !== 'never' && updatedAt + keptMs <= now
+  if (keptMs === 'never') return expiresAt
+  return Math.min(updatedAt + keptMs, expiresAt ?? Number.POSITIVE_INFINITY)
+}
+
+/** Whether retention may delete the letter now. */
+export function isPastRetention(letter: RetainedLetter, retention: Retention, now: number): boolean {
+  const until = retainedUntil(letter, retention)
+  return until !== undefined && until <= now
 }
 
 /** The rule for options that set a retention time. */

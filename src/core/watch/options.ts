@@ -1,5 +1,14 @@
 import { group, type Resolved, resolveBy } from '../options/resolve.ts'
-import { entries, integer, milliseconds, number, optional, type Rule, withDefault } from '../options/rules.ts'
+import {
+  entries,
+  integer,
+  milliseconds,
+  number,
+  optional,
+  orWord,
+  type Rule,
+  withDefault,
+} from '../options/rules.ts'
 
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
@@ -41,6 +50,11 @@ export interface WatchOptions {
   readonly trendOver?: number | undefined
   /** A change of up to this share is not a trend [0.2]. */
   readonly stableWithin?: number | undefined
+  /**
+   * An alert begins this long before retention may delete a letter that nobody has decided about, in ms [86 400 000]. `'off'`
+   * raises no such alert.
+   */
+  readonly expiringWithinMs?: number | 'off' | undefined
   /** How long snapshots are kept [7 days]. */
   readonly keepMs?: number | undefined
 }
@@ -68,6 +82,10 @@ const watchRules = {
   calmAfter: withDefault(integer({ min: 1, max: 100 }), 3),
   trendOver: withDefault(integer({ min: 3, max: 1_000 }), 10),
   stableWithin: withDefault(number({ min: 0, max: 10 }), 0.2),
+  expiringWithinMs: withDefault<number | 'off'>(
+    orWord('off', milliseconds({ min: MINUTE_MS, max: 365 * DAY_MS })),
+    DAY_MS,
+  ),
   keepMs: withDefault(milliseconds({ min: MINUTE_MS }), 7 * DAY_MS),
 }
 

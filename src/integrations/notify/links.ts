@@ -20,10 +20,11 @@ export function linksOf({ kind, facts }: AlertMessage, sources: LinkSources): re
 }
 
 function placesOf(kind: AlertKind, facts: AlertMessage['facts']): [text: string, path: string][] {
-  const { failed, group, channel, target } = facts
+  const { failed, group, channel, replay, target } = facts
   const places: [string, string][] = []
   if (failed !== undefined) places.push(['Letter', `/letters/${encodeURIComponent(failed.letterId)}`])
   if (group !== undefined) places.push(['Group', `/groups/${encodeURIComponent(group)}`])
+  if (replay !== undefined) places.push(['Replay', `/replays/${encodeURIComponent(replay)}`])
   if (channel !== undefined) places.push(['Channel', `/letters?channel=${encodeURIComponent(channel)}`])
   if (kind === 'breaker_opened') places.push(['Channels', '/channels'])
   if (kind === 'letters_spilled') places.push(['Stores', '/settings'])

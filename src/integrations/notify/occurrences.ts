@@ -7,6 +7,7 @@ import { type Grouping, groupingOf } from '../../core/dead-letter/group.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { ChannelNotice, Notice } from '../../ports/notifier.ts'
+import { type StoreNotice, storeAlertTexts } from './store-alert-texts.ts'
 
 const MAX_TITLE = 200
 const MAX_TEXT = 1_000
@@ -19,6 +20,10 @@ export const SEVERITY_OF: Readonly<Record<AlertKind, AlertSeverity>> = {
   breaker_opened: 'critical',
   letters_spilled: 'critical',
   channel_alert: 'warning',
+  group_regressed: 'warning',
+  replay_halted: 'warning',
+  replay_needs_approval: 'warning',
+  letters_expiring: 'warning',
   alert_undelivered: 'error',
   digest: 'error',
 }
@@ -61,6 +66,11 @@ export class Occurrences {
         return this.#over('letters_spilled', [])
       case 'channel_alert':
         return this.#channel(notice)
+      case 'group_regressed':
+      case 'replay_halted':
+      case 'replay_needs_approval':
+      case 'letters_expiring':
+        return this.#stored(notice)
     }
   }
 
@@ -135,7 +145,7 @@ export class Occurrences {
   }
 
   #channel(notice: ChannelNotice): Meaning {
-    const { channel, store, rule, value, limit, error, firing, toldSince } = notice
+    const { channel, store, rule, value, limit, error } = notice
     const group = error?.fingerprint
     // Each alert ends by itself, so the key has the rule, the group and the store: another store may have a channel of
     // the same name.
@@ -148,11 +158,26 @@ export class Occurrences {
       group,
       limit: { rule, value, limit },
     }
-    const seen = this.#seen('channel_alert', parts, facts, group)
+    return this.#lasting(notice, parts, facts)
+  }
+
+  /** An alert about a group, a replay or the retention of a store. */
+  #stored(notice: StoreNotice): Meaning {
+    const { id, title, summary, ...facts } = storeAlertTexts(notice)
+    const parts = notice.store === undefined ? [id] : [id, notice.store]
+    const where = notice.store === undefined ? '' : ` in ${notice.store}`
+    const texts = { title: this.#title(`${title}${where}`), summary: this.#text(summary) }
+    return this.#lasting(notice, parts, { ...texts, ...facts })
+  }
+
+  /** The begin or the end of an alert that the server reports. */
+  #lasting(notice: ChannelNotice | StoreNotice, parts: readonly string[], facts: AlertFacts): Meaning {
+    const { kind, firing, toldSince } = notice
+    const seen = this.#seen(kind, parts, facts, facts.group)
     if (firing) return seen
     const { occurrence } = seen.input
     const elsewhere = toldSince === undefined ? undefined : { since: toldSince, occurrence }
-    return { input: { what: 'over', key: occurrence.key, by: 'recovery', elsewhere }, group }
+    return { input: { what: 'over', key: occurrence.key, by: 'recovery', elsewhere }, group: facts.group }
   }
 
   #seen(kind: AlertKind, parts: readonly string[], facts: AlertFacts, group?: string) {

@@ -1,15 +1,8 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { type Alert, alertKey, valueNow } from '../../core/watch/alerts.ts'
-import { type Clock, settlesWithin } from '../../ports/clock.ts'
-import type { Ledger } from '../../ports/ledger.ts'
-import type { ChannelNotice, Notifier } from '../../ports/notifier.ts'
-import { SentNotices } from './sent-notices.ts'
+import type { ChannelNotice } from '../../ports/notifier.ts'
+import { type DeliveryOptions, NoticeDeliveries } from './notice-deliveries.ts'
 import type { ChannelWatch } from './snapshot-reader.ts'
-
-/** A notifier that takes longer is tried again with the next snapshot. */
-const TIMEOUT_MS = 30_000
-/** The claim of a notice outlasts the attempt to send it. */
-const CLAIM_MS = TIMEOUT_MS + 10_000
 
 interface ReportedAlert {
   readonly channel: string
@@ -18,17 +11,12 @@ interface ReportedAlert {
   readonly isFromEarlierServer: boolean
 }
 
-interface SenderOptions {
+interface SenderOptions extends DeliveryOptions {
   /** The name of the store, where there are others. */
   readonly store: string | undefined
-  readonly notifier: Notifier | undefined
-  /** Of the servers that share this ledger, one sends each notice. */
-  readonly ledger: Ledger | undefined
   /** An alert that began longer ago was reported then. */
   readonly reportedAfterMs: number
   readonly masks: Masks
-  readonly clock: Clock
-  readonly onError: (error: unknown) => void
 }
 
 /**
@@ -37,24 +25,22 @@ interface SenderOptions {
  */
 export class AlertSender {
   readonly #options: SenderOptions
-  readonly #failures: FailureReporter
-  readonly #sentNotices: SentNotices
+  readonly #deliveries: NoticeDeliveries
   #reported: Map<string, ReportedAlert> = new Map()
-  readonly #deliveries = new Map<string, Promise<void>>()
 
   constructor(options: SenderOptions) {
     this.#options = options
-    this.#failures = new FailureReporter(options.onError)
-    this.#sentNotices = new SentNotices(options.ledger, CLAIM_MS)
+    this.#deliveries = new NoticeDeliveries(options)
   }
 
   /** Restores the alerts that this server or another one has reported before. */
   async restore(watches: readonly ChannelWatch[]): Promise<void> {
     const { clock, reportedAfterMs } = this.#options
+    const { sentNotices } = this.#deliveries
     const firing = firingAlerts(watches, true)
     for (const [key, reported] of firing) {
       const isOld = clock.now() - reported.alert.since >= reportedAfterMs
-      if (!isOld && !(await this.#sentNotices.wasSent(noticeKey(key, reported, true)))) firing.delete(key)
+      if (!isOld && !(await sentNotices.wasSent(noticeKey(key, reported, true)))) firing.delete(key)
     }
     this.#reported = firing
   }
@@ -77,30 +63,13 @@ export class AlertSender {
   }
 
   /** Resolves when no delivery is running. */
-  async flush(): Promise<void> {
-    await Promise.all(this.#deliveries.values())
+  flush(): Promise<void> {
+    return this.#deliveries.flush()
   }
 
-  /** While another server sends the notice, this one asks again with the next snapshot. */
   #deliver(key: string, alert: ReportedAlert, now: NoticeValues, done: () => void): void {
-    if (this.#deliveries.has(key)) return
-    const notice = noticeOf(alert, now)
-    const delivery = this.#failures
-      .of(async () => {
-        const send = () => this.#notify(notice)
-        if (await this.#sentNotices.sendOnce(noticeKey(key, alert, now.firing), send)) done()
-      })
-      .then(() => void this.#deliveries.delete(key))
-    this.#deliveries.set(key, delivery)
-  }
-
-  async #notify(notice: ChannelNotice): Promise<void> {
-    const { notifier, clock } = this.#options
-    if (notifier === undefined) return
-    const delivery = notifier.notify(this.#masked(notice))
-    if (!(await settlesWithin(clock, TIMEOUT_MS, delivery)))
-      throw new Error(`watch: the notifier did not answer within ${TIMEOUT_MS / 1_000} s`)
-    await delivery
+    const name = noticeKey(key, alert, now.firing)
+    this.#deliveries.start({ about: key, name, notice: this.#masked(noticeOf(alert, now)), done })
   }
 
   #masked(notice: ChannelNotice): ChannelNotice {
@@ -144,31 +113,4 @@ function firingAlerts(
       ),
     ),
   )
-}
-
-/**
- * Reports a series of failures once: after `tolerated` failures in a row it reports one, and then none until a success.
- * Without it, a store that is down for an hour would fill the log with the same line.
- */
-export class FailureReporter {
-  readonly #onError: (error: unknown) => void
-  readonly #tolerated: number
-  #failures = 0
-
-  constructor(onError: (error: unknown) => void, tolerated = 0) {
-    this.#onError = onError
-    this.#tolerated = tolerated
-  }
-
-  /** Runs the work and returns whether it succeeded. */
-  async of(work: () => Promise<void>): Promise<boolean> {
-    try {
-      await work()
-      this.#failures = 0
-      return true
-    } catch (error) {
-      if (this.#failures++ === this.#tolerated) this.#onError(error)
-      return false
-    }
-  }
 }

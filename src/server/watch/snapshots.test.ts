@@ -81,7 +81,7 @@ describe('snapshots', () => {
   })
 
   it('K7: look at a thousand of very many, and at none again while nothing has changed', async () => {
-    const world = watchingWorld()
+    const world = watchingWorld({ watch: { expiringWithinMs: 'off' } })
     const { store } = world
     await saveManyLetters(world, 1_500)
     const { list } = store.deadLetters

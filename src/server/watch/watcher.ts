@@ -1,18 +1,15 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
-import { type Cancel, type Clock, settlesWithin } from '../../ports/clock.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { Notifier } from '../../ports/notifier.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import type { LeaderTask } from '../work/leader-election.ts'
-import { AlertSender, FailureReporter } from './alert-sender.ts'
+import { AlertSender } from './alert-sender.ts'
+import { RoundLoop } from './round-loop.ts'
 import type { ChannelWatch, SnapshotReader } from './snapshot-reader.ts'
 import { SnapshotTaker } from './snapshot-taker.ts'
 
-/** A round that takes longer is abandoned until the next one. */
-const TIMEOUT_MS = 60_000
-/** One missing snapshot is not reported. */
-const TOLERATED = 1
 const PURGE_EVERY_MS = 3_600_000
 /** An alert that has fired for so many snapshots was reported long ago, and its record in the ledger may be gone. */
 const REPORTED_AFTER_SNAPSHOTS = 100
@@ -37,51 +34,28 @@ export class ChannelWatcher implements LeaderTask {
   readonly name = 'watch'
   readonly #options: WatcherOptions
   readonly #taker = new SnapshotTaker()
-  readonly #failures: FailureReporter
-  #stop: AbortController | undefined
-  #round: Promise<unknown> = Promise.resolve()
-  #cancel: Cancel | undefined
+  readonly #rounds: RoundLoop
   #sender: AlertSender | undefined
   #purgedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: WatcherOptions) {
     this.#options = options
-    this.#failures = new FailureReporter(error => options.onError(this.#describe(error)), TOLERATED)
+    this.#rounds = new RoundLoop({
+      everyMs: this.#everyMs,
+      clock: options.clock,
+      run: signal => this.#runRound(signal),
+      onError: error => options.onError(this.#describe(error)),
+    })
   }
 
   start(): void {
-    const stop = new AbortController()
-    this.#stop = stop
     this.#sender = undefined
-    this.#startRound(stop.signal)
+    this.#rounds.start()
   }
 
   async stop(): Promise<void> {
-    this.#stop?.abort()
-    this.#cancel?.()
-    await this.#round
+    await this.#rounds.stop()
     await this.#sender?.flush()
-  }
-
-  #startRound(signal: AbortSignal): void {
-    const { clock } = this.#options
-    const startedAt = clock.now()
-    let waitMs = this.#everyMs
-    const late = new AbortController()
-    const round = this.#failures.of(async () => {
-      const round = this.#runRound(AbortSignal.any([signal, late.signal]))
-      if (!(await settlesWithin(clock, TIMEOUT_MS, round))) {
-        late.abort()
-        throw new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)
-      }
-      waitMs = await round
-    })
-    this.#round = round.then(() => {
-      if (signal.aborted) return
-      const tookMs = Math.max(0, clock.now() - startedAt)
-      // Snapshots of a slow store use at most half of the time.
-      this.#cancel = clock.schedule(Math.max(waitMs - tookMs, tookMs), () => this.#startRound(signal))
-    })
   }
 
   /** Returns the wait before the next round. The first round waits until the next snapshot is due, also after another server's. */

@@ -9,7 +9,7 @@ import {
 } from '../../../adapter-kit/query/examined-letters.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { retentionRule } from '../../../core/dead-letter/retention.ts'
+import { type Retention, retentionRule } from '../../../core/dead-letter/retention.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, optional, text, withDefault } from '../../../core/options/rules.ts'
 import type {
@@ -148,6 +148,11 @@ export class FileDeadLetters implements DeadLetterStore {
   /** Deletes letters past their retention, records that in the audit log, and frees their space. */
   async expire(now: number): Promise<LetterCounts> {
     return await expireLetters(await this.log.read(), this.audit, this.#options, now)
+  }
+
+  get retention(): Retention {
+    const { retentionMs, expireUndecidedAfterMs } = this.#options
+    return { retentionMs, expireUndecidedAfterMs }
   }
 
   async usage(): Promise<FileUsage> {

@@ -43,7 +43,7 @@ const OUT_OF_MEMORY = 'the server is out of memory; raise maxmemory, or discard,
 export class RedisDeadLetters implements DeadLetterStore {
   readonly #name: string
   readonly #records: LetterRecords
-  readonly #retention: Retention
+  readonly retention: Retention
   readonly #onClose: (() => Promise<void>) | undefined
   readonly #underWay = new Set<Promise<unknown>>()
   #closing: Promise<void> | undefined
@@ -56,7 +56,7 @@ export class RedisDeadLetters implements DeadLetterStore {
   ) {
     this.#name = name
     this.#records = records
-    this.#retention = { retentionMs, expireUndecidedAfterMs }
+    this.retention = { retentionMs, expireUndecidedAfterMs }
     this.#onClose = onClose
   }
 
@@ -158,7 +158,7 @@ export class RedisDeadLetters implements DeadLetterStore {
 
   async #save(letter: DeadLetter, known: KnownLetter | undefined) {
     try {
-      return await this.#records.save(letter, known, this.#retention, { idempotent: true })
+      return await this.#records.save(letter, known, this.retention, { idempotent: true })
     } catch (error) {
       const isFull = error instanceof RedisError && error.reply === 'OOM'
       throw isFull ? new DeadLettersFullError(this.#name, undefined, error, OUT_OF_MEMORY) : error

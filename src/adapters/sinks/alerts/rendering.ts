@@ -44,6 +44,7 @@ function renderAlert(alert: AlertDocument): Rendered {
       ['Service', alert.service],
       ['Channel', alert.channel],
       ['Breaker', alert.breaker],
+      ['Replay', alert.replay],
       ['Handler', failed?.handler],
       ['Event', failed?.eventId],
       ['Type', failed?.type],
