@@ -20,7 +20,7 @@ export function letterNotice(
 
 /** A notifier on the memory adapters and a driven clock, with what its one target was told. */
 export function notifierWorld(options: Partial<NotifierOptions> = {}) {
-  const clock = new FakeClock()
+  const clock = (options.clock as FakeClock | undefined) ?? new FakeClock()
   const random = seededRandom(3)
   const sink = memorySink()
   const deadLetters = memoryDeadLetters()

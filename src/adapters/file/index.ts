@@ -13,5 +13,6 @@ export {
   fileDeadLetters,
 } from './letters/dead-letters.ts'
 export { FileSpill, type FileSpillOptions, fileSpill } from './letters/spill.ts'
+export { type FileOpenAlertsOptions, fileOpenAlerts } from './open-alerts.ts'
 export { DEFAULT_RETENTION_MS, DEFAULT_ROTATE_BYTES, type JournalOptions } from './options.ts'
 export { type FileStore, type FileStoreOptions, fileStore } from './store.ts'

@@ -32,6 +32,8 @@ export type AlertInput =
       readonly by: ResolvedBy
       readonly elsewhere?: ReportedElsewhere | undefined
     }
+  /** The process starts with the alerts that were open when the one before it ended. */
+  | { readonly what: 'restore'; readonly alerts: readonly OpenAlert[] }
   /** Time has passed. */
   | { readonly what: 'tick' }
   /** The notifier closes. Waiting messages are sent now, even beyond the limit. */
@@ -67,6 +69,7 @@ export const NO_ALERTS: AlertState = Object.freeze({
  *   own message later if it continues. Updates and ends wait, because a lost end would leave an incident open permanently.
  * - At most `maxOpen` alerts are kept. The least recently seen alerts of the digest are dropped first. An alert that was
  *   sent is never dropped, because its receivers wait for its end.
+ * - A restored alert that is not reported again ends by silence, also one that otherwise lasts until its recovery.
  */
 export function decideAlerts(
   state: AlertState,
@@ -78,6 +81,7 @@ export function decideAlerts(
   draft.settleIfDue()
   if (input.what === 'seen') draft.see(input.occurrence)
   else if (input.what === 'over') draft.end(input)
+  else if (input.what === 'restore') draft.restore(input.alerts)
   else if (input.what === 'close') draft.close()
   draft.settleIfDue()
   const next = draft.board()
@@ -134,6 +138,7 @@ class AlertDraft {
       ...occurrence,
       phase: known.phase.is === 'over' ? TOLD : known.phase,
       lastSeenAt: this.#now,
+      restoredAt: undefined,
       factsAt: occurrence.facts === known.facts ? known.factsAt : this.#now,
       count: known.count + 1,
       untold: known.untold + 1,
@@ -155,6 +160,18 @@ class AlertDraft {
     const alert: OpenAlert = { ...occurrence, ...times, count: 1, untold: 0, phase: { is: 'over', by } }
     if (this.#makeRoom()) this.#put(alert)
     else this.#resolve(alert, by)
+  }
+
+  /** The clock may have been set back since the alerts were kept. */
+  restore(alerts: readonly OpenAlert[]): void {
+    const now = this.#now
+    for (const alert of alerts) {
+      if (this.#open.has(alert.key) || this.#open.size >= this.#policy.maxOpen) continue
+      const { since, lastSeenAt, factsAt, toldAt } = alert
+      const times = { since, lastSeenAt, factsAt, toldAt }
+      const past = Object.fromEntries(Object.entries(times).map(([name, at]) => [name, Math.min(at, now)]))
+      this.#put({ ...alert, ...past, restoredAt: now })
+    }
   }
 
   close(): void {
@@ -255,8 +272,12 @@ class AlertDraft {
   }
 
   #silentAt(alert: OpenAlert): number {
-    if (alert.phase.is === 'over' || !resolvesBySilence(alert)) return Number.POSITIVE_INFINITY
-    return alert.lastSeenAt + this.#policy.resolveAfterMs
+    const { phase, lastSeenAt, restoredAt } = alert
+    if (phase.is === 'over') return Number.POSITIVE_INFINITY
+    // Nothing was reported while no process ran, so the silence of a restored alert begins with the restart.
+    if (restoredAt !== undefined) return Math.max(lastSeenAt, restoredAt) + this.#policy.resolveAfterMs
+    if (!resolvesBySilence(alert)) return Number.POSITIVE_INFINITY
+    return lastSeenAt + this.#policy.resolveAfterMs
   }
 
   #rank(alert: OpenAlert): number {
@@ -313,6 +334,7 @@ function moved(board: AlertState, by: number): AlertState {
       lastSeenAt: alert.lastSeenAt + by,
       factsAt: alert.factsAt + by,
       toldAt: alert.toldAt + by,
+      restoredAt: alert.restoredAt === undefined ? undefined : alert.restoredAt + by,
     },
   ])
   return {

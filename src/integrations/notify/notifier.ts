@@ -8,6 +8,7 @@ import type { Observer } from '../../ports/observer.ts'
 import { ClosedError } from '../../runtime/closed-error.ts'
 import type { SinkHealth } from '../../runtime/dispatcher/dispatcher-health.ts'
 import type { TrackResult } from '../../runtime/dispatcher/track/track-result.ts'
+import { AlertKeeper } from './alert-keeper.ts'
 import { Deliveries } from './deliveries.ts'
 import { Mutes } from './mutes.ts'
 import { noticingObserver } from './noticing-observer.ts'
@@ -66,12 +67,15 @@ class Alerting implements AlertNotifier {
   readonly #deliveries: Deliveries
   /** Lookups and sends in progress. */
   readonly #underWay = new Set<Promise<void>>()
+  readonly #keeper: AlertKeeper | undefined
+  /** Resolves when the alerts of the process before are restored. Undefined afterwards, and without `openAlerts`. */
+  #restoring: Promise<void> | undefined
   #board: AlertState = NO_ALERTS
   #cancelWake: Cancel | undefined
   #closed: Promise<void> | undefined
 
   constructor(policy: NotifierPolicy) {
-    const { masks, service, groups, clock } = policy
+    const { masks, service, groups, clock, openAlerts } = policy
     this.#policy = policy
     this.#occurrences = new Occurrences(masks, service, key => this.#recall(key))
     this.#mutes = groups && new Mutes(groups, clock)
@@ -79,6 +83,8 @@ class Alerting implements AlertNotifier {
       taken: target => this.#acceptsAgain(target),
       lost: (target, letter) => this.#isDeaf(target, letter),
     })
+    this.#keeper = openAlerts && new AlertKeeper(openAlerts, clock)
+    this.#restoring = this.#keeper && this.#restore(this.#keeper)
     this.observer = noticingObserver(notice => void this.notify(notice).catch(() => {}), clock)
   }
 
@@ -86,6 +92,13 @@ class Alerting implements AlertNotifier {
     if (this.#closed !== undefined) return Promise.reject(new ClosedError('notifier'))
     // An alert about an undelivered alert would fail in the same way, and so on without end.
     if ('letter' in notice && alertOf(notice.letter.event) !== undefined) return Promise.resolve()
+    const restoring = this.#restoring
+    return restoring === undefined
+      ? this.#take(notice)
+      : this.#track(restoring.then(() => this.#take(notice)))
+  }
+
+  #take(notice: Notice): Promise<void> {
     const { input, group } = this.#occurrences.of(notice)
     const mutes = this.#mutes
     const asks = mutes !== undefined && group !== undefined && this.#underWay.size < MAX_UNDER_WAY
@@ -109,8 +122,10 @@ class Alerting implements AlertNotifier {
   }
 
   async flush(): Promise<void> {
+    await this.#restoring
     await Promise.all(this.#underWay)
     await this.#deliveries.flush()
+    await this.#flushKeeper(this.#policy.graceMs)
   }
 
   close({ graceMs = this.#policy.graceMs }: { readonly graceMs?: number | undefined } = {}): Promise<void> {
@@ -118,11 +133,23 @@ class Alerting implements AlertNotifier {
     return this.#closed
   }
 
+  async #restore(keeper: AlertKeeper): Promise<void> {
+    const alerts = await keeper.read()
+    this.#restoring = undefined
+    if (alerts.length > 0) void this.#track(this.#put({ what: 'restore', alerts })).catch(() => {})
+  }
+
   async #shutDown(graceMs: number): Promise<void> {
+    await this.#restoring
     await settlesWithin(this.#policy.clock, graceMs, Promise.all(this.#underWay))
     void this.#track(this.#put({ what: 'close' }))
     this.#cancelWake?.()
-    await this.#deliveries.close(graceMs)
+    await Promise.all([this.#deliveries.close(graceMs), this.#flushKeeper(graceMs)])
+  }
+
+  /** `openAlerts` is code of the user and may hang. */
+  async #flushKeeper(graceMs: number): Promise<void> {
+    if (this.#keeper !== undefined) await settlesWithin(this.#policy.clock, graceMs, this.#keeper.flush())
   }
 
   /**
@@ -147,6 +174,7 @@ class Alerting implements AlertNotifier {
     const now = clock.now()
     const { board, messages, wakeAt } = decideAlerts(this.#board, input, now, this.#policy)
     this.#board = board
+    this.#keeper?.keep(() => this.#board.open.values(), messages.length > 0)
     this.#cancelWake?.()
     this.#cancelWake =
       wakeAt === undefined

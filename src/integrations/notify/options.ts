@@ -16,6 +16,7 @@ import {
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../../ports/dead-letters.ts'
 import type { Groups } from '../../ports/groups.ts'
+import type { OpenAlerts } from '../../ports/notifier.ts'
 import type { Observer } from '../../ports/observer.ts'
 import type { Sink } from '../../ports/sink.ts'
 import { type LaneOptions, laneRule } from '../../runtime/dispatcher/lane/lane-options.ts'
@@ -43,6 +44,11 @@ export interface NotifierOptions<N extends string = string>
   readonly spill?: Spill | undefined
   /** The groups of a store [none]. Letters of a muted group raise no alert. */
   readonly groups?: Pick<Groups, 'get'> | undefined
+  /**
+   * Keeps open alerts over a restart, such as `fileOpenAlerts({ path })` of `lazaret/file` [none: the next process does not know
+   * them]. Each process needs its own.
+   */
+  readonly openAlerts?: OpenAlerts | undefined
   /** Masks for the texts of errors, in addition to masks that were applied before [the built-in ones]. */
   readonly masks?: Masks | undefined
   /**
@@ -128,6 +134,7 @@ const rules = {
   deadLetters: port<DeadLetterQueue | DeadLetterStore>('a dead-letter store', 'send', 'close'),
   spill: optional(port<Spill>('a spill', 'send', 'drain', 'size')),
   groups: optional(port<Pick<Groups, 'get'>>('the groups of a store', 'get')),
+  openAlerts: optional(port<OpenAlerts>('a store of open alerts', 'read', 'write')),
   masks: withDefault(having<Masks>('give masks of createMasks', 'maskText'), DEFAULT_MASKS),
   service: optional(text({ maxLength: 100 })),
   consoleUrl: optional(consoleUrlRule),
