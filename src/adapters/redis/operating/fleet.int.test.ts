@@ -1,7 +1,7 @@
-import { createClient } from 'redis'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ChaosProxy } from '../../../../test/chaos/proxy.ts'
 import { findRedis } from '../../../../test/services/redis.ts'
+import { countedClient } from '../../../../test/support/redis-counted.ts'
 import type { Command } from '../../../ports/commands.ts'
 import type { InstanceReport } from '../../../ports/fleet.ts'
 import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
@@ -39,17 +39,9 @@ async function openThroughProxy(): Promise<readonly [RedisStore, ChaosProxy]> {
 
 /** A store that calls `onCall` with the number of each call to the server, before it. */
 async function openCounted(onCall: (call: number) => void): Promise<RedisStore> {
-  const client = createClient({ url: server!.url })
-  client.on('error', () => {})
-  await client.connect()
-  open.push({ close: async () => client.destroy() })
-  const send = client.sendCommand.bind(client)
-  let calls = 0
-  client.sendCommand = async (...args: Parameters<typeof send>) => {
-    onCall(++calls)
-    return send(...args) as never
-  }
-  return openStore({ client })
+  const counted = await countedClient(server!.url, onCall)
+  open.push(counted)
+  return openStore({ client: counted.client })
 }
 
 /** The keys of the test, without their prefix. */
@@ -272,5 +264,24 @@ describe.runIf(server !== undefined)(`the fleet in Redis${server ? '' : why}`, (
     expect((await store.commands.claim('a', 10)).map(({ id }) => id)).toEqual(['whole'])
     expect((await store.commands.list(10)).map(each => each.command.id)).toContain('whole')
     expect(await store.commands.purge(NEVER)).toBe(1)
+  })
+
+  it('B17: a report that cannot be read is purged when it did not change for an hour', async () => {
+    const { fleet } = openStore()
+    const command = (...args: [string, ...string[]]) => server!.node!.command(...args)
+    const [reports, notes] = [`{${prefix}}:fleet:reports`, `{${prefix}}:fleet:unreadable`]
+    for (const id of ['silent', 'reporting', 'readable', 'whole']) await fleet.report(reportOf(id), LONG_MS)
+    for (const id of ['silent', 'reporting', 'readable']) await command('HSET', reports, id, 'of another form')
+    expect(await fleet.purge(NEVER)).toBe(0)
+    for (const id of ['silent', 'reporting', 'readable']) {
+      const [at, digest] = String(await command('HGET', notes, id)).split(':')
+      await command('HSET', notes, id, `${Number(at) - LONG_MS}:${digest}`)
+    }
+    await command('HSET', reports, 'reporting', 'of another form, and newer')
+    await fleet.report(reportOf('readable'), LONG_MS)
+    expect(await fleet.purge(1)).toBe(0)
+    expect(await fleet.purge(NEVER)).toBe(1)
+    expect(await command('HKEYS', reports)).toEqual(['reporting', 'readable', 'whole'])
+    expect(await command('HKEYS', notes)).toEqual(['reporting'])
   })
 })

@@ -9,7 +9,12 @@ import type { Keys } from '../keys.ts'
 
 // `reports` is a hash: the report of each process by its id. Before the JSON stand the state (`A` reported, `L` left), the
 // time it was last seen and the length of its lease, so one field holds everything of a process. `ids` is a sorted set of
-// the ids: a list reads it portion by portion and meets each process once, whatever reports meanwhile.
+// the ids: a list reads it portion by portion and meets each process once, whatever reports meanwhile. A report of another form has no time that
+// can be read. Another version may have written it, and its process may be alive. So `unreadable` is a hash of when a purge first saw such a report,
+// and of its digest: while the process is alive, its reports change.
+
+/** A report that cannot be read, and does not change for this time, is of a process that is gone. */
+const UNREADABLE_LEASE_MS = 3_600_000
 
 const FLEET = `
 ${SERVER_TIME}
@@ -91,18 +96,36 @@ const purge: Script<readonly [deleted: number, next: string]> = script(
   FLEET,
   `
 local most, before = tonumber(ARGV[2]), tonumber(ARGV[3])
+local unreadable = root .. ':unreadable'
 local found = idsAfter(ARGV[1], most)
-local deleted = 0
+local hasNotes = redis.call('EXISTS', unreadable) == 1
+local deleted, notes = 0, {}
+
+-- When a purge first saw this report.
+local function firstSeen(id, kept)
+  local digest = redis.sha1hex(kept)
+  local seenAt, noted = string.match(redis.call('HGET', unreadable, id) or '', '^(%d+):(.*)$')
+  if noted == digest then return seenAt end
+  notes[#notes + 1] = id
+  notes[#notes + 1] = string.format('%.0f', now) .. ':' .. digest
+  return now
+end
+
 for _, id in ipairs(found) do
-  local state, seenAt, leaseMs = headOf(redis.call('HGET', reports, id) or 'L0:0:')
-  -- A report of another form stays: another version may need it.
-  local isAlive = not state or (state == 'A' and math.abs(now - seenAt) < tonumber(leaseMs))
+  local kept = redis.call('HGET', reports, id) or 'L0:0:'
+  local state, seenAt, leaseMs = headOf(kept)
+  if state and hasNotes then redis.call('HDEL', unreadable, id) end
+  if not state then state, seenAt, leaseMs = 'A', firstSeen(id, kept), ${UNREADABLE_LEASE_MS} end
+  local isAlive = state == 'A' and math.abs(now - seenAt) < tonumber(leaseMs)
   if not isAlive and tonumber(seenAt) < before then
     redis.call('HDEL', reports, id)
+    redis.call('HDEL', unreadable, id)
     redis.call('ZREM', ids, id)
     deleted = deleted + 1
   end
 end
+-- A full server may refuse the notes. The next purge writes them.
+if #notes > 0 then redis.pcall('HSET', unreadable, unpack(notes)) end
 return { deleted, #found == most and found[most] or '' }
 `,
 )
