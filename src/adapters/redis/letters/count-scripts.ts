@@ -1,7 +1,7 @@
 import type { LetterState } from '../../../core/dead-letter/state.ts'
 import { listOf, numberOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
-import { type Found, MATCHING } from './facet-scripts.ts'
+import { type Found, foundIn, MATCHING } from './facet-scripts.ts'
 import { LETTERS } from './shared-lua.ts'
 
 /** What is counted of a facet. */
@@ -54,7 +54,7 @@ export const countFacets: Script<FacetCounts | undefined> = script(
   LETTERS,
   MATCHING,
   `
-if sweep() then return 0 end
+if repair() or sweep() then return 0 end
 local low, high = ARGV[1] == '' and '-inf' or ARGV[1], ARGV[2] == '' and '+inf' or '(' .. ARGV[2]
 local all = matching(5)
 local rows = {}
@@ -85,7 +85,7 @@ export const readFacets: Script<readonly Facet[] | undefined> = script(
   LETTERS,
   MATCHING,
   `
-if sweep() then return 0 end
+if repair() or sweep() then return 0 end
 local rows = {}
 for _, facet in ipairs(matching(1)) do
   local fields = fieldsOf(facet)
@@ -95,44 +95,61 @@ return rows
 `,
 )
 
-/** The next letters of a facet within some times, oldest first, from a place on; with a text, only those that contain it. */
-export const readFacet: Script<{ readonly found: readonly Found[]; readonly next: Found | undefined }> =
-  script(
-    'counting dead letters',
-    reply => {
-      const [words, id, score] = listOf(reply)
-      const found = listOf(words)
-      return {
-        found: Array.from({ length: found.length / 2 }, (_, at) => ({
-          id: textOf(found[at * 2]),
-          score: textOf(found[at * 2 + 1]),
-        })),
-        next: id === undefined ? undefined : { id: textOf(id), score: textOf(score) },
-      }
-    },
-    LETTERS,
-    `
-local index, after, before, search = lettersOf(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
-local most, score, behind = tonumber(ARGV[5]), ARGV[6], ARGV[7]
-local start = 0
-if behind ~= '' then start = rankAfter(index, score, behind)
-elseif after ~= '' then start = redis.call('ZCOUNT', index, '-inf', '(' .. after) end
-local words = redis.call('ZRANGE', index, start, start + most - 1, 'WITHSCORES')
-local found, isMore = {}, #words == most * 2
-for at = 1, #words, 2 do
-  if before ~= '' and tonumber(words[at + 1]) >= tonumber(before) then
-    isMore = false
-    break
-  end
-  if search == '' or string.find(redis.call('HGET', keyOf(words[at]), 'q') or '', search, 1, true) then
-    found[#found + 1] = words[at]
-    found[#found + 1] = words[at + 1]
-  end
+/** Letters of some facets, and where to go on: at which facet, behind which letter of it (none: at its beginning). */
+interface FacetLetters {
+  /** For each facet that was looked at, in the order of the question. */
+  readonly found: readonly (readonly Found[])[]
+  readonly next: Found | undefined
+}
+
+/**
+ * The letters of some facets within some times, facet by facet, oldest first, from a place in the first one on; with a text, only those that
+ * contain it. The answer ends after a number of letters and facets.
+ */
+export const readFacetLetters: Script<FacetLetters> = script(
+  'counting dead letters',
+  reply => {
+    const [found, id, score] = listOf(reply)
+    return {
+      found: listOf(found).map(foundIn),
+      next: id === undefined ? undefined : { id: textOf(id), score: textOf(score) },
+    }
+  },
+  LETTERS,
+  `
+local after, before, search, most, score, behind = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local answer = {}
+
+local function startIn(index, isFirst)
+  if isFirst and behind ~= '' then return rankAfter(index, score, behind) end
+  if after ~= '' then return redis.call('ZCOUNT', index, '-inf', '(' .. after) end
+  return 0
 end
-if isMore then return { found, words[#words - 1], words[#words] } end
-return { found }
+
+for facet = 7, #ARGV do
+  local index, found = lettersOf(ARGV[facet]), {}
+  local start = startIn(index, facet == 7)
+  local words = redis.call('ZRANGE', index, start, start + most - 1, 'WITHSCORES')
+  local isMore = #words == most * 2
+  for at = 1, #words, 2 do
+    if before ~= '' and tonumber(words[at + 1]) >= tonumber(before) then
+      isMore = false
+      break
+    end
+    if search == '' or string.find(redis.call('HGET', keyOf(words[at]), 'q') or '', search, 1, true) then
+      found[#found + 1] = words[at]
+      found[#found + 1] = words[at + 1]
+    end
+  end
+  answer[#answer + 1] = found
+  if isMore then return { answer, words[#words - 1], words[#words] } end
+  -- A facet costs as much as a letter, also an empty one.
+  most = most - #words / 2 - 1
+  if most <= 0 then break end
+end
+return { answer }
 `,
-  )
+)
 
 /** Counts the letters of some facets by the time of their last failure: facets first, then bounds. */
 export const countFacetTimes: Script<readonly number[]> = script(

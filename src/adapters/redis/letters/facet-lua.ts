@@ -5,6 +5,7 @@
 //   facet:ID            its letters by the time of their last failure; facet-first:ID by that of their first failure
 //   having:FIELD:VALUE  the facets with a value of a field
 //   values:FIELD        the values of a field: attempts by number, all others as texts
+//   faceted             how many letters the facets have in all
 
 /** The start of a page, counted from the end of an index (`rankBehind`), or from its beginning (`rankAfter`). */
 export const RANKS = `
@@ -41,9 +42,6 @@ local function rankAfter(index, score, member)
 end
 `
 
-/** The letters that one script adds to their facets, if an earlier version wrote them. */
-const ADDED_AT_ONCE = 100
-
 export const FACETS = `
 local FIELDS = { 'c', 'h', 't', 'r', 'y', 's', 'g', 'a' }
 
@@ -58,9 +56,14 @@ local function facetOf(facts)
   return string.sub(redis.sha1hex(cmsgpack.pack(values)), 1, 20)
 end
 
+local function fieldsOf(facet)
+  local packed = redis.call('HGET', root .. ':facets', facet)
+  return packed and cmsgpack.unpack(packed)
+end
+
 local function addToFacet(id, facts, firstAt)
   local facet = facts.f
-  redis.call('ZADD', lettersOf(facet), facts.at, id)
+  if redis.call('ZADD', lettersOf(facet), facts.at, id) == 1 then redis.call('INCR', root .. ':faceted') end
   redis.call('ZADD', firstsOf(facet), firstAt, id)
   if redis.call('HEXISTS', root .. ':facets', facet) == 1 then return end
   local fields = {}
@@ -72,48 +75,15 @@ local function addToFacet(id, facts, firstAt)
   redis.call('HSET', root .. ':facets', facet, cmsgpack.pack(fields))
 end
 
-local function takeFromFacet(id, facts)
-  local facet = facts.f
-  if not facet then return end
+local function takeFromFacet(id, facet, fields)
   redis.call('ZREM', firstsOf(facet), id)
-  if redis.call('ZREM', lettersOf(facet), id) == 0 or redis.call('EXISTS', lettersOf(facet)) == 1 then return end
+  if redis.call('ZREM', lettersOf(facet), id) == 0 then return end
+  redis.call('DECR', root .. ':faceted')
+  if not fields or redis.call('EXISTS', lettersOf(facet)) == 1 then return end
   redis.call('HDEL', root .. ':facets', facet)
   for _, field in ipairs(FIELDS) do
-    redis.call('SREM', having(field, facts[field]), facet)
-    if redis.call('EXISTS', having(field, facts[field])) == 0 then redis.call('ZREM', valuesOf(field), facts[field]) end
+    redis.call('SREM', having(field, fields[field]), facet)
+    if redis.call('EXISTS', having(field, fields[field])) == 0 then redis.call('ZREM', valuesOf(field), fields[field]) end
   end
-end
-
-local function addOldLetter(id)
-  local facts = factsOf(id)
-  if not facts or facts.f then return end
-  local isRead, letter = pcall(cjson.decode, redis.call('HGET', keyOf(id), 'b') or '')
-  local cycle = isRead and type(letter) == 'table' and letter.cycle
-  facts.a = string.format('%.0f', type(cycle) == 'table' and tonumber(cycle.attemptCount) or 0)
-  facts.f = facetOf(facts)
-  redis.call('HSET', keyOf(id), 'm', cmsgpack.pack(facts))
-  addToFacet(id, facts, redis.call('ZSCORE', root .. ':first:' .. facts.g, id) or facts.at)
-end
-
--- Earlier versions had no facets, and an index for each channel, type and state. Their letters are added a few at a time, before
--- anything is listed or counted. True: there are more.
-local function addOldLetters()
-  if redis.call('EXISTS', root .. ':faceted') == 1 then return false end
-  local place = redis.call('HMGET', root .. ':faceting', 'at', 'id')
-  local start = place[2] and rankAfter(root .. ':all', place[1], place[2]) or 0
-  local found = redis.call('ZRANGE', root .. ':all', start, start + ${ADDED_AT_ONCE - 1}, 'WITHSCORES')
-  -- A full server refuses the first write of a script and none after it, so a script that may save a letter must not begin with one of these.
-  if #found == 0 and not place[2] then return false end
-  for at = 1, #found, 2 do addOldLetter(found[at]) end
-  if #found > 0 then
-    redis.call('HSET', root .. ':faceting', 'at', found[#found], 'id', found[#found - 1])
-    if #found == ${2 * ADDED_AT_ONCE} then return true end
-  end
-  redis.call('SET', root .. ':faceted', '1')
-  for _, field in ipairs({ 'c', 't', 's' }) do
-    for _, value in ipairs(redis.call('ZRANGE', valuesOf(field), 0, -1)) do redis.call('UNLINK', by(field, value)) end
-  end
-  redis.call('DEL', root .. ':faceting')
-  return false
 end
 `

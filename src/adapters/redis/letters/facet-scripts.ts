@@ -8,22 +8,34 @@ export interface Found {
   readonly score: string
 }
 
+/** Reads id, score, id, score. */
+export function foundIn(reply: unknown): readonly Found[] {
+  const words = listOf(reply)
+  return Array.from({ length: words.length / 2 }, (_, at) => ({
+    id: textOf(words[at * 2]),
+    score: textOf(words[at * 2 + 1]),
+  }))
+}
+
 interface FacetPage {
   readonly found: readonly Found[]
   /** How many facets match. */
   readonly facets: number
+  /** The last of the values that was read. Those before it have no letters after these. */
+  readonly value: number
 }
 
-/** The facets that have these fields, from ARGV[from] on: field, value, field, value. Some of them, if there are many. */
+/**
+ * The facets that have these fields, from ARGV[from] on: field, value, field, value, and perhaps one more. Some of them, if there are many.
+ */
 export const MATCHING = `
-local function matching(from)
+local function matching(from, field, value)
   local sets = {}
+  if field then sets[1] = having(field, value) end
   for at = from, #ARGV, 2 do sets[#sets + 1] = having(ARGV[at], ARGV[at + 1]) end
   if #sets == 0 then return redis.call('HKEYS', root .. ':facets') end
   return redis.call('SINTER', unpack(sets))
 end
-
-local function fieldsOf(facet) return cmsgpack.unpack(redis.call('HGET', root .. ':facets', facet)) end
 
 local function some(facets, start, many)
   if start == 0 and #facets <= many then return facets end
@@ -34,38 +46,38 @@ local function some(facets, start, many)
 end
 `
 
+/** With so many facets, the page is first looked for among the next letters by time. */
+const MANY_FACETS = 50
+/** The scores of one command. Lua has room for a few thousand arguments. */
+const SCORES_AT_ONCE = 1_000
+
 /**
  * The first letters of some facets from a place on, by last (`l`) or first (`f`) failure. Every facet has its letters in order, so it is a
- * merge. Undefined: due letters must be deleted first.
+ * merge. Of a list by a field, several values of the field are read one after another, and the place is in the first of them. A value with
+ * many facets is read by itself. Undefined: due letters must be deleted first.
  */
 export const readPage: Script<FacetPage | undefined> = script(
   'listing dead letters',
   reply => {
     if (!Array.isArray(reply)) return undefined
-    const [facets, words] = listOf(reply)
-    const found = listOf(words)
-    return {
-      facets: numberOf(facets),
-      found: Array.from({ length: found.length / 2 }, (_, at) => ({
-        id: textOf(found[at * 2]),
-        score: textOf(found[at * 2 + 1]),
-      })),
-    }
+    const [facets, value, words] = listOf(reply)
+    return { facets: numberOf(facets), value: numberOf(value), found: foundIn(words) }
   },
   LETTERS,
   MATCHING,
   `
-if sweep() then return 0 end
+if repair() or sweep() then return 0 end
 local kind, isDown, after, before, score, behind = ARGV[1], ARGV[2] == 'desc', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local most, start, many, maxSorted = tonumber(ARGV[7]), tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
+local sorted, values = ARGV[11], tonumber(ARGV[12])
+local filter = 13 + values
 local near = 5 * most
 local least, end_ = tonumber(after), tonumber(before)
-local fields = (#ARGV - 10) / 2
--- The index of all letters, and that of a group, are in order as a whole.
-local whole = kind == 'l' and ((fields == 0 and root .. ':all') or (fields == 1 and ARGV[11] == 'g' and by('g', ARGV[12])))
-local all, facets = { '' }, { '' }
 local byFirst = kind == 'f'
 local hasTimes = least or end_
+-- The page, and what differs from value to value.
+local page = {}
+local whole, value
 
 local function comesFirst(a, b)
   if a.score ~= b.score then
@@ -126,11 +138,11 @@ local function sink(runs, at)
   runs[at] = run
 end
 
-local function merge(runs, into)
+local function merge(runs)
   for at = math.floor(#runs / 2), 1, -1 do sink(runs, at) end
-  while runs[1] and #into < most do
+  while runs[1] and #page < most do
     local run = runs[1]
-    into[#into + 1] = run.found[run.at]
+    page[#page + 1] = run.found[run.at]
     run.at = run.at + 1
     if not run.found[run.at] and not read(run, 16) then
       runs[1] = runs[#runs]
@@ -142,80 +154,108 @@ end
 
 -- Few letters of some days are all read, because their first failures may be anywhere.
 local function readTimes(facet, into)
-  local index = lettersOf(facet)
   local low, high = least and after or '-inf', end_ and '(' .. before or '+inf'
   local from = (score ~= '') and { id = behind, score = tonumber(score) }
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', index, low, high)) do
-    local text = redis.call('ZSCORE', firstsOf(facet), id)
-    local letter = { id = id, score = tonumber(text), text = text }
-    if (not from or comesFirst(from, letter)) and not (into.last and comesFirst(into.last, letter)) then into[#into + 1] = letter end
-    if #into >= 8 * most then
-      table.sort(into, comesFirst)
-      for at = most + 1, #into do into[at] = nil end
-      into.last = into[most]
+  local ids = redis.call('ZRANGEBYSCORE', lettersOf(facet), low, high)
+  for first = 1, #ids, ${SCORES_AT_ONCE} do
+    local texts = redis.call('ZMSCORE', firstsOf(facet), unpack(ids, first, math.min(#ids, first + ${SCORES_AT_ONCE - 1})))
+    for at, text in ipairs(texts) do
+      local when = tonumber(text)
+      local last = into.last
+      -- Most letters come after the page, so the first look at them is cheap.
+      if when and (not last or (isDown and when >= last.score) or (not isDown and when <= last.score)) then
+        local letter = { id = ids[first + at - 1], score = when, text = text }
+        if (not from or comesFirst(from, letter)) and not (last and comesFirst(last, letter)) then into[#into + 1] = letter end
+      end
+      if #into >= 8 * most then
+        table.sort(into, comesFirst)
+        for extra = most + 1, #into do into[extra] = nil end
+        into.last = into[most]
+      end
     end
   end
+end
+
+local function isWanted(facts)
+  if not facts or (sorted ~= '' and facts[sorted] ~= value) then return false end
+  for at = filter, #ARGV, 2 do
+    if facts[ARGV[at]] ~= ARGV[at + 1] then return false end
+  end
+  return true
 end
 
 -- Of a filter that matches many letters, the page is among the next ones by time. False: it is not.
-local function readNear(into)
-  local index = root .. ':all'
+local function readNear()
+  local index, known = root .. ':all', #page
   local from = startIn(index)
   local words = redis.call(isDown and 'ZREVRANGE' or 'ZRANGE', index, from, from + near - 1, 'WITHSCORES')
+  local function stop()
+    for at = #page, known + 1, -1 do page[at] = nil end
+    return false
+  end
   for at = 1, #words, 2 do
     local when = tonumber(words[at + 1])
     if (isDown and least and when < least) or (not isDown and end_ and when >= end_) then return true end
-    local facts = factsOf(words[at])
-    local isWanted = facts
-    for field = 11, #ARGV, 2 do isWanted = isWanted and facts[ARGV[field]] == ARGV[field + 1] end
-    if isWanted then into[#into + 1] = { id = words[at], score = when, text = words[at + 1] } end
-    if #into == most then return true end
+    if isWanted(factsOf(words[at])) then page[#page + 1] = { id = words[at], score = when, text = words[at + 1] } end
+    if #page == most then return true end
     -- At a tenth of the way it is clear whether the rest can be enough.
-    if at == 2 * math.floor(near / 10) + 1 and #into * 10 < most then return false end
+    if at == 2 * math.floor(near / 10) + 1 and (#page - known) * 10 < most - known then return stop() end
   end
-  return #words < near * 2
+  return #words < near * 2 or stop()
 end
 
-local page = {}
-local inTimes = 0
-if kind == 'l' and not whole and start == 0 then
-  if readNear(page) then
-    local words = {}
-    for _, letter in ipairs(page) do
-      words[#words + 1] = letter.id
-      words[#words + 1] = letter.text
+local function readFacets(facets)
+  local inTimes = 0
+  if byFirst and hasTimes then
+    for _, facet in ipairs(facets) do
+      inTimes = inTimes + redis.call('ZCOUNT', lettersOf(facet), least and after or '-inf', end_ and '(' .. before or '+inf')
     end
-    return { 1, words }
   end
-  page = {}
-end
-if not whole then
-  all = matching(11)
-  facets = some(all, start, many)
-end
-if byFirst and hasTimes then
-  for _, facet in ipairs(facets) do
-    inTimes = inTimes + redis.call('ZCOUNT', lettersOf(facet), least and after or '-inf', end_ and '(' .. before or '+inf')
+  if byFirst and hasTimes and inTimes <= maxSorted then
+    for _, facet in ipairs(facets) do readTimes(facet, page) end
+    table.sort(page, comesFirst)
+    return
   end
-end
-if byFirst and hasTimes and inTimes <= maxSorted then
-  for _, facet in ipairs(facets) do readTimes(facet, page) end
-  table.sort(page, comesFirst)
-else
   local runs = {}
   for _, facet in ipairs(facets) do
     local index = whole or (byFirst and firstsOf(facet) or lettersOf(facet))
     local run = { facet = facet, index = index, start = startIn(index) }
     if read(run, whole and most or 1) then runs[#runs + 1] = run end
   end
-  merge(runs, page)
+  merge(runs)
+end
+
+local matched, looked, last = 1, 0, 0
+for at = 1, math.max(values, 1) do
+  value = ARGV[12 + at]
+  -- The index of all letters, and that of a group, are in order as a whole.
+  whole = nil
+  if kind == 'l' and filter > #ARGV then
+    if values == 0 then whole = root .. ':all' elseif sorted == 'g' then whole = by('g', value) end
+  elseif kind == 'l' and values == 0 and #ARGV == filter + 1 and ARGV[filter] == 'g' then
+    whole = by('g', ARGV[filter + 1])
+  end
+  local facets = { '' }
+  if not whole then
+    if values == 0 then facets = matching(filter) else facets = matching(filter, sorted, value) end
+  end
+  looked = looked + #facets + 1
+  if at > 1 and looked > many then break end
+  last = at - 1
+  local isNear = kind == 'l' and start == 0 and #facets > ${MANY_FACETS} and readNear()
+  if not isNear then
+    matched = #facets
+    readFacets(whole and facets or some(facets, start, many))
+  end
+  if #page >= most or matched > many then break end
+  score, behind = '', ''
 end
 local words = {}
 for at = 1, math.min(#page, most) do
   words[#words + 1] = page[at].id
   words[#words + 1] = page[at].text
 end
-return { #all, words }
+return { matched, last, words }
 `,
 )
 
@@ -241,7 +281,7 @@ export const readValues: Script<readonly string[] | undefined> = script(
   reply => (Array.isArray(reply) ? reply.map(textOf) : undefined),
   LETTERS,
   `
-if sweep() then return 0 end
+if repair() or sweep() then return 0 end
 local field, isDown, hasStart, start = ARGV[1], ARGV[2] == 'desc', ARGV[3] == '1', ARGV[4]
 local index = valuesOf(field)
 if not hasStart then return redis.call(isDown and 'ZREVRANGE' or 'ZRANGE', index, 0, -1) end

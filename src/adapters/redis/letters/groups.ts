@@ -56,6 +56,7 @@ const readGroups: Script<readonly GroupRow[] | undefined> = script(
   LETTERS,
   GROUPS,
   `
+repair()
 if sweep() then return 0 end
 local groups = root .. ':groups'
 local start = ARGV[2] == '' and 0 or rankAfter(groups, string.format('%.17g', -ARGV[1]), ARGV[2])
@@ -71,6 +72,7 @@ const readGroup: Script<GroupRow | 'none' | undefined> = script(
   LETTERS,
   GROUPS,
   `
+repair()
 if sweep() then return 0 end
 return rowOf(ARGV[1])
 `,

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { findRedis, type RedisService } from '../../../../test/services/redis.ts'
 import { beforeTime } from '../../../../test/support/before-time.ts'
+import { countedClient } from '../../../../test/support/redis-counted.ts'
 import { faultsOf } from '../../../../test/support/redis-letters.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
@@ -15,22 +16,6 @@ const redis = await findRedis()
 const why = redis.found ? '' : ` (skipped: ${redis.why})`
 const timing = new TestTiming({})
 const make = createFactory({ clock: systemClock })
-
-/** Makes the letters what an earlier version wrote: without facets, and with an index by channel, type and state. */
-const WITHOUT_FACETS = `
-local root = KEYS[1]
-for _, id in ipairs(redis.call('ZRANGE', root .. ':all', 0, -1)) do
-  local key = root .. ':letter:' .. id
-  local facts = cmsgpack.unpack(redis.call('HGET', key, 'm'))
-  facts.f, facts.a = nil, nil
-  redis.call('HSET', key, 'm', cmsgpack.pack(facts))
-  for _, field in ipairs({ 'c', 't', 's' }) do redis.call('ZADD', root .. ':by:' .. field .. ':' .. facts[field], facts.at, id) end
-end
-for _, name in ipairs({ ':facet*', ':having:*', ':values:*' }) do
-  local pattern = string.gsub(string.gsub(root, '[{}]', '?'), '%-', '?') .. name
-  for _, key in ipairs(redis.call('KEYS', pattern)) do redis.call('DEL', key) end
-end
-`
 
 describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
   let server: RedisService
@@ -113,26 +98,6 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect((await store.deadLetters.change(letters[0]!.id, { to: 'discarded', at }))?.state).toBe('discarded')
     await timing.pass(10)
     expect(await store.deadLetters.cleanup()).toBe(1)
-    expect(await faultsOf(server.url, prefix)).toEqual([])
-  })
-
-  it('E9: letters of an earlier version, which had no facets, are listed in every order, filtered and counted', async () => {
-    const prefix = uniqueName('earlier')
-    const letters = Array.from({ length: 230 }, (_, index) =>
-      make.letter({
-        event: make.event({ channel: `channel-${index % 3}` }),
-        attempts: Array.from({ length: 1 + (index % 4) }, (_, at) => make.attempt(at + 1)),
-      }),
-    )
-    const writer = open({ prefix })
-    await Promise.all(letters.map(letter => writer.deadLetters.send(letter)))
-    await server.node!.command('EVAL', WITHOUT_FACETS, '1', `{${prefix}}:letters`)
-    const { deadLetters } = open({ prefix })
-    const { letters: found } = await deadLetters.list({ sort: 'attempts', limit: 1_000 })
-    expect(found.map(({ cycle }) => cycle.attemptCount)).toEqual(
-      letters.map(({ cycle }) => cycle.attemptCount).sort((a, b) => b - a),
-    )
-    expect((await deadLetters.stats({ channel: 'channel-1' })).count).toBe(77)
     expect(await faultsOf(server.url, prefix)).toEqual([])
   })
 
@@ -276,6 +241,39 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     expect(next.cursor).toBeUndefined()
     expect((await store.deadLetters.list({ search: 'NO 1777.' })).letters).toEqual([letters[1_777]])
     expect((await store.deadLetters.stats({ handler: 'common' })).count).toBe(2_498)
+  })
+
+  it('E9, F8: letters of many facets are read in a few round trips', async () => {
+    let calls = 0
+    const { client, close } = await countedClient(server.url, () => void calls++)
+    const { deadLetters } = open({ client, prefix: uniqueName('facets') })
+    const letters = Array.from({ length: 300 }, (_, at) =>
+      make.letter({ event: make.event({ type: `type-${at}` }) }),
+    )
+    await Promise.all(letters.map(letter => deadLetters.send(letter)))
+    const ids = letters.map(({ id }) => id).sort()
+    const read = {
+      versions: async () => (await Array.fromAsync(deadLetters.versions())).flat(),
+      search: async () => (await deadLetters.stats({ search: 'type-29' })).count,
+      sorted: async () => (await deadLetters.list({ sort: 'type', limit: 1_000 })).letters,
+      filtered: async () =>
+        (await deadLetters.list({ sort: 'type', state: 'dead', limit: 1_000 })).letters,
+    }
+    // The server must know the scripts: otherwise each is sent twice.
+    for (const each of Object.values(read)) await each()
+    const few = async <T>(ask: () => Promise<T>) => {
+      calls = 0
+      const answer = await ask()
+      expect(calls).toBeLessThanOrEqual(6)
+      return answer
+    }
+    expect((await few(read.versions)).map(({ id }) => id).sort()).toEqual(ids)
+    expect(await few(read.search)).toBe(11)
+    for (const ask of [read.sorted, read.filtered])
+      expect((await few(ask)).map(({ event }) => event.type)).toEqual(
+        letters.map(({ event }) => event.type).sort(),
+      )
+    await close()
   })
 
   it('E11: it knows what its letters take of the memory there is', async () => {

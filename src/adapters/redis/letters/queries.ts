@@ -17,7 +17,13 @@ import { pageOf } from '../../../adapter-kit/query/page.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { HandlerCount, LetterPage, LetterStats, SeenLetter } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf } from '../connection/replies.ts'
-import { countFacets, countFacetTimes, type FacetFields, readFacet, readFacets } from './count-scripts.ts'
+import {
+  countFacets,
+  countFacetTimes,
+  type FacetFields,
+  readFacetLetters,
+  readFacets,
+} from './count-scripts.ts'
 import { type Found, readBodies, readPage, readValues } from './facet-scripts.ts'
 import { FIELD_NAMES, type ScanFilter, scanFilterOf } from './facts.ts'
 import type { LetterRecords } from './letter-records.ts'
@@ -26,6 +32,8 @@ import { countIntervals, totals } from './scripts.ts'
 /** The letters that one script reads or checks, and the facets. They take a few milliseconds, in which the server does nothing else. */
 const LETTERS_AT_ONCE = 1_000
 const FACETS_AT_ONCE = 1_000
+/** The values of the field that a list is sorted by, of one script. It reads as many of them as the page needs. */
+const VALUES_AT_ONCE = 500
 /** Up to this many letters of some days are sorted by their first failure in one script. More are found by the index of their facets. */
 const MAX_SORTED = 20_000
 /** Texts of letters come in smaller portions: they may be large. */
@@ -62,34 +70,41 @@ async function* lettersInOrder(
 ): AsyncGenerator<readonly string[]> {
   const wanted = scanFilterOf(filter)
   if (isByTime(order)) {
-    yield* timedLetters(records, wanted, order, startAfter, most)
+    yield* timedLetters(records, { wanted, order, most }, startAfter && placeOf(startAfter))
     return
   }
   const field = FIELD_NAMES[order.sort as keyof typeof FIELD_NAMES]
   const direction = order.isDescending ? 'desc' : 'asc'
   const start = startAfter === undefined ? ['', ''] : ['1', String(startAfter.value)]
+  const values = await records.runAfterExpiry(readValues, [field, direction, ...start])
+  // Letters of the value that the page before ended with go on behind it, those of other values begin with the newest.
+  const isSame = startAfter !== undefined && values[0] === String(startAfter.value)
+  const place = isSame ? { id: startAfter.id, score: String(startAfter.lastFailedAt) } : undefined
   const newestFirst = { sort: 'lastFailed', isDescending: true } as const
-  for (const value of await records.runAfterExpiry(readValues, [field, direction, ...start])) {
-    // Letters of the value that the page before ended with go on behind it, those of other values begin with the newest.
-    const isSame = startAfter !== undefined && value === String(startAfter.value)
-    const place = isSame ? { lastFailedAt: startAfter.lastFailedAt, id: startAfter.id } : undefined
-    const fields = [...wanted.fields, field, value]
-    yield* timedLetters(records, { ...wanted, fields }, newestFirst, place, most)
-  }
+  yield* timedLetters(records, { wanted, order: newestFirst, most, sorted: { field, values } }, place)
+}
+
+/** What a page is read for. */
+interface TimedQuery {
+  readonly wanted: ScanFilter
+  readonly order: LetterOrder
+  readonly most: number
+  /** The values of a list by a field, in order. The letters of each value are by time. */
+  readonly sorted?: { readonly field: string; readonly values: readonly string[] }
 }
 
 async function* timedLetters(
   records: LetterRecords,
-  wanted: ScanFilter,
-  order: LetterOrder,
-  startAfter: LetterPosition | undefined,
-  most: number,
+  query: TimedQuery,
+  startAfter: Found | undefined,
 ): AsyncGenerator<readonly string[]> {
-  for (let place: Found | undefined = startAfter && placeOf(startAfter), isMore = true; isMore; ) {
-    const found: readonly Found[] = await readInOrder(records, wanted, order, place, most)
+  const end = query.sorted?.values.length ?? 1
+  for (let at = 0, place = startAfter; at < end; ) {
+    const { found, value } = await readInOrder(records, query, at, place)
     if (found.length > 0) yield found.map(({ id }) => id)
-    place = found.at(-1)
-    isMore = found.length === most
+    const isFull = found.length === query.most
+    place = isFull ? found.at(-1) : undefined
+    at += isFull ? value : value + 1
   }
 }
 
@@ -100,31 +115,33 @@ function placeOf({ lastFailedAt, id, value = lastFailedAt }: LetterPosition): Fo
 /** A page of all facets. Many facets are read in several scripts, whose pages are merged. */
 async function readInOrder(
   records: LetterRecords,
-  { fields, after, before }: ScanFilter,
-  order: LetterOrder,
+  { wanted, order, most, sorted }: TimedQuery,
+  firstValue: number,
   place: Found | undefined,
-  most: number,
-): Promise<readonly Found[]> {
+): Promise<{ readonly found: readonly Found[]; readonly value: number }> {
   const kind = [order.sort === 'firstFailed' ? 'f' : 'l', order.isDescending ? 'desc' : 'asc']
   const from = [place?.score ?? '', place?.id ?? '', String(most)]
   const byScore = { sort: 'lastFailed', isDescending: order.isDescending } as const
+  let values = sorted?.values.slice(firstValue, firstValue + VALUES_AT_ONCE) ?? []
   let found: Found[] = []
+  let value = 0
   for (let start = 0, facets = 1; start < facets; start += FACETS_AT_ONCE) {
     const portion = [String(start), String(FACETS_AT_ONCE), String(MAX_SORTED)]
     const page = await records.runAfterExpiry(readPage, [
-      ...kind,
-      after,
-      before,
-      ...from,
-      ...portion,
-      ...fields,
+      ...[...kind, wanted.after, wanted.before, ...from, ...portion],
+      ...[sorted?.field ?? '', String(values.length), ...values],
+      ...wanted.fields,
     ])
+    // A value with many facets is the only one of its answers.
+    if (page.facets > FACETS_AT_ONCE) values = values.slice(0, 1)
     facets = page.facets
+    value = page.value
     found = start === 0 ? [...page.found] : [...found, ...page.found]
   }
-  if (found.length <= most) return found
+  if (found.length <= most) return { found, value }
   const position = ({ id, score }: Found) => ({ lastFailedAt: Number(score), id })
-  return found.sort((a, b) => compareLetters(position(a), position(b), byScore)).slice(0, most)
+  found.sort((a, b) => compareLetters(position(a), position(b), byScore))
+  return { found: found.slice(0, most), value }
 }
 
 export async function countLetters(
@@ -153,9 +170,10 @@ export async function countByHandler(
 async function* countsByFacet(records: LetterRecords, filter: ResolvedLetterFilter) {
   const { search, after, before, fields } = scanFilterOf(filter)
   if (search !== '') {
-    for await (const { facet, found } of foundByFacet(records, filter))
-      for (const { score } of found)
-        yield { facet, count: 1, oldestAt: Number(score), newestAt: Number(score) }
+    for await (const portion of foundByFacet(records, filter))
+      for (const { facet, found } of portion)
+        for (const { score } of found)
+          yield { facet, count: 1, oldestAt: Number(score), newestAt: Number(score) }
     return
   }
   for (let start = 0, facets = 1; start < facets; start += FACETS_AT_ONCE) {
@@ -194,8 +212,8 @@ export async function countOverTime(
   const wanted = scanFilterOf(filter)
   const timeline = new Timeline(span)
   if (wanted.search !== '') {
-    for await (const { found } of foundByFacet(records, filter))
-      for (const { score } of found) timeline.add(Number(score))
+    for await (const portion of foundByFacet(records, filter))
+      for (const { found } of portion) for (const { score } of found) timeline.add(Number(score))
     return timeline.counts
   }
   const bounds = boundsOf(wanted, span)
@@ -225,19 +243,29 @@ function boundsOf(
   }).flat()
 }
 
-/** The letters that match, facet by facet, in portions between which the server can do other work. */
+interface FoundInFacet {
+  readonly facet: FacetFields
+  readonly found: readonly Found[]
+}
+
+/** The letters that match, facet by facet, in portions between which the server can do other work. A portion has many facets. */
 async function* foundByFacet(
   records: LetterRecords,
   filter: ResolvedLetterFilter,
-): AsyncGenerator<{ readonly facet: FacetFields; readonly found: readonly Found[] }> {
+): AsyncGenerator<readonly FoundInFacet[]> {
   const { fields, after, before, search } = scanFilterOf(filter)
-  for (const facet of await records.runAfterExpiry(readFacets, fields))
-    for (let place: Found | undefined, isMore = true; isMore; isMore = place !== undefined) {
-      const from = [String(LETTERS_AT_ONCE), place?.score ?? '', place?.id ?? '']
-      const portion = await records.runIdempotent(readFacet, [facet.id, after, before, search, ...from])
-      yield { facet, found: portion.found }
-      place = portion.next
-    }
+  const facets = await records.runAfterExpiry(readFacets, fields)
+  for (let at = 0, place: Found | undefined; at < facets.length; ) {
+    const from = [String(LETTERS_AT_ONCE), place?.score ?? '', place?.id ?? '']
+    const some = facets.slice(at, at + FACETS_AT_ONCE).map(({ id }) => id)
+    const args = [after, before, search, ...from, ...some]
+    const { found, next } = await records.runIdempotent(readFacetLetters, args)
+    const first = at
+    yield found.map((letters, index) => ({ facet: facets[first + index]!, found: letters }))
+    // The last facet of the answer goes on, or the next one begins.
+    at += next === undefined ? found.length : found.length - 1
+    place = next
+  }
 }
 
 /** The versions of the letters that match, in portions. */
@@ -245,6 +273,10 @@ export async function* versionsOf(
   records: LetterRecords,
   filter: ResolvedLetterFilter,
 ): AsyncGenerator<readonly SeenLetter[]> {
-  for await (const { facet, found } of foundByFacet(records, filter))
-    yield found.map(({ id, score }) => ({ id, state: facet.state, lastFailedAt: Number(score) }))
+  for await (const portion of foundByFacet(records, filter)) {
+    const versions = portion.flatMap(({ facet, found }) =>
+      found.map(({ id, score }) => ({ id, state: facet.state, lastFailedAt: Number(score) })),
+    )
+    if (versions.length > 0) yield versions
+  }
 }

@@ -125,12 +125,12 @@ return gone
 `,
 )
 
-/** Takes out letters that are due; true when there are more. */
+/** Deletes letters that are due, and repairs facets; true when there is more to do. */
 export const removeDue: Script<boolean> = script(
   'deleting expired dead letters',
   isOne,
   LETTERS,
-  'return sweep() and 1 or 0',
+  'return (sweep() or repair() or isChecking()) and 1 or 0',
 )
 
 /** Writes to the audit log how many letters of each state were deleted since the last entry, and returns the same. */
@@ -150,6 +150,7 @@ export const totals: Script<readonly unknown[] | undefined> = script(
   reply => (Array.isArray(reply) ? reply : undefined),
   LETTERS,
   `
+repair()
 if sweep() then return 0 end
 local all = root .. ':all'
 local oldest, newest = redis.call('ZRANGE', all, 0, 0, 'WITHSCORES'), redis.call('ZRANGE', all, -1, -1, 'WITHSCORES')
@@ -166,6 +167,7 @@ export const countIntervals: Script<readonly number[] | undefined> = script(
   reply => (Array.isArray(reply) ? reply.map(numberOf) : undefined),
   LETTERS,
   `
+repair()
 if sweep() then return 0 end
 local index = ARGV[1] == '' and root .. ':all' or by(ARGV[1], ARGV[2])
 local counts = {}

@@ -1,6 +1,7 @@
 import { EXPIRE_ACTION, EXPIRE_TARGET, RETENTION } from '../../../adapter-kit/expiry.ts'
 import { SERVER_TIME } from '../connection/script.ts'
 import { FACETS, RANKS } from './facet-lua.ts'
+import { EARLIER_LETTERS, REPAIR } from './facet-repair-lua.ts'
 
 // What the scripts of dead letters have in common. A letter is a hash of its text (b), the text it is searched by (q), and
 // what scripts know of it (m), packed, because a field of its own for each would take more room than the letter. Facts are
@@ -9,7 +10,7 @@ import { FACETS, RANKS } from './facet-lua.ts'
 // time of its last failure (at) and whether it was ever replayed (n). Beside it are
 //   all            every letter by the time of its last failure
 //   by:g:GROUP     the same for the letters of a group
-//   facet:…        what is beside facets, see facet-lua
+//   facet:…        what is beside facets, see facet-lua and facet-repair-lua
 //   expiry         when those are to go that may
 //   expired        how many of each state went since the audit was told, and since when
 //   counts         how many there are of each state, reason and channel
@@ -45,6 +46,7 @@ end
 
 ${RANKS}
 ${FACETS}
+${EARLIER_LETTERS}
 local function countLetter(facts, step)
   for _, facet in ipairs({ 's', 'r', 'c' }) do count(root .. ':counts', facet .. ':' .. facts[facet], step) end
   local group = root .. ':group:' .. facts.g
@@ -67,12 +69,13 @@ end
 
 -- With a table of groups, the group is only noted there: a script that deletes many letters places each group once.
 local function unindex(id, facts, groups)
+  if facts and facts.f then takeFromFacet(id, facts.f, facts) end
+  if facts and not facts.f then takeFromEarlier(id, facts) end
   redis.call('ZREM', root .. ':all', id)
   redis.call('ZREM', root .. ':expiry', id)
   if not facts then return end
   redis.call('ZREM', by('g', facts.g), id)
   redis.call('ZREM', root .. ':first:' .. facts.g, id)
-  takeFromFacet(id, facts)
   countLetter(facts, -1)
   if groups then groups[facts.g] = true else placeGroup(facts.g) end
 end
@@ -116,7 +119,6 @@ local function recordExpired()
 end
 
 local function sweep()
-  if addOldLetters() then return true end
   local due = redis.call('ZRANGEBYSCORE', root .. ':expiry', '-inf', now, 'LIMIT', 0, ${SWEPT_AT_ONCE + 1})
   for at = 1, math.min(#due, ${SWEPT_AT_ONCE}) do expire(due[at]) end
   local since = redis.call('HGET', root .. ':expired', 'since')
@@ -128,4 +130,6 @@ local function removeIfDue(id)
   local at = redis.call('ZSCORE', root .. ':expiry', id)
   if at and tonumber(at) <= now then expire(id) end
 end
+
+${REPAIR}
 `
