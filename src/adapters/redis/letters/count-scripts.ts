@@ -2,7 +2,7 @@ import type { LetterState } from '../../../core/dead-letter/state.ts'
 import { listOf, numberOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import { type Found, foundIn, MATCHING } from './facet-scripts.ts'
-import { LETTERS } from './shared-lua.ts'
+import { LETTERS, READING } from './shared-lua.ts'
 
 /** What is counted of a facet. */
 export interface FacetFields {
@@ -51,7 +51,7 @@ export const countFacets: Script<FacetCounts | undefined> = script(
     })
     return { facets: numberOf(facets), counts }
   },
-  LETTERS,
+  READING,
   MATCHING,
   `
 if repair() or sweep() then return 0 end
@@ -82,7 +82,7 @@ export const readFacets: Script<readonly Facet[] | undefined> = script(
           return { id: textOf(id), ...fieldsIn(fields) }
         })
       : undefined,
-  LETTERS,
+  READING,
   MATCHING,
   `
 if repair() or sweep() then return 0 end

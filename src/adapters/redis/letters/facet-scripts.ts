@@ -1,6 +1,6 @@
 import { listOf, numberOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
-import { LETTERS } from './shared-lua.ts'
+import { LETTERS, READING } from './shared-lua.ts'
 
 /** A letter and the time that the list is sorted by. */
 export interface Found {
@@ -63,7 +63,7 @@ export const readPage: Script<FacetPage | undefined> = script(
     const [facets, value, words] = listOf(reply)
     return { facets: numberOf(facets), value: numberOf(value), found: foundIn(words) }
   },
-  LETTERS,
+  READING,
   MATCHING,
   `
 if repair() or sweep() then return 0 end
@@ -279,7 +279,7 @@ return bodies
 export const readValues: Script<readonly string[] | undefined> = script(
   'listing dead letters',
   reply => (Array.isArray(reply) ? reply.map(textOf) : undefined),
-  LETTERS,
+  READING,
   `
 if repair() or sweep() then return 0 end
 local field, isDown, hasStart, start = ARGV[1], ARGV[2] == 'desc', ARGV[3] == '1', ARGV[4]

@@ -15,7 +15,7 @@ import type { Group, Groups } from '../../../ports/groups.ts'
 import { isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import type { LetterRecords } from './letter-records.ts'
-import { LETTERS } from './shared-lua.ts'
+import { LETTERS, READING } from './shared-lua.ts'
 
 const MAX_CHANNELS = 20
 const CHANNEL = 'c:'
@@ -53,7 +53,7 @@ function rowOf(reply: unknown): GroupRow {
 const readGroups: Script<readonly GroupRow[] | undefined> = script(
   'listing groups',
   reply => (Array.isArray(reply) ? reply.map(rowOf) : undefined),
-  LETTERS,
+  READING,
   GROUPS,
   `
 repair()
@@ -69,7 +69,7 @@ return rows
 const readGroup: Script<GroupRow | 'none' | undefined> = script(
   'reading a group',
   reply => (Array.isArray(reply) ? rowOf(reply) : reply === null ? 'none' : undefined),
-  LETTERS,
+  READING,
   GROUPS,
   `
 repair()

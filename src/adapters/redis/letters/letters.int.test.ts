@@ -246,7 +246,9 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
   it('E9, F8: letters of many facets are read in a few round trips', async () => {
     let calls = 0
     const { client, close } = await countedClient(server.url, () => void calls++)
-    const { deadLetters } = open({ client, prefix: uniqueName('facets') })
+    const store = openRedis({ client, prefix: uniqueName('facets') })
+    stores.push(store)
+    const { deadLetters } = store
     const letters = Array.from({ length: 300 }, (_, at) =>
       make.letter({ event: make.event({ type: `type-${at}` }) }),
     )
@@ -256,8 +258,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
       versions: async () => (await Array.fromAsync(deadLetters.versions())).flat(),
       search: async () => (await deadLetters.stats({ search: 'type-29' })).count,
       sorted: async () => (await deadLetters.list({ sort: 'type', limit: 1_000 })).letters,
-      filtered: async () =>
-        (await deadLetters.list({ sort: 'type', state: 'dead', limit: 1_000 })).letters,
+      filtered: async () => (await deadLetters.list({ sort: 'type', state: 'dead', limit: 1_000 })).letters,
     }
     // The server must know the scripts: otherwise each is sent twice.
     for (const each of Object.values(read)) await each()
@@ -273,6 +274,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
       expect((await few(ask)).map(({ event }) => event.type)).toEqual(
         letters.map(({ event }) => event.type).sort(),
       )
+    await store.close()
     await close()
   })
 

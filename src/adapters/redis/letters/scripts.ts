@@ -1,7 +1,7 @@
 import type { LetterCounts } from '../../../ports/dead-letters.ts'
 import { infoField, isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
-import { LETTERS } from './shared-lua.ts'
+import { LETTERS, READING } from './shared-lua.ts'
 
 /** A letter as it is kept. Its version changes with every write, and no two writes of a store have the same one. */
 interface StoredLetter {
@@ -129,7 +129,7 @@ return gone
 export const removeDue: Script<boolean> = script(
   'deleting expired dead letters',
   isOne,
-  LETTERS,
+  READING,
   'return (sweep() or repair() or isChecking()) and 1 or 0',
 )
 
@@ -148,7 +148,7 @@ export const recordExpired: Script<LetterCounts> = script(
 export const totals: Script<readonly unknown[] | undefined> = script(
   'counting dead letters',
   reply => (Array.isArray(reply) ? reply : undefined),
-  LETTERS,
+  READING,
   `
 repair()
 if sweep() then return 0 end
@@ -165,7 +165,7 @@ return found
 export const countIntervals: Script<readonly number[] | undefined> = script(
   'counting dead letters by time',
   reply => (Array.isArray(reply) ? reply.map(numberOf) : undefined),
-  LETTERS,
+  READING,
   `
 repair()
 if sweep() then return 0 end

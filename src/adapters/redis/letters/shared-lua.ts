@@ -130,6 +130,7 @@ local function removeIfDue(id)
   local at = redis.call('ZSCORE', root .. ':expiry', id)
   if at and tonumber(at) <= now then expire(id) end
 end
-
-${REPAIR}
 `
+
+/** The same for scripts that list or count: they repair facets first. Others do without, because the server keeps the text of each script. */
+export const READING: string = `${LETTERS}\n${REPAIR}`
