@@ -190,11 +190,11 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
     expect(await missing(store, acknowledged)).toEqual([])
     expect((await store.deadLetters.stats()).count).toBe(acknowledged.length)
     expect((await store.groups.list()).groups[0]?.count).toBe(acknowledged.length)
-    // Deciding about letters needs no room, and deleting makes some.
+    // Deciding about letters needs no room, and deleting makes some: more than the garbage that the scripts of the server may leave meanwhile.
     const at = systemClock.now()
     const [first, ...rest] = acknowledged
     expect((await store.deadLetters.change(first!.id, { to: 'discarded', at }))?.state).toBe('discarded')
-    for (const letter of rest.slice(0, 50)) expect(await store.deadLetters.delete(letter.id)).toBe(true)
+    for (const letter of rest.slice(0, 150)) expect(await store.deadLetters.delete(letter.id)).toBe(true)
     await store.deadLetters.send(make.letter())
     expect(await faultsOf(server.url, PREFIX)).toEqual([])
   })

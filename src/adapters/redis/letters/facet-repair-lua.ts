@@ -14,15 +14,19 @@ const LOOKED_AT_ONCE = 2_000
 const CHECKED_AT_ONCE = 1_000
 
 export const EARLIER_LETTERS = `
-local EARLIER = {}
-for _, state in ipairs({ ${LETTER_STATES.map(state => `'${state}'`).join(', ')} }) do EARLIER[#EARLIER + 1] = by('s', state) end
+-- A function, because a table made by every script would fill the memory of a full server.
+local function earlierIndexes()
+  local indexes = {}
+  for _, state in ipairs({ ${LETTER_STATES.map(state => `'${state}'`).join(', ')} }) do indexes[#indexes + 1] = by('s', state) end
+  return indexes
+end
 
 local function facetedCount() return tonumber(redis.call('GET', root .. ':faceted') or 0) end
 
 -- Whether facets have letters that they should not have.
 local function hasStrays()
   local expected = redis.call('ZCARD', root .. ':all')
-  for _, index in ipairs(EARLIER) do expected = expected - redis.call('ZCARD', index) end
+  for _, index in ipairs(earlierIndexes()) do expected = expected - redis.call('ZCARD', index) end
   return facetedCount() > expected
 end
 
@@ -58,10 +62,11 @@ end
 
 -- True: there are more. The first write frees memory, so a full server accepts the others.
 local function addEarlierLetters()
-  if redis.call('EXISTS', unpack(EARLIER)) == 0 then return false end
+  local indexes = earlierIndexes()
+  if redis.call('EXISTS', unpack(indexes)) == 0 then return false end
   local isLooking = hasStrays()
   local added, looked = 0, 0
-  for _, index in ipairs(EARLIER) do
+  for _, index in ipairs(indexes) do
     for _, id in ipairs(redis.call('ZRANGE', index, 0, ${ADDED_AT_ONCE - 1})) do
       redis.call('ZREM', index, id)
       local facts = factsOf(id)

@@ -15,7 +15,7 @@ import type { Group, Groups } from '../../../ports/groups.ts'
 import { isOne, listOf, numberOf, pairsOf, textOf } from '../connection/replies.ts'
 import { type Script, script } from '../connection/script.ts'
 import type { LetterRecords } from './letter-records.ts'
-import { LETTERS, READING } from './shared-lua.ts'
+import { LETTERS } from './shared-lua.ts'
 
 const MAX_CHANNELS = 20
 const CHANNEL = 'c:'
@@ -53,10 +53,9 @@ function rowOf(reply: unknown): GroupRow {
 const readGroups: Script<readonly GroupRow[] | undefined> = script(
   'listing groups',
   reply => (Array.isArray(reply) ? reply.map(rowOf) : undefined),
-  READING,
+  LETTERS,
   GROUPS,
   `
-repair()
 if sweep() then return 0 end
 local groups = root .. ':groups'
 local start = ARGV[2] == '' and 0 or rankAfter(groups, string.format('%.17g', -ARGV[1]), ARGV[2])
@@ -69,10 +68,9 @@ return rows
 const readGroup: Script<GroupRow | 'none' | undefined> = script(
   'reading a group',
   reply => (Array.isArray(reply) ? rowOf(reply) : reply === null ? 'none' : undefined),
-  READING,
+  LETTERS,
   GROUPS,
   `
-repair()
 if sweep() then return 0 end
 return rowOf(ARGV[1])
 `,

@@ -148,9 +148,8 @@ export const recordExpired: Script<LetterCounts> = script(
 export const totals: Script<readonly unknown[] | undefined> = script(
   'counting dead letters',
   reply => (Array.isArray(reply) ? reply : undefined),
-  READING,
+  LETTERS,
   `
-repair()
 if sweep() then return 0 end
 local all = root .. ':all'
 local oldest, newest = redis.call('ZRANGE', all, 0, 0, 'WITHSCORES'), redis.call('ZRANGE', all, -1, -1, 'WITHSCORES')
@@ -165,9 +164,8 @@ return found
 export const countIntervals: Script<readonly number[] | undefined> = script(
   'counting dead letters by time',
   reply => (Array.isArray(reply) ? reply.map(numberOf) : undefined),
-  READING,
+  LETTERS,
   `
-repair()
 if sweep() then return 0 end
 local index = ARGV[1] == '' and root .. ':all' or by(ARGV[1], ARGV[2])
 local counts = {}

@@ -132,5 +132,5 @@ local function removeIfDue(id)
 end
 `
 
-/** The same for scripts that list or count: they repair facets first. Others do without, because the server keeps the text of each script. */
+/** The same for scripts that read facets, and for a cleanup: they repair facets first. Others do without, because the server keeps the text of each script. */
 export const READING: string = `${LETTERS}\n${REPAIR}`
