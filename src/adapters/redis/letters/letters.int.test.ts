@@ -7,6 +7,7 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
 import { systemClock } from '../../../ports/clock.ts'
 import { plainCodec } from '../../../ports/codec.ts'
+import type { SeenLetter } from '../../../ports/dead-letters.ts'
 import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { seededRandom } from '../../../testing/seeded-random.ts'
@@ -255,7 +256,11 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     await Promise.all(letters.map(letter => deadLetters.send(letter)))
     const ids = letters.map(({ id }) => id).sort()
     const read = {
-      versions: async () => (await Array.fromAsync(deadLetters.versions())).flat(),
+      versions: async () => {
+        const found: SeenLetter[] = []
+        for await (const portion of deadLetters.versions()) found.push(...portion)
+        return found
+      },
       search: async () => (await deadLetters.stats({ search: 'type-29' })).count,
       sorted: async () => (await deadLetters.list({ sort: 'type', limit: 1_000 })).letters,
       filtered: async () => (await deadLetters.list({ sort: 'type', state: 'dead', limit: 1_000 })).letters,
