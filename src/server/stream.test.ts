@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { changed } from '../../test/support/conformance.ts'
 import {
   HOME,
   PEOPLE,
@@ -7,6 +8,8 @@ import {
   serverWorld,
   tokenOf,
 } from '../../test/support/server-world.ts'
+import { memoryStore } from '../adapters/memory/index.ts'
+import { FakeClock } from '../testing/fake-clock.ts'
 
 interface Message {
   readonly id?: string
@@ -90,7 +93,20 @@ describe('the stream', () => {
     const world = serverWorld()
     const stream = await open(world)
     await stream.messages(1)
-    await world.clock.advance(16_000)
+    await world.clock.advance(3_000)
+    expect(await stream.read()).toBe(': heartbeat\n\n')
+    await world.server.close()
+  })
+
+  it('F8: is heard to be alive while a store does not answer', async () => {
+    const clock = new FakeClock()
+    const own = memoryStore({ clock })
+    const stats = () => new Promise<never>(() => {})
+    const deadLetters = changed(own.deadLetters, () => ({ stats }))
+    const world = serverWorld({ stores: { ...own, deadLetters }, clock })
+    const stream = await open(world)
+    expect(await stream.read()).toContain('retry: ')
+    await clock.advance(3_000)
     expect(await stream.read()).toBe(': heartbeat\n\n')
     await world.server.close()
   })

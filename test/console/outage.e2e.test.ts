@@ -7,6 +7,7 @@ import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
 import { serveLetters } from '../support/console-server.ts'
+import { hangingProxy } from '../support/hanging-proxy.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const { letter } = createFactory({ clock: systemClock })
@@ -58,6 +59,44 @@ inBrowser('a server that goes away', () => {
     await back.close()
     await second.close()
     await store.close()
+  })
+
+  it('F8: that hangs is said to be away within 5 s, what was seen stays, and all goes on by itself', async () => {
+    const { url, store, close } = await serveLetters([letter({ error: new Error('before it hangs') })])
+    const proxy = await hangingProxy(Number(new URL(url).port))
+    const { page } = await openPage(browser)
+    // The test moves the time of the page, so that no wait depends on the speed of the machine.
+    await page.clock.install()
+    await page.goto(`${proxy.url}/audit`)
+    await page.getByRole('heading', { name: 'No audit entries' }).waitFor()
+    await page.getByRole('link', { name: /^Groups/ }).click()
+    await page.getByText('before it hangs').waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+
+    proxy.hang()
+    await page.clock.runFor(5_000)
+    await page.getByText('Server unreachable, retrying').waitFor()
+    await page.getByText('Out of date.').waitFor()
+    expect(await page.getByText('before it hangs').count()).toBe(1)
+    for (const name of [/^Letters/, /^Replays/, /^Channels/, /^Settings/]) {
+      await page.getByRole('link', { name }).first().click()
+      await page.clock.runFor(5_000)
+      await page.getByRole('button', { name: 'Try again' }).first().waitFor()
+      expect(await page.locator('main .waiting').count()).toBe(0)
+    }
+
+    await store.deadLetters.send(letter({ error: new RangeError('while it hung') }))
+    await page
+      .getByRole('link', { name: /^Letters/ })
+      .first()
+      .click()
+    proxy.recover()
+    await page.clock.runFor(10_000)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('Out of date.').waitFor({ state: 'detached' })
+    await page.getByRole('row', { name: /while it hung/ }).waitFor()
+    await proxy.close()
+    await close()
   })
 
   it('F8: shows an error instead of a screen whose files did not come, and loads them when asked again', async () => {

@@ -2,6 +2,7 @@ import type { InputFault, Problem } from '../../../src/server/schema/problem.ts'
 import { BASE_PATH } from '../lib/base-path.ts'
 import { after } from '../lib/browser-clock.ts'
 import { identityHeaders } from './identity.ts'
+import { heard, onSilence } from './silence.ts'
 
 export const API = `${BASE_PATH}/api/v1`
 
@@ -90,8 +91,11 @@ async function answer(
   signal: AbortSignal | undefined,
   accept = 'application/json',
 ) {
+  // A change may have been made although no answer came, so only reading is given up.
+  const silent = new AbortController()
+  const stopWatch = method === 'GET' ? onSilence(() => silent.abort()) : () => {}
   try {
-    return await fetch(API + path, {
+    const response = await fetch(API + path, {
       method,
       headers: {
         accept,
@@ -99,8 +103,10 @@ async function answer(
         ...identityHeaders(),
       },
       body: body === undefined ? null : JSON.stringify(body),
-      signal: signal ?? null,
+      signal: signal === undefined ? silent.signal : AbortSignal.any([signal, silent.signal]),
     })
+    heard()
+    return response
   } catch (error) {
     if (signal?.aborted) throw error
     throw new ApiProblem({
@@ -109,6 +115,8 @@ async function answer(
       detail:
         'Check that the server is running and reachable from this machine. The console reconnects automatically.',
     })
+  } finally {
+    stopWatch()
   }
 }
 

@@ -1,6 +1,7 @@
 import { after } from '../lib/browser-clock.ts'
 import { API } from './client.ts'
 import { identityHeaders } from './identity.ts'
+import { heard, onSilence } from './silence.ts'
 import { EventReader, type ServerEvent } from './sse.ts'
 
 export type StreamState = 'connecting' | 'live' | 'lost'
@@ -57,6 +58,22 @@ async function readStream(
   lastId: string | undefined,
   on: { onOpen(): void; onRefused(): void; onEvent(event: ServerEvent): void },
 ): Promise<void> {
+  // A server that hangs keeps the connection open and sends nothing.
+  const silent = new AbortController()
+  const stopWatch = onSilence(() => silent.abort())
+  try {
+    await readPieces(AbortSignal.any([signal, silent.signal]), lastId, on)
+  } finally {
+    stopWatch()
+    silent.abort()
+  }
+}
+
+async function readPieces(
+  signal: AbortSignal,
+  lastId: string | undefined,
+  on: { onOpen(): void; onRefused(): void; onEvent(event: ServerEvent): void },
+): Promise<void> {
   const response = await fetch(`${API}/stream`, {
     headers: {
       accept: 'text/event-stream',
@@ -65,6 +82,7 @@ async function readStream(
     },
     signal,
   })
+  heard()
   if (response.status === 401) on.onRefused()
   if (!response.ok || response.body === null) throw new Error(`stream: ${response.status}`)
   on.onOpen()
@@ -73,6 +91,7 @@ async function readStream(
   for (;;) {
     const { done, value } = await pieces.read()
     if (done) return
+    heard()
     for (const event of reader.read(value)) on.onEvent(event)
   }
 }

@@ -1,4 +1,5 @@
 import { type ComponentType, use } from 'react'
+import { onSilence } from '../api/silence.ts'
 import { after } from '../lib/browser-clock.ts'
 
 /** The waits before a file is asked for again. A person sees an error within five seconds. */
@@ -41,8 +42,16 @@ export function lateScreen<Name extends string, Props extends object>(
   }
 }
 
-/** A server that is away for a moment does not break a screen. */
+/** A server that is away for a moment does not break a screen, and one that hangs does not leave it empty. */
 async function patiently<T>(load: () => Promise<T>): Promise<T> {
+  let stopWatch = () => {}
+  const silence = new Promise<never>((_, reject) => {
+    stopWatch = onSilence(() => reject(new Error('the server does not answer')))
+  })
+  return await Promise.race([repeatedly(load), silence]).finally(() => stopWatch())
+}
+
+async function repeatedly<T>(load: () => Promise<T>): Promise<T> {
   for (const waitMs of WAITS_MS) {
     try {
       return await load()

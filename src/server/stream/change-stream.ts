@@ -8,7 +8,8 @@ import type { StreamLimiter } from './stream-limiter.ts'
 /** The stream sends at most two `change` events a second. */
 const CHANGE_EVERY_MS = 500
 const POLL_EVERY_MS = 1_000
-const HEARTBEAT_MS = 15_000
+/** A console takes a stream that is silent for longer than twice this time for lost. */
+const HEARTBEAT_MS = 2_000
 const RETRY_MS = 2_000
 
 /** The state that the stream compares. `marks` has a text per topic that differs after each change. */
@@ -34,6 +35,7 @@ export class ChangeStream {
   #sentAt = Number.NEGATIVE_INFINITY
   #cancelSend: Cancel | undefined
   #cancelPoll: Cancel | undefined
+  #cancelBeat: Cancel | undefined
   #isPolling = false
   #isClosed = false
 
@@ -68,7 +70,10 @@ export class ChangeStream {
       reader.send(this.#message('change', { topics: topic.options, at: iso(this.#clock.now()) }))
     if (this.#lastState !== undefined) reader.send(this.#message('overview', this.#lastState.numbers))
     if (this.#isClosed) reader.close()
-    else if (!this.#isPolling) void this.#poll()
+    else if (!this.#isPolling) {
+      void this.#poll()
+      this.#beat()
+    }
     return new Response(reader.stream, {
       headers: {
         'content-type': 'text/event-stream',
@@ -94,6 +99,7 @@ export class ChangeStream {
     this.#isClosed = true
     this.#cancelSend?.()
     this.#cancelPoll?.()
+    this.#cancelBeat?.()
     for (const reader of [...this.#readers]) reader.close()
   }
 
@@ -105,12 +111,22 @@ export class ChangeStream {
     this.#send(this.#message('change', { topics, at: iso(this.#changeSentAt) }))
   }
 
+  /** Sends a heartbeat at an interval while there are readers. A poll can wait for a slow store, and a heartbeat must not. */
+  #beat(): void {
+    this.#cancelBeat?.()
+    this.#cancelBeat = this.#clock.schedule(HEARTBEAT_MS, () => {
+      if (this.#readers.size === 0 || this.#isClosed) return
+      if (this.#clock.now() - this.#sentAt >= HEARTBEAT_MS)
+        this.#send(this.#encoder.encode(': heartbeat\n\n'))
+      this.#beat()
+    })
+  }
+
   async #poll(): Promise<void> {
     this.#isPolling = true
     // The state of a store that is down is unknown. The next poll may succeed.
     const readState = await this.#readState().catch(() => undefined)
     if (readState !== undefined) this.#compare(readState)
-    if (this.#clock.now() - this.#sentAt >= HEARTBEAT_MS) this.#send(this.#encoder.encode(': heartbeat\n\n'))
     this.#isPolling = this.#readers.size > 0 && !this.#isClosed
     if (this.#isPolling) this.#cancelPoll = this.#clock.schedule(POLL_EVERY_MS, () => void this.#poll())
     // The next reader starts without a previous state.
