@@ -16,8 +16,7 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     env: { ...COMPILE_CACHE_ENV, ...TEMPORARY_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
-    // The slow ones wait for servers, leases and browsers for a third of their time. One worker more than there are cores
-    // uses that time.
+    // The slow ones also wait for servers, leases and browsers. One worker more than there are cores uses that time.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -46,7 +46,6 @@ export class RabbitmqNode {
     const [port, distPort, epmdPort] = await freePorts(3)
     await mkdir(join(folder, 'home'))
     await writeFile(join(folder, 'enabled_plugins'), '[].\n')
-    const plugins = await linkRequired(binary, join(folder, 'plugins'))
     // In Erlang's own format: to read the other one, RabbitMQ first compiles the schemas of all settings at every start.
     const settings = [
       `{rabbit, [{tcp_listeners, [{"127.0.0.1", ${port}}]}, {disk_free_limit, "10MB"}]}`,
@@ -64,7 +63,6 @@ export class RabbitmqNode {
       RABBITMQ_CONF_ENV_FILE: '/dev/null',
       RABBITMQ_CONFIG_FILE: join(folder, CONFIG_FILE),
       RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
-      RABBITMQ_PLUGINS_DIR: plugins,
       RABBITMQ_MNESIA_BASE: join(folder, 'data'),
       RABBITMQ_LOG_BASE: join(folder, 'log'),
       RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS:
@@ -126,19 +124,4 @@ export class RabbitmqNode {
       return false
     }
   }
-}
-
-/** Plugins that nobody enables here. The others are parts of the server itself. */
-const OPTIONAL_PLUGIN = /^rabbitmq_(?!prelaunch)/
-
-/**
- * A folder with the parts of the server and without the optional plugins. At its start RabbitMQ looks for each of its modules
- * in the folders of all plugins, and reads all of them: a quarter of the processor time of a start.
- */
-async function linkRequired(binary: string, folder: string): Promise<string> {
-  const all = join(dirname(await realpath(binary)), '../plugins')
-  await mkdir(folder)
-  const names = (await readdir(all)).filter(name => !OPTIONAL_PLUGIN.test(name))
-  for (const name of names) await symlink(join(all, name), join(folder, name))
-  return folder
 }
