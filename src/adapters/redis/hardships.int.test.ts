@@ -190,7 +190,7 @@ describe.skipIf(why !== '')(`letters on a Redis that has a hard time ${why}`, ()
     expect(await missing(store, acknowledged)).toEqual([])
     expect((await store.deadLetters.stats()).count).toBe(acknowledged.length)
     expect((await store.groups.list()).groups[0]?.count).toBe(acknowledged.length)
-    // Deciding about letters needs no room, and deleting makes some: more than the garbage that the scripts of the server may leave meanwhile.
+    // Deciding about letters needs no room, and deleting makes some. The server needs a part of it for its scripts and buffers.
     const at = systemClock.now()
     const [first, ...rest] = acknowledged
     expect((await store.deadLetters.change(first!.id, { to: 'discarded', at }))?.state).toBe('discarded')
