@@ -110,6 +110,8 @@ async function judgeAll(
   const sameText = new SameTexts()
   const letters = examined(store.deadLetters, asked, judge, sameText, signal)
   for await (const part of inParts(letters, MAX_JUDGED)) {
+    // Between two parts the process can do other work. A small plan is made at once.
+    if (candidates.length > 0) await yieldToEventLoop()
     const verdicts = await judge.decide(part)
     for (const [at, { letterId, fingerprint, occurredAt }] of part.entries()) {
       const { decision, reason } = verdicts[at]!
@@ -118,7 +120,6 @@ async function judgeAll(
     signal?.throwIfAborted()
     // Letters may have come since they were counted.
     await onProgress?.({ checked: candidates.length, of: of && Math.max(of, candidates.length) })
-    await yieldToEventLoop()
   }
   // Oldest first, so that handlers see events nearly in their original order.
   candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.letterId < b.letterId ? -1 : 1))

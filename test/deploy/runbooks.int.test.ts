@@ -114,14 +114,16 @@ class Shop {
     RUNNING: () => this.endlessReplay(),
   }
 
-  /** The cause of the group is fixed before its replay: the warehouse answers, and its consumer has reported a closed breaker. */
+  /** The cause of the group is fixed before its replay: the warehouse answers, and its consumer has reported that it handles events. */
   async repairWarehouse(): Promise<void> {
     await this.post('demo/fix-warehouse')
-    const breakers = async () => {
+    const states = async () => {
       const consumers = (await this.#store.fleet!.list()).flatMap(({ report }) => report.consumers)
-      return consumers.filter(({ channel }) => channel === 'warehouse').map(({ breaker }) => breaker)
+      return consumers
+        .filter(({ channel }) => channel === 'warehouse')
+        .map(({ breaker, paused }) => ({ breaker, paused }))
     }
-    await expect.poll(breakers, { timeout: 300_000 }).toEqual(['closed'])
+    await expect.poll(states, { timeout: 300_000 }).toEqual([{ breaker: 'closed', paused: [] }])
   }
 
   /** It runs until somebody stops it: nobody tells what became of what it sent. */

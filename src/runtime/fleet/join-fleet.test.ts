@@ -246,11 +246,13 @@ describe('a process in the fleet', () => {
 
 describe('commands to a process', () => {
   it('B17: pause and resume a consumer, once each, with the result recorded', async () => {
-    const { clock, consumer, join, send, recordOf, end } = await world()
+    const { clock, store, consumer, join, send, recordOf, end } = await world()
     const member = join()
     const pause = await send(member.id, { kind: 'pause', channel: 'orders' })
     await clock.advance(1_000)
     expect(consumer.health().paused).toEqual(['manual'])
+    // A plan that is made now knows it.
+    expect((await store.fleet!.list())[0]?.report.consumers[0]?.paused).toEqual(['manual'])
     expect(await recordOf(pause)).toMatchObject({
       state: 'done',
       claimedBy: member.id,

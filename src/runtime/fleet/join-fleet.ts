@@ -273,13 +273,17 @@ class FleetMember implements FleetMembership {
     const { signal } = this.#leaving
     const circumstances = { askedAt: monotonicNow(this.#settings.clock), signal }
     const claimed = await commands.claim(this.id, COMMANDS_AT_ONCE)
+    const executed: (() => Promise<void>)[] = []
     for (const command of claimed) {
       const outcome = this.#hasLeft ? HAS_LEFT : executeCommand(this.#parts, command, circumstances)
       const finish = (end: CommandOutcome) =>
         commands.finish(command.id, this.id, end).then(() => {}, this.#settings.onError)
       if (isPromiseLike(outcome)) this.#track(outcome.then(finish))
-      else await finish(outcome)
+      else executed.push(() => finish(outcome))
     }
+    // Who sees that a command is done also sees what it changed, such as a plan that asks whether a consumer is paused.
+    if (executed.length > 0 && !this.#hasLeft) await this.#limited(this.#report())
+    for (const finish of executed) await finish()
     if (claimed.length === COMMANDS_AT_ONCE) this.#announce()
   }
 
