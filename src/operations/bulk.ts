@@ -96,11 +96,13 @@ export async function runBulk(
     readonly at?: number
     /** Why, for the audit. */
     readonly note?: string | undefined
+    /** Called after every letter, with how many were worked on. A batch that fails has worked on some of its letters. */
+    onDone?(done: number): void
     /** Called after every batch, with its size and the time that it took. */
     onProgress?(done: number, batch: Batch): Promise<void> | void
   } = {},
 ): Promise<number> {
-  const { signal, clock, at = request.at, note, onProgress } = around
+  const { signal, clock, at = request.at, note, onDone, onProgress } = around
   const count = frozen.letters.size
   if (count === 0) return 0
   let done = 0
@@ -124,6 +126,7 @@ export async function runBulk(
       clock,
       onDone: () => {
         done++
+        onDone?.(done)
       },
       onBatch: batch => onProgress?.(done, batch),
     })

@@ -4,7 +4,7 @@ import { withAudit } from '../adapter-kit/with-audit.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { hash128 } from '../core/hash.ts'
-import { yieldToEventLoop } from '../ports/clock.ts'
+import { type Clock, yieldToEventLoop } from '../ports/clock.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
 import type { GateCheck, Replay, ReplayItem, ReplayOverlap } from '../ports/replays.ts'
 import { PlanCancelledError, type Store } from '../ports/store.ts'
@@ -80,11 +80,20 @@ async function plan(
   const overlaps = await findOverlaps(store.replays, toSend)
   signal?.throwIfAborted()
   const replay = await storePlan(store, { ...asked, overlaps, checks }, items, newId(now), now, signal)
-  // The store had stored it already. Its planner is gone, so nobody would know of the replay.
-  if (signal?.aborted)
-    await cancelReplay(store, replay.id, { by: asked.by, clock, reason: 'cancelled while it was planned' })
-  signal?.throwIfAborted()
+  await cancelUnseenPlan(store, replay, clock, signal)
   return replay
+}
+
+/** Cancels a replay whose planner is gone: nobody would know of it. Then it throws PlanCancelledError. */
+export async function cancelUnseenPlan(
+  store: Store,
+  { id, createdBy: by }: Replay,
+  clock: Clock,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  if (!signal?.aborted) return
+  await cancelReplay(store, id, { by, clock, reason: 'cancelled while it was planned' })
+  throw new PlanCancelledError()
 }
 
 /** Like `planReplay`, for a program that has nothing to do when no letter can be sent. Then it returns undefined. */

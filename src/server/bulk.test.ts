@@ -49,6 +49,22 @@ describe('actions on every letter that matches', () => {
     ])
   })
 
+  it('F8: a discard that fails in the middle of a batch answers how many letters it changed', async () => {
+    const { run, states, store } = await world()
+    const { deadLetters } = store
+    const change = deadLetters.change.bind(deadLetters)
+    let calls = 0
+    deadLetters.change = async (...asked) => {
+      if (++calls === 2) throw new Error('the disk is full')
+      return change(...asked)
+    }
+    expect((await run('discard')).body).toMatchObject({
+      changed: 1,
+      faults: [{ problem: 'the disk is full' }],
+    })
+    expect((await states()).filter(state => state === 'discarded')).toHaveLength(1)
+  })
+
   it('F8: release takes only quarantined letters', async () => {
     const { run, states } = await world()
     expect((await run('release')).body).toEqual({ changed: 1 })

@@ -98,6 +98,23 @@ describe('the stream', () => {
     await world.server.close()
   })
 
+  it('F8: is heard to be alive two seconds after its last message, also after the clock was set back', async () => {
+    const world = serverWorld()
+    const stream = await open(world)
+    await stream.messages(1)
+    await world.clock.advance(500)
+    await world.bury(world.make.letter())
+    await world.clock.advance(1_000)
+    let seen = ''
+    while (!seen.includes('event: change')) seen += await stream.read()
+    world.clock.jump(-600_000)
+    seen = ''
+    // The first second may bring numbers that follow from the new time.
+    await world.clock.advance(3_000)
+    while (!seen.includes('heartbeat')) seen += await stream.read()
+    await world.server.close()
+  })
+
   it('F8: is heard to be alive while a store does not answer', async () => {
     const clock = new FakeClock()
     const own = memoryStore({ clock })

@@ -282,6 +282,13 @@ describe('signing out', () => {
     const next = nameAndValue((await signIn(world)).cookies[1]!)
     const back = { headers: { cookie: `${next}; ${signedOut}`, ...active } }
     expect((await world.ask('/api/v1/me', back)).status).toBe(200)
+    // After the next sign-out in the same browser the first session is still over.
+    const again = await world.ask('/auth/sign-out', { method: 'POST', ...back })
+    const both = again.headers.getSetCookie().map(nameAndValue)[1]!
+    for (const ended of [session, next]) {
+      const late = { headers: { cookie: `${ended}; ${both}`, ...active } }
+      expect((await world.ask('/api/v1/me', late)).status).toBe(401)
+    }
   })
 })
 

@@ -7,7 +7,7 @@ import { type RoleMap, roleOf } from './roles.ts'
 
 const PURPOSE = 'session'
 const ENDED_PURPOSE = 'signed-out'
-/** A browser has one session, or a few under several paths. */
+/** The latest sign-outs of a browser that its cookie names. */
 const MAX_ENDED = 5
 /** The clocks of two servers may differ by this much. */
 export const CLOCK_TOLERANCE_MS = 60_000
@@ -75,9 +75,11 @@ export class Sessions {
   end(request: Request, now: number): readonly string[] {
     const path = this.#address.cookiePath
     const removed = setCookie(this.#address, this.#name, '', { path, maxAgeMs: 0 })
-    const ended = this.#opened(request).map(identityOf)
-    if (ended.length === 0) return [removed]
-    const value = this.#sealer.seal(ENDED_PURPOSE, { ended: ended.slice(0, MAX_ENDED), at: now })
+    const opened = this.#opened(request).map(identityOf)
+    if (opened.length === 0) return [removed]
+    // Another person may have signed out here before.
+    const ended = [...new Set([...opened, ...this.#endedIn(request)])].slice(0, MAX_ENDED)
+    const value = this.#sealer.seal(ENDED_PURPOSE, { ended, at: now })
     return [
       removed,
       setCookie(this.#address, this.#endedName, value, { path, maxAgeMs: this.#limits.maxAgeMs }),

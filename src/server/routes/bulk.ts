@@ -176,12 +176,12 @@ async function runAll<S extends typeof bulkBody>(
     let here = 0
     const action = bulk.actionFor({ body, context, named: { name, store }, isFirst: index === 0, write })
     word = action.done
-    const onBatch = (soFar: number) => {
+    const onDone = (soFar: number) => {
       here = soFar
-      return onProgress?.(word, done + here)
     }
+    const onBatch = () => onProgress?.(word, done + here)
     try {
-      const around = { signal, clock, at: clock.now(), note: body.reason, onProgress: onBatch }
+      const around = { signal, clock, at: clock.now(), note: body.reason, onDone, onProgress: onBatch }
       await runBulk(store, selection, action, caller.name, around)
     } catch (error) {
       failed.push({ store: name, problem: withoutCredentials((error as Error).message) })

@@ -12,7 +12,7 @@ import {
 import { describeCheck } from '../../replay/describe-check.ts'
 import { EmptyPlanError } from '../../replay/empty-plan.ts'
 import type { GateVerdict } from '../../replay/gates.ts'
-import { type PlanOptions, planReplay } from '../../replay/plan.ts'
+import { cancelUnseenPlan, type PlanOptions, planReplay } from '../../replay/plan.ts'
 import { PlanJudge } from '../../replay/plan-judge.ts'
 import { type PlanRequest, resolvePlan } from '../../replay/plan-options.ts'
 import { payloadOf } from '../../runtime/schema-fault.ts'
@@ -84,7 +84,9 @@ export const replayChangeRoutes = [
           },
         )
         context.announce('replays')
-        return replayView(context, caller, named, replay)
+        const view = await replayView(context, caller, named, replay)
+        await cancelUnseenPlan(named.store, replay, context.clock, options.signal)
+        return view
       }
       if (!wantsLines(httpRequest)) return run({ signal: httpRequest.signal })
       return answerLines<PlanLine>(context, async ({ signal, send }) =>

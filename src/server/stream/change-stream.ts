@@ -32,7 +32,6 @@ export class ChangeStream {
   #lastState: StreamState | undefined
   #lastId = 0
   #changeSentAt = Number.NEGATIVE_INFINITY
-  #sentAt = Number.NEGATIVE_INFINITY
   #cancelSend: Cancel | undefined
   #cancelPoll: Cancel | undefined
   #cancelBeat: Cancel | undefined
@@ -70,9 +69,9 @@ export class ChangeStream {
       reader.send(this.#message('change', { topics: topic.options, at: iso(this.#clock.now()) }))
     if (this.#lastState !== undefined) reader.send(this.#message('overview', this.#lastState.numbers))
     if (this.#isClosed) reader.close()
-    else if (!this.#isPolling) {
-      void this.#poll()
-      this.#beat()
+    else {
+      if (!this.#isPolling) void this.#poll()
+      if (this.#cancelBeat === undefined) this.#beat()
     }
     return new Response(reader.stream, {
       headers: {
@@ -111,15 +110,13 @@ export class ChangeStream {
     this.#send(this.#message('change', { topics, at: iso(this.#changeSentAt) }))
   }
 
-  /** Sends a heartbeat at an interval while there are readers. A poll can wait for a slow store, and a heartbeat must not. */
+  /** Sends a heartbeat some time after the last message, while there are readers. A poll can wait for a slow store, and a heartbeat must not. */
   #beat(): void {
     this.#cancelBeat?.()
-    this.#cancelBeat = this.#clock.schedule(HEARTBEAT_MS, () => {
-      if (this.#readers.size === 0 || this.#isClosed) return
-      if (this.#clock.now() - this.#sentAt >= HEARTBEAT_MS)
-        this.#send(this.#encoder.encode(': heartbeat\n\n'))
-      this.#beat()
-    })
+    this.#cancelBeat =
+      this.#readers.size === 0 || this.#isClosed
+        ? undefined
+        : this.#clock.schedule(HEARTBEAT_MS, () => this.#send(this.#encoder.encode(': heartbeat\n\n')))
   }
 
   async #poll(): Promise<void> {
@@ -147,8 +144,8 @@ export class ChangeStream {
   }
 
   #send(bytes: Uint8Array): void {
-    this.#sentAt = this.#clock.now()
     for (const reader of [...this.#readers]) reader.send(bytes)
+    this.#beat()
   }
 }
 
