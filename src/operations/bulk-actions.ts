@@ -4,7 +4,7 @@ import { type LetterState, WAITING_STATES } from '../core/dead-letter/state.ts'
 import type { DeadLetterStore, SeenLetter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
 import type { BulkAction, BulkDecision } from './bulk.ts'
-import { BatchFailedError } from './freeze.ts'
+import { deleteStep } from './freeze.ts'
 import { triageGroup } from './triage.ts'
 
 /** The calls of a store that one batch has under way. */
@@ -14,10 +14,7 @@ const AT_ONCE = 25
 export const PURGE: BulkAction = {
   name: 'letters.purge',
   done: 'deleted',
-  step:
-    ({ deadLetters }) =>
-    batch =>
-      deadLetters.deleteMany(batch),
+  step: deleteStep,
 }
 
 /** Letters in these states can be discarded. */
@@ -27,11 +24,11 @@ export const DISCARDED_FROM: readonly LetterState[] = WAITING_STATES
 export const DISCARD: BulkAction = {
   name: 'letters.discard',
   done: 'changed',
-  step: (store, decision) => batch =>
-    each(batch, async (seen, done) => {
+  step: (store, decision) => (batch, done) =>
+    each(batch, async seen => {
       const discarded = await changeSeen(store, seen, 'discarded', decision)
       if (discarded === undefined) return
-      done()
+      done(seen.id)
       await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
     }),
 }
@@ -43,9 +40,9 @@ export const RELEASED_FROM: readonly LetterState[] = ['quarantined']
 export const RELEASE: BulkAction = {
   name: 'letters.release',
   done: 'changed',
-  step: (store, decision) => batch =>
-    each(batch, async (seen, done) => {
-      if ((await changeSeen(store, seen, 'dead', decision)) !== undefined) done()
+  step: (store, decision) => (batch, done) =>
+    each(batch, async seen => {
+      if ((await changeSeen(store, seen, 'dead', decision)) !== undefined) done(seen.id)
     }),
 }
 
@@ -57,14 +54,14 @@ export function assignTo(owner: string): BulkAction {
     detail: { owner },
     step(store, { by, at }) {
       const assigned = new Map<string, Promise<unknown>>()
-      return batch =>
-        each(batch, async (seen, done) => {
+      return (batch, done) =>
+        each(batch, async seen => {
           const letter = await readSeen(store.deadLetters, seen)
           if (letter === undefined) return
           const { id } = groupingOf(letter)
           const assigning = assigned.get(id) ?? triageGroup(store, id, { owner, by, at })
           assigned.set(id, assigning)
-          if ((await assigning) !== undefined) done()
+          if ((await assigning) !== undefined) done(seen.id)
         })
     },
   }
@@ -83,19 +80,14 @@ export function exportAs(
     detail: { format, ...detail },
     step:
       ({ deadLetters }) =>
-      async batch => {
+      async (batch, done) => {
         const lines = new Map<string, string>()
-        const done = await each(batch, async (seen, done) => {
+        await each(batch, async seen => {
           const letter = await readSeen(deadLetters, seen)
-          if (letter === undefined) return
-          lines.set(seen.id, lineOf(letter))
-          done()
-        }).catch((error: unknown) => {
-          // Nothing of the batch is written, so nothing of it is exported.
-          throw error instanceof BatchFailedError ? error.cause : error
+          if (letter !== undefined) lines.set(seen.id, lineOf(letter))
         })
         await write(batch.map(({ id }) => lines.get(id) ?? '').join(''))
-        return done
+        for (const id of lines.keys()) done(id)
       },
   }
 }
@@ -118,18 +110,13 @@ async function readSeen(
   return letter?.state === state && letter.cycle.lastFailedAt === lastFailedAt ? letter : undefined
 }
 
-/** Works on the letters, some at a time, and returns the ids of those for which `done` was called. */
-async function each(
-  batch: readonly SeenLetter[],
-  work: (seen: SeenLetter, done: () => void) => Promise<void>,
-): Promise<readonly string[]> {
-  const done: string[] = []
+/** Works on the letters, some at a time. */
+async function each(batch: readonly SeenLetter[], work: (seen: SeenLetter) => Promise<void>): Promise<void> {
   for (let at = 0; at < batch.length; at += AT_ONCE) {
     const some = batch.slice(at, at + AT_ONCE)
     // The others of a call that fails go on: what they change has to be counted.
-    const worked = await Promise.allSettled(some.map(seen => work(seen, () => done.push(seen.id))))
+    const worked = await Promise.allSettled(some.map(work))
     const failed = worked.find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw new BatchFailedError(done, failed.reason)
+    if (failed?.status === 'rejected') throw failed.reason
   }
-  return done
 }

@@ -93,34 +93,29 @@ interface BatchOptions {
   onBatch?(batch: Batch): Promise<void> | void
 }
 
-/** A batch failed after it had worked on some of its letters. */
-export class BatchFailedError extends Error {
-  override readonly name = 'BatchFailedError'
-  /** The ids of the letters that it worked on. */
-  readonly done: readonly string[]
+/**
+ * Works on some letters that are unchanged since the freeze, and calls `done` with the id of each of those. A step that fails may have
+ * worked on some letters before.
+ */
+export type FrozenStep = (batch: readonly SeenLetter[], done: (id: string) => void) => Promise<void>
 
-  constructor(done: readonly string[], cause: unknown) {
-    super(cause instanceof Error ? cause.message : String(cause), { cause })
-    this.done = done
+/** Deletes a batch. */
+export function deleteStep({ deadLetters }: Pick<Store, 'deadLetters'>): FrozenStep {
+  return async (batch, done) => {
+    for (const id of await deadLetters.deleteMany(batch)) done(id)
   }
 }
-
-/**
- * Works on some letters that are unchanged since the freeze, and returns the ids of those. It rejects with BatchFailedError
- * if it worked on some letters before it failed.
- */
-export type FrozenStep = (batch: readonly SeenLetter[]) => Promise<readonly string[]>
 
 /**
  * Deletes the letters that are unchanged since the freeze: a letter that has failed again was not selected, and may be the only
  * record of its event.
  */
 export function deleteFrozen(
-  { deadLetters }: Pick<Store, 'deadLetters'>,
+  store: Pick<Store, 'deadLetters'>,
   frozen: FrozenLetters,
   options: BatchOptions,
 ): Promise<void> {
-  return workOnFrozen(frozen, batch => deadLetters.deleteMany(batch), options)
+  return workOnFrozen(frozen, deleteStep(store), options)
 }
 
 /** Works on the letters in batches. One batch is under way at a time, so that other calls of the store get in between (batch-size). */
@@ -133,13 +128,8 @@ export async function workOnFrozen(
   let batch = takeFrom(left, FIRST_BATCH)
   while (batch.length > 0 && !signal?.aborted) {
     const startedAt = monotonicNow(clock)
-    const done = await step(batch).catch((error: unknown) => {
-      if (!(error instanceof BatchFailedError)) throw error
-      for (const id of error.done) onDone?.(letters.get(id)!.state)
-      throw error.cause
-    })
+    await step(batch, id => onDone?.(letters.get(id)!.state))
     const ms = monotonicNow(clock) - startedAt
-    for (const id of done) onDone?.(letters.get(id)!.state)
     await onBatch?.({ letters: batch.length, ms })
     batch = takeFrom(left, nextBatchSize(batch.length, ms))
     // A store in memory answers without a turn of the event loop, and everything else would wait for the last batch.

@@ -71,11 +71,11 @@ const OUTCOMES_EVERY_MS = 1_000
 const TIMELINE_EVERY_MS = 60_000
 const INSTANCES_ON_PAGE = 20
 
-function usePolled<T>(key: readonly unknown[], path: string, query: Query) {
+function usePolled<T>(key: readonly unknown[], path: string, query: Query, everyMs = FLEET_EVERY_MS) {
   return useQuery({
     queryKey: [...key, query],
     queryFn: ({ signal }) => get<T>(path, query, signal),
-    refetchInterval: FLEET_EVERY_MS,
+    refetchInterval: everyMs,
   })
 }
 
@@ -112,17 +112,9 @@ export const useGroup = (id: string) => useOne<GroupDetail>(['groups', id], path
 export const useLetter = (id: string) => useOne<LetterDetail>(['letters', id], pathOf('dead-letters', id))
 /** It reads many letters, so a change of the group does not ask for it again. */
 export const useGroupTimeline = (id: string) =>
-  useQuery({
-    queryKey: ['timelines', id],
-    queryFn: ({ signal }) => get<GroupTimeline>(pathOf('groups', id, 'timeline'), {}, signal),
-    refetchInterval: TIMELINE_EVERY_MS,
-  })
+  usePolled<GroupTimeline>(['timelines', id], pathOf('groups', id, 'timeline'), {}, TIMELINE_EVERY_MS)
 export const useGroupDifferences = (id: string) =>
-  useQuery({
-    queryKey: ['differences', id],
-    queryFn: ({ signal }) => get<GroupDifferences>(pathOf('groups', id, 'differences'), {}, signal),
-    refetchInterval: TIMELINE_EVERY_MS,
-  })
+  usePolled<GroupDifferences>(['differences', id], pathOf('groups', id, 'differences'), {}, TIMELINE_EVERY_MS)
 export const useReplay = (id: string) => useOne<Replay>(['replays', id], pathOf('replays', id))
 export const useFindings = (id: string) =>
   useOne<Findings>(['replays', id, 'findings'], pathOf('replays', id, 'findings'))

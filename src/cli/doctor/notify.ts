@@ -1,4 +1,5 @@
 import type { Config } from '../../config/config.ts'
+import { STORE_ALERT_KINDS } from '../../core/alert/alert.ts'
 import { isRouted } from '../../integrations/notify/deliveries.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Sink } from '../../ports/sink.ts'
@@ -41,13 +42,7 @@ async function probe(sink: Sink, clock: Clock): Promise<void> {
 }
 
 /** The alerts that a server sends by itself. */
-const SERVER_KINDS = [
-  'channel_alert',
-  'group_regressed',
-  'replay_halted',
-  'replay_needs_approval',
-  'letters_expiring',
-] as const
+const SERVER_KINDS = ['channel_alert', ...STORE_ALERT_KINDS] as const
 
 /** Warns of targets that no alert of the server reaches. */
 export function checkRoutes({ notify }: Config): Check[] {

@@ -6,6 +6,14 @@ export const ALERT_SEVERITIES = ['info', 'warning', 'error', 'critical'] as cons
 /** The severity of an alert: `info`, `warning`, `error` or `critical`. */
 export type AlertSeverity = (typeof ALERT_SEVERITIES)[number]
 
+/** The alerts that a server finds in its stores, beside those about channels. */
+export const STORE_ALERT_KINDS = [
+  'group_regressed',
+  'replay_halted',
+  'replay_needs_approval',
+  'letters_expiring',
+] as const
+
 /**
  * The kinds of alerts. Most have the name of the notice that raises them. `alert_undelivered` is about a target of
  * the notifier itself, and `digest` replaces many messages with one.
@@ -16,10 +24,7 @@ export const ALERT_KINDS = [
   'breaker_opened',
   'letters_spilled',
   'channel_alert',
-  'group_regressed',
-  'replay_halted',
-  'replay_needs_approval',
-  'letters_expiring',
+  ...STORE_ALERT_KINDS,
   'alert_undelivered',
   'digest',
 ] as const

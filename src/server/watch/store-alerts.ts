@@ -1,3 +1,4 @@
+import { letterPages } from '../../adapter-kit/query/letter-pages.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { type Retention, retainedUntil } from '../../core/dead-letter/retention.ts'
 import { WAITING_STATES } from '../../core/dead-letter/state.ts'
@@ -82,7 +83,6 @@ export interface ExpiringLetters {
 
 export const NOTHING_EXPIRES: ExpiringLetters = Object.freeze({ channels: new Map(), isCut: false })
 
-const PAGE = 200
 /** No store has an index of expiry, so a scan reads letters. Of each waiting state it reads this number, the oldest first. */
 const MAX_SCANNED = 10_000
 
@@ -96,23 +96,20 @@ export async function scanExpiring(
   const channels = new Map<string, ExpiringChannel>()
   let isCut = false
   for (const state of WAITING_STATES) {
-    let cursor: string | undefined
     let read = 0
-    do {
-      const query = { state, sort: 'lastFailed', order: 'asc', limit: PAGE, cursor } as const
-      const page = await letters.list(query)
-      for (const letter of page.letters) {
+    for await (const page of letterPages(letters, { state, sort: 'lastFailed', order: 'asc' })) {
+      if (signal.aborted) break
+      if (read >= MAX_SCANNED) {
+        isCut = true
+        break
+      }
+      for (const letter of page) {
         const at = retainedUntil(letter, letters.retention ?? retention)
         if (at !== undefined && at <= until) add(channels, letter.channel, at)
       }
-      read += page.letters.length
-      cursor = page.cursor
-      if (cursor !== undefined && read >= MAX_SCANNED) {
-        isCut = true
-        cursor = undefined
-      }
+      read += page.length
       await yieldToEventLoop()
-    } while (cursor !== undefined && !signal.aborted)
+    }
   }
   return { channels, isCut }
 }

@@ -1,3 +1,4 @@
+import { STORE_ALERT_KINDS } from '../../core/alert/alert.ts'
 import { entriesOf } from '../../operations/audit-entries.ts'
 import type { AuditLog } from '../../ports/audit.ts'
 import { type StoreAlert, storeAlertKey } from './store-alerts.ts'
@@ -75,12 +76,8 @@ export class ToldAlerts {
 }
 
 function alertOf(detail: Readonly<Record<string, unknown>> = {}): StoreAlert | undefined {
-  const { kind, id, occurrence } = detail
-  const isKnown =
-    kind === 'group_regressed' ||
-    kind === 'replay_halted' ||
-    kind === 'replay_needs_approval' ||
-    kind === 'letters_expiring'
-  if (!isKnown || typeof id !== 'string' || typeof occurrence !== 'number') return undefined
+  const { id, occurrence } = detail
+  const kind = STORE_ALERT_KINDS.find(known => known === detail['kind'])
+  if (kind === undefined || typeof id !== 'string' || typeof occurrence !== 'number') return undefined
   return { kind, id, occurrence }
 }
