@@ -131,6 +131,15 @@ server:
     ])
   })
 
+  it('F7: watch.expiringWithin is a duration within its limits, or off', () => {
+    expect(parse('watch: { expiringWithin: 36h }').watch).toMatchObject({ expiringWithinMs: 36 * 3_600_000 })
+    expect(parse('watch: { expiringWithin: off }').watch).toMatchObject({ expiringWithinMs: 'off' })
+    for (const value of ['30s', '366d', 'soon', '-1d', '0'])
+      expect(faultsOf(`watch: { expiringWithin: ${value} }`), value).toEqual([
+        expect.stringContaining('lazaret.yaml:1: watch.expiringWithin: got '),
+      ])
+  })
+
   it('F7: a variable that is not set is a fault of its own line, beside all others', () => {
     expect(faultsOf('store: sqlite:${DB_FILE}\nretention: soon')).toEqual([
       'lazaret.yaml:1: ${DB_FILE}: got a variable that is not set; set it, or write ${DB_FILE:-default}',

@@ -8,7 +8,7 @@ import type { Store } from '../ports/store.ts'
 const SAMPLE_SIZE = 100
 
 /** What differs between the failed and the recovered letters of a group. */
-interface GroupDifferences extends Separation {
+export interface GroupDifferences extends Separation {
   /** The number of letters that were compared. */
   readonly failed: number
   readonly recovered: number

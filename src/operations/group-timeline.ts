@@ -5,6 +5,7 @@ import {
   releaseMarks,
 } from '../core/dead-letter/group-beginning.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Masks } from '../core/dead-letter/masks.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { InstanceReport } from '../ports/fleet.ts'
 import type { Group } from '../ports/groups.ts'
@@ -24,7 +25,7 @@ const BEFORE_READ = 100
 const MAX_MARKS = 20
 
 /** The letters of a group over time, from its first failure until now, with the releases. */
-interface GroupTimeline {
+export interface GroupTimeline {
   readonly from: number
   readonly bucketMs: number
   /** Letters by their last failure, the oldest bucket first. */
@@ -37,11 +38,12 @@ interface GroupTimeline {
   readonly examined: number
 }
 
-/** Reads the timeline of a group. It counts by the indexes of the store and reads 250 letters at most. */
+/** Reads the timeline of a group, masked. It counts by the indexes of the store and reads 250 letters at most. */
 export async function readGroupTimeline(
   store: Pick<DeadLetterStore, 'list' | 'timeline'>,
   { id, firstSeenAt }: Pick<Group, 'id' | 'firstSeenAt'>,
   reports: readonly InstanceReport[],
+  masks: Masks,
   now: number,
 ): Promise<GroupTimeline> {
   const [oldest, newest] = await Promise.all([
@@ -56,13 +58,18 @@ export async function readGroupTimeline(
     ...new Map(letters.map(each => [JSON.stringify([each.channel, each.handler]), each])).values(),
   ]
   const processes = reports.filter(report => parts.some(part => handles(report, part)))
+  const masked = <Named extends { readonly release: string }>(named: Named): Named => ({
+    ...named,
+    release: masks.maskText(named.release),
+  })
   return {
-    ...{ from, bucketMs, began, examined: letters.length },
+    ...{ from, bucketMs, began: began && masked(began), examined: letters.length },
     counts: await store.timeline({ group: id }, { from, bucketMs, buckets }),
     releases: releaseMarks(letters, processes)
       .map(mark => (mark.release === began?.release ? { ...mark, ...beginningMark(began, first!) } : mark))
       .filter(({ at }) => at >= from)
-      .slice(-MAX_MARKS),
+      .slice(-MAX_MARKS)
+      .map(masked),
   }
 }
 

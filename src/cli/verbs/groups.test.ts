@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
+import type { Store } from '../../ports/store.ts'
 
 async function twoCauses() {
   const world = cliWorld()
@@ -12,6 +13,11 @@ async function twoCauses() {
   )
   const { groups } = await store.groups.list()
   return { ...world, newer: groups[0]!.id, older: groups[1]!.id }
+}
+
+async function resolve({ deadLetters }: Store, id: string) {
+  await deadLetters.change(id, { to: 'replaying', at: 1, replayId: 'r1' })
+  await deadLetters.change(id, { to: 'resolved', at: 2 })
 }
 
 describe('groups list and show', () => {
@@ -65,6 +71,33 @@ describe('groups list and show', () => {
     expect(await lazaret('groups', 'show', 'nope')).toMatchObject({
       code: 1,
       err: "lazaret: no group has the ID nope; run 'lazaret groups list' to see the IDs\n",
+    })
+  })
+})
+
+describe('groups show', () => {
+  it('F8: says with which release a group began, and what separates failed from recovered letters', async () => {
+    const world = cliWorld()
+    const { factory, clock, bury, store, lazaret } = world
+    const letter = (release: string, plan: string, message = 'no amount') =>
+      factory.letter({ release, event: factory.event({ payload: { plan } }), error: new TypeError(message) })
+    await bury(letter('2.3.0', 'free', 'another cause'))
+    await clock.advance(60_000)
+    await bury(letter('2.4.0', 'free', 'another cause'))
+    await clock.advance(180_000)
+    const plans = Array.from({ length: 12 }, (_, index) => (index % 2 === 0 ? 'free' : 'gold'))
+    const letters = await bury(...plans.map(plan => letter('2.4.0', plan)))
+    for (const [index, { id }] of letters.entries()) if (plans[index] === 'gold') await resolve(store, id)
+    const { groups } = await store.groups.list({ search: 'no amount' })
+    const { out } = await lazaret('groups', 'show', groups[0]!.id)
+    expect(out).toContain('  began       with release 2.4.0, 3m after its first failure\n')
+    expect(out).toContain(`What failed and recovered letters differ in
+  payload.plan = "free": failed 6 of 6, recovered 0 of 6
+`)
+    const { json } = await lazaret('groups', 'show', groups[0]!.id, '--json')
+    expect(json[0]).toMatchObject({
+      timeline: { began: { release: '2.4.0', afterMs: 180_000, since: 'letter' } },
+      differences: { failed: 6, recovered: 6, fields: [{ field: 'payload.plan', value: '"free"' }] },
     })
   })
 })

@@ -1,5 +1,7 @@
 import type { TriageState } from '../../core/dead-letter/group.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
+import { readGroupDifferences } from '../../operations/group-differences.ts'
+import { readGroupTimeline } from '../../operations/group-timeline.ts'
 import { maskGroup } from '../../operations/mask-group.ts'
 import { triageGroup } from '../../operations/triage.ts'
 import type { Group } from '../../ports/groups.ts'
@@ -7,7 +9,7 @@ import type { Context } from '../command.ts'
 import { findGroup } from '../find-by-id.ts'
 import type { groupListFlags, muteFlags, storeFlags, triageFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
-import { formatGroup, groupJson } from '../print/format-group.ts'
+import { formatGroup, type GroupInsight, groupJson } from '../print/format-group.ts'
 import { jsonLine } from '../print/json.ts'
 import { writePages } from '../print/pages.ts'
 import { safeText } from '../print/safe-text.ts'
@@ -51,19 +53,25 @@ function groupTable(io: Io, masks: Masks): (groups: readonly Group[]) => string 
   return groups => table.page(groups)
 }
 
-export const groupsShow = onStore<typeof storeFlags>(async (session, { args, flags }) =>
-  showGroup(session, await findGroup(session.store, args[0]!), flags.json),
-)
+export const groupsShow = onStore<typeof storeFlags>(async (session, { args, flags }) => {
+  const { io, masks, store } = session
+  const group = await findGroup(store, args[0]!)
+  const reports = ((await store.fleet?.list()) ?? []).map(({ report }) => report)
+  const timeline = await readGroupTimeline(store.deadLetters, group, reports, masks, io.clock.now())
+  const differences = await readGroupDifferences(store, group.id, masks)
+  await showGroup(session, group, flags.json, { timeline, differences })
+})
 
 async function showGroup(
   { io, masks, store }: Session,
   found: Group,
   asJson: boolean | undefined,
+  insight?: GroupInsight,
 ): Promise<void> {
   const group = await maskGroup(store.deadLetters, found, masks)
   const text = asJson
-    ? jsonLine(groupJson(group, masks))
-    : formatGroup(group, masks, io.clock.now(), paintFor(io.stdout, io.env))
+    ? jsonLine(groupJson(group, masks, insight))
+    : formatGroup(group, masks, io.clock.now(), paintFor(io.stdout, io.env), insight)
   await io.stdout.write(text)
 }
 

@@ -20,20 +20,18 @@ export const groupTimelineRoutes = [
     async handle({ context: { stores, fleet, masks, clock }, params, query }) {
       const { value: group, store } = await findGroup({ stores }, params.id, query.store)
       const reports = (await fleet.instances()).map(({ report }) => report)
-      const { from, began, releases, ...rest } = await readGroupTimeline(
+      const { from, releases, ...rest } = await readGroupTimeline(
         store.deadLetters,
         group,
         reports,
+        masks,
         clock.now(),
       )
       return {
         ...rest,
         counts: [...rest.counts],
         from: iso(from),
-        began: began && { ...began, release: masks.maskText(began.release) },
-        releases: releases.map(({ release, at, seenBy }) => ({
-          ...{ release: masks.maskText(release), at: iso(at), seenBy },
-        })),
+        releases: releases.map(mark => ({ ...mark, at: iso(mark.at) })),
       }
     },
   }),

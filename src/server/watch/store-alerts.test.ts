@@ -4,12 +4,14 @@ import { MINUTE_MS } from '../../../test/support/watching-world.ts'
 import { memorySink, memoryStore } from '../../adapters/memory/index.ts'
 import { alertOf } from '../../core/alert/document.ts'
 import { createNotifier } from '../../integrations/notify/index.ts'
+import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Notice } from '../../ports/notifier.ts'
 import type { Replay } from '../../ports/replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
 import type { ServerOptions } from '../index.ts'
+import { scanExpiring } from './store-alerts.ts'
 
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
@@ -137,6 +139,30 @@ describe('alerts about groups, replays and retention', () => {
       expect(heard).toEqual(expected)
       await server.close()
     }
+  })
+
+  it('K9: of a state with more letters than one scan reads count the oldest, and say that there may be more', async () => {
+    const { make, store, clock } = world()
+    const until = clock.now() + DAY_MS
+    const letters = Array.from({ length: 200 }, () => make.letter({ channel: 'orders', expiresAt: until }))
+    let pages = 0
+    const endless: DeadLetterStore = {
+      ...store.deadLetters,
+      list: async ({ state }) => {
+        if (state !== 'dead') return { letters: [] }
+        pages += 1
+        return { letters, cursor: 'next' }
+      },
+    }
+    const { channels, isCut } = await scanExpiring(
+      endless,
+      { retentionMs: 'never', expireUndecidedAfterMs: 'never' },
+      until,
+      new AbortController().signal,
+    )
+    expect(channels.get('orders')).toEqual({ count: 10_000, firstAt: until })
+    expect(isCut).toBe(true)
+    expect(pages).toBe(51)
   })
 
   it('B19: are told by one of two servers, and not again after a restart', async () => {
