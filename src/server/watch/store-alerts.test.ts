@@ -148,8 +148,8 @@ describe('alerts about groups, replays and retention', () => {
     let pages = 0
     const endless: DeadLetterStore = {
       ...store.deadLetters,
-      list: async ({ state }) => {
-        if (state !== 'dead') return { letters: [] }
+      list: async query => {
+        if (query?.state !== 'dead') return { letters: [], cursor: undefined }
         pages += 1
         return { letters, cursor: 'next' }
       },
