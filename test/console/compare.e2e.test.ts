@@ -1,10 +1,9 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
-import { openBrowser } from '../services/chromium.ts'
-import { expectFreshConsole, openPage } from '../support/console-page.ts'
-import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { consoleInBrowser } from '../support/console-in-browser.ts'
+import { openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const { letter, event } = createFactory({ clock: systemClock })
@@ -29,22 +28,12 @@ function withStack(options: Parameters<typeof letter>[0]) {
   return { ...made, cycle: { ...made.cycle, failure: { ...made.cycle.failure!, stack } } }
 }
 
-let browser: Browser
-let server: ConsoleServer
-beforeAll(async () => {
-  expectFreshConsole()
-  browser = await openBrowser()
-  server = await serveLetters(LETTERS)
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const opened = consoleInBrowser(() => serveLetters(LETTERS))
 
 inBrowser('two letters', () => {
   it('F8: are selected and compared without a mouse, and a reload shows the same', async () => {
-    const { page, complaints } = await openPage(browser)
-    await page.goto(`${server.url}/letters`)
+    const { page, complaints } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters`)
     await page.locator('tbody .row-link').nth(2).waitFor()
     // The newest is first: the second and the third row are France and Germany.
     for (const key of ['j', 'j', 'x', 'j', 'x']) await page.keyboard.press(key)
@@ -73,8 +62,8 @@ inBrowser('two letters', () => {
   })
 
   it('F8: masked values stay masked, and whether they are equal is not said', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/letters/compare?first=${GERMAN}&second=${FRENCH}`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters/compare?first=${GERMAN}&second=${FRENCH}`)
     await page.getByText('Masked values (***) are not compared.').waitFor()
     const text = await page.locator('main').innerText()
     expect(text).not.toContain('secret-of')
@@ -82,9 +71,9 @@ inBrowser('two letters', () => {
   })
 
   it('F8: of a group are compared from the screen of the group, on a phone too', async () => {
-    const { page } = await openPage(browser, { width: 390 })
-    const group = ((await (await fetch(`${server.url}/api/v1/groups`)).json()) as Groups).groups[0]!.id
-    await page.goto(`${server.url}/groups/${group}`)
+    const { page } = await openPage(opened.browser, { width: 390 })
+    const group = ((await (await fetch(`${opened.server.url}/api/v1/groups`)).json()) as Groups).groups[0]!.id
+    await page.goto(`${opened.server.url}/groups/${group}`)
     await page.getByLabel(`Select letter ${GERMAN}`).check()
     const compare = page.getByRole('button', { name: 'Compare selected' })
     expect(await compare.getAttribute('aria-disabled')).toBe('true')
@@ -97,10 +86,10 @@ inBrowser('two letters', () => {
   })
 
   it('F8: one that does not exist is an error with a retry, and one alone is explained', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/letters/compare?first=${GERMAN}&second=nobody`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters/compare?first=${GERMAN}&second=nobody`)
     await page.getByRole('button', { name: 'Try again' }).waitFor()
-    await page.goto(`${server.url}/letters/compare?first=${GERMAN}`)
+    await page.goto(`${opened.server.url}/letters/compare?first=${GERMAN}`)
     await page.getByRole('heading', { name: 'Select two letters' }).waitFor()
   })
 })

@@ -1,10 +1,10 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
-import { openBrowser } from '../services/chromium.ts'
-import { expectFreshConsole, openPage } from '../support/console-page.ts'
-import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { consoleInBrowser } from '../support/console-in-browser.ts'
+import { openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const { letter, event } = createFactory({ clock: systemClock })
@@ -21,17 +21,7 @@ const LETTERS = Array.from({ length: 60 }, (_, index) =>
   }),
 )
 
-let browser: Browser
-let server: ConsoleServer
-beforeAll(async () => {
-  expectFreshConsole()
-  browser = await openBrowser()
-  server = await serveLetters(LETTERS)
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const opened = consoleInBrowser(() => serveLetters(LETTERS))
 
 async function open(page: Page, filters: Readonly<Record<string, string>>): Promise<void> {
   await page.getByText('More filters').click()
@@ -41,8 +31,8 @@ async function open(page: Page, filters: Readonly<Record<string, string>>): Prom
 
 inBrowser('filters and saved views', () => {
   it('F8: a field, the release, the error and a date narrow the list together, and a saved view brings it back', async () => {
-    const { page, complaints } = await openPage(browser)
-    await page.goto(`${server.url}/letters`)
+    const { page, complaints } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters`)
     await page.getByText('60 letters match').waitFor()
     await open(page, { 'Fields of payload, header or metadata': 'header.tenant = acme' })
     await page.getByText('30 letters match').waitFor()
@@ -66,15 +56,15 @@ inBrowser('filters and saved views', () => {
     await dialog.getByRole('button', { name: 'Save view', exact: true }).click()
     await dialog.waitFor({ state: 'detached' })
 
-    const { page: other } = await openPage(browser)
-    await other.goto(`${server.url}/letters`)
+    const { page: other } = await openPage(opened.browser)
+    await other.goto(`${opened.server.url}/letters`)
     await other.getByText('60 letters match').waitFor()
     await other
       .getByRole('navigation', { name: 'Saved views' })
       .getByRole('link', { name: 'stock of acme' })
       .click()
     await other.getByText('5 letters match').waitFor()
-    await other.goto(`${server.url}/groups`)
+    await other.goto(`${opened.server.url}/groups`)
     await other
       .getByRole('navigation', { name: 'Screens' })
       .getByRole('link', { name: /^Letters/ })
@@ -86,8 +76,8 @@ inBrowser('filters and saved views', () => {
   })
 
   it('F8: conditions that cannot be read are refused with an example', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/letters?where=customer`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters?where=customer`)
     await page
       .getByText(/give conditions such as/)
       .first()

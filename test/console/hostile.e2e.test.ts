@@ -1,10 +1,9 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
-import { openBrowser } from '../services/chromium.ts'
-import { expectFreshConsole, openPage } from '../support/console-page.ts'
-import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { consoleInBrowser } from '../support/console-in-browser.ts'
+import { openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const SCRIPT = '<script>window.pwned = 1</script>'
@@ -51,22 +50,12 @@ const LETTERS = {
   bytes: hostile(new Uint8Array([0, 255, 60, 115, 99, 114]), 'BytesError'),
 }
 
-let browser: Browser
-let server: ConsoleServer
-beforeAll(async () => {
-  expectFreshConsole()
-  browser = await openBrowser()
-  server = await serveLetters(Object.values(LETTERS))
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const opened = consoleInBrowser(() => serveLetters(Object.values(LETTERS)))
 
 /** Opens a screen and says what became of it. */
 async function look(path: string) {
-  const { page, complaints } = await openPage(browser)
-  await page.goto(server.url + path)
+  const { page, complaints } = await openPage(opened.browser)
+  await page.goto(opened.server.url + path)
   await page.locator('main:not(:has(.waiting)) h1').waitFor()
   return { page, complaints }
 }
@@ -85,7 +74,7 @@ async function expectHarmless({ page, complaints }: Awaited<ReturnType<typeof lo
 
 inBrowser('hostile payloads', () => {
   it('F8: script, markup and turned text are shown as text on every screen', async () => {
-    const { groups } = (await (await fetch(`${server.url}/api/v1/groups`)).json()) as {
+    const { groups } = (await (await fetch(`${opened.server.url}/api/v1/groups`)).json()) as {
       groups: { id: string }[]
     }
     const paths = [
@@ -102,9 +91,9 @@ inBrowser('hostile payloads', () => {
       `/${encodeURIComponent(SCRIPT)}`,
     ]
     // Each page is a separate document with a new window object.
-    const { page } = await openPage(browser)
+    const { page } = await openPage(opened.browser)
     for (const path of paths) {
-      await page.goto(server.url + path)
+      await page.goto(opened.server.url + path)
       await page.locator('main:not(:has(.waiting)) :is(h1, h2)').first().waitFor()
       expect(await page.evaluate('window.pwned'), path).toBeUndefined()
       expect(await page.locator('main script, main image, main [onload], main i, main b').count(), path).toBe(

@@ -1,10 +1,10 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
-import { openBrowser } from '../services/chromium.ts'
-import { expectFreshConsole, openPage } from '../support/console-page.ts'
-import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { consoleInBrowser } from '../support/console-in-browser.ts'
+import { openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const { letter } = createFactory({ clock: systemClock })
@@ -13,21 +13,11 @@ const LETTERS = [
   ...Array.from({ length: 4 }, () => letter({ channel: 'emails', error: new Error('mailbox full') })),
 ]
 
-let browser: Browser
-let server: ConsoleServer
-beforeAll(async () => {
-  expectFreshConsole()
-  browser = await openBrowser()
-  server = await serveLetters(LETTERS)
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const opened = consoleInBrowser(() => serveLetters(LETTERS))
 
 async function openLetters(search = ''): Promise<Page> {
-  const { page } = await openPage(browser)
-  await page.goto(`${server.url}/letters${search}`)
+  const { page } = await openPage(opened.browser)
+  await page.goto(`${opened.server.url}/letters${search}`)
   await page.locator('tbody .row-link').first().waitFor()
   return page
 }
@@ -146,18 +136,18 @@ inBrowser('the keyboard', () => {
     expect(await page.getByLabel('Reason for replay').inputValue()).toBe('the bank is back')
     await page.getByRole('button', { name: 'Freeze and check' }).press('Enter')
     await page.waitForURL(/\/replays\/(?!new)/)
-    await page.goto(`${server.url}/replays/new?channel=orders&step=check`)
+    await page.goto(`${opened.server.url}/replays/new?channel=orders&step=check`)
     expect(await page.getByLabel('Reason for replay').inputValue()).toBe('')
   })
 
   it('F8: an action that removes its own button leaves the focus beside it', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/groups`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/groups`)
     await page.locator('tbody .row-link').first().click()
     await page.getByRole('button', { name: 'Resolve group' }).press('Enter')
     await page.getByRole('button', { name: 'Reopen group' }).waitFor()
     await page.locator('.page-actions :focus').waitFor()
-    await page.goto(`${server.url}/letters`)
+    await page.goto(`${opened.server.url}/letters`)
     await page.locator('tbody .row-link').first().press('Enter')
     await page.getByRole('button', { name: 'Discard letter…' }).press('Enter')
     await page.keyboard.type('a test order')

@@ -1,10 +1,9 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
-import { openBrowser } from '../services/chromium.ts'
-import { expectFreshConsole, openPage } from '../support/console-page.ts'
-import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { consoleInBrowser } from '../support/console-in-browser.ts'
+import { openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const { letter } = createFactory({ clock: systemClock })
@@ -13,22 +12,12 @@ const LETTERS = [
   ...Array.from({ length: 7 }, () => letter({ channel: 'emails', error: new Error('mailbox full') })),
 ]
 
-let browser: Browser
-let server: ConsoleServer
-beforeAll(async () => {
-  expectFreshConsole()
-  browser = await openBrowser()
-  server = await serveLetters(LETTERS)
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const opened = consoleInBrowser(() => serveLetters(LETTERS))
 
 inBrowser('the list of letters', () => {
   it('F8: keeps only the rows in sight in the page, and none is missing when scrolling', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/letters`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters`)
     await page.locator('tbody .row-link').first().waitFor()
     const places = new Set<string>()
     for (let at = 0; at <= 200 * 57; at += 500) {
@@ -42,13 +31,13 @@ inBrowser('the list of letters', () => {
   })
 
   it('F8: is asked for once, before the console is drawn', async () => {
-    const { page } = await openPage(browser)
+    const { page } = await openPage(opened.browser)
     const asked: string[] = []
     page.on('request', request => {
       const { pathname, search } = new URL(request.url())
       if (pathname.startsWith('/api/v1/')) asked.push(pathname.slice('/api/v1'.length) + search)
     })
-    await page.goto(`${server.url}/letters?channel=emails`)
+    await page.goto(`${opened.server.url}/letters?channel=emails`)
     await page.getByText('7 letters match').waitFor()
     await page.getByLabel('Channel').waitFor()
     expect(asked.slice(0, 3)).toEqual([
@@ -60,8 +49,8 @@ inBrowser('the list of letters', () => {
   })
 
   it('F8: every filter is in the URL, and the URL alone brings the same list', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/letters`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters`)
     await page.getByText('457 letters match').waitFor()
     await page.getByLabel('Channel').selectOption('emails')
     await page.getByText('7 letters match').waitFor()
@@ -69,19 +58,19 @@ inBrowser('the list of letters', () => {
     await page.getByRole('searchbox').fill('mailbox')
     await page.waitForURL(/search=mailbox/)
     expect(new URL(page.url()).searchParams.toString()).toBe('channel=emails&state=dead&search=mailbox')
-    const { page: other } = await openPage(browser)
+    const { page: other } = await openPage(opened.browser)
     await other.goto(page.url())
     await other.getByText('7 letters match').waitFor()
     expect(await other.getByRole('searchbox').inputValue()).toBe('mailbox')
-    await other.goto(`${server.url}/letters?search=nobody-knows`)
+    await other.goto(`${opened.server.url}/letters?search=nobody-knows`)
     await other.getByRole('heading', { name: 'No letter matches' }).waitFor()
     await other.getByRole('link', { name: 'View all letters' }).click()
     await other.getByText('457 letters match').waitFor()
   })
 
   it('B10: what is selected on this page and all that match are different choices', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/letters?channel=orders`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters?channel=orders`)
     await page.getByLabel('Select all 200 letters on this page').check()
     await page.getByText('200 of 200 letters on this page selected').waitFor()
     const selected = await page.getByRole('link', { name: 'Replay selected' }).getAttribute('href')
@@ -93,17 +82,17 @@ inBrowser('the list of letters', () => {
     await page.waitForURL(/cursor=/)
     // Letters of other pages are not selected.
     await page.getByText('0 of 200 letters on this page selected').waitFor()
-    await page.goto(server.url + selected)
+    await page.goto(opened.server.url + selected)
     await page.getByText('200 letters').first().waitFor()
     await page.getByText('selected individually').waitFor()
   })
 
   it('F8: a list does not move under the reader; it says that there is more', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/letters?channel=emails`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/letters?channel=emails`)
     await page.getByText('7 letters match').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
-    await server.store.deadLetters.send(letter({ channel: 'emails', error: new Error('newly full') }))
+    await opened.server.store.deadLetters.send(letter({ channel: 'emails', error: new Error('newly full') }))
     const notice = page.getByRole('button', { name: 'Show new letters' })
     await notice.waitFor()
     expect(await page.getByText('newly full').count()).toBe(0)
@@ -114,9 +103,9 @@ inBrowser('the list of letters', () => {
 
 inBrowser('the keyboard alone', () => {
   it('F8: leads from the groups to a letter and to a planned replay', async () => {
-    const { page } = await openPage(browser)
+    const { page } = await openPage(opened.browser)
     const { keyboard } = page
-    await page.goto(server.url)
+    await page.goto(opened.server.url)
     await page.getByRole('heading', { name: 'Groups' }).waitFor()
     await keyboard.press('/')
     await keyboard.type('ECONNREFUSED')

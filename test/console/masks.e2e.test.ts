@@ -1,27 +1,16 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createMasks } from '../../src/core/dead-letter/masks.ts'
-import { openBrowser } from '../services/chromium.ts'
-import { accessibilityViolations, expectFreshConsole, openPage } from '../support/console-page.ts'
-import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { consoleInBrowser } from '../support/console-in-browser.ts'
+import { accessibilityViolations, openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-let browser: Browser
-let server: ConsoleServer
-beforeAll(async () => {
-  expectFreshConsole()
-  browser = await openBrowser()
-  server = await serveLetters([], { masks: createMasks({ names: ['tax_id'] }) })
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const opened = consoleInBrowser(() => serveLetters([], { masks: createMasks({ names: ['tax_id'] }) }))
 
 inBrowser('the settings', () => {
   it('F8, P2: show which masks apply: those by default, and those of the configuration', async () => {
-    const { page, complaints } = await openPage(browser, { width: 390 })
-    await page.goto(`${server.url}/settings`)
+    const { page, complaints } = await openPage(opened.browser, { width: 390 })
+    await page.goto(`${opened.server.url}/settings`)
     const panel = page.locator('section.panel').filter({ has: page.getByRole('heading', { name: 'Masks' }) })
     await panel.getByText('on, by default').nth(1).waitFor()
     for (const summary of await panel.locator('summary').all()) await summary.click()

@@ -1,10 +1,10 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
-import { openBrowser } from '../services/chromium.ts'
-import { expectFreshConsole, openPage } from '../support/console-page.ts'
-import { type ConsoleServer, serveLetters, tokenFor } from '../support/console-server.ts'
+import { consoleInBrowser } from '../support/console-in-browser.ts'
+import { openPage } from '../support/console-page.ts'
+import { serveLetters, tokenFor } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const viewer = tokenFor('vera', 'viewer')
@@ -16,21 +16,11 @@ const { letter } = createFactory({ clock: systemClock })
 const origin = { broker: 'memory' }
 const LETTERS = [letter({ origin }), letter({ origin }), letter({ origin })]
 
-let browser: Browser
-let server: ConsoleServer
-beforeAll(async () => {
-  expectFreshConsole()
-  browser = await openBrowser()
-  const tokens = [viewer.option, planner.option, approver.option]
-  server = await serveLetters(LETTERS, { tokens, needsApproval: true })
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const tokens = [viewer.option, planner.option, approver.option]
+const opened = consoleInBrowser(() => serveLetters(LETTERS, { tokens, needsApproval: true }))
 
 async function enter(page: Page, token: string, path = '/'): Promise<void> {
-  await page.goto(server.url + path)
+  await page.goto(opened.server.url + path)
   await page.getByLabel('Token').fill(token)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.getByRole('navigation', { name: 'Screens' }).waitFor()
@@ -50,8 +40,8 @@ async function refusals(page: Page): Promise<Record<string, string>> {
 
 inBrowser('a server with tokens', () => {
   it('B10: shows nothing without one, and says when one is wrong', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(server.url)
+    const { page } = await openPage(opened.browser)
+    await page.goto(opened.server.url)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
     await page.getByLabel('Token').fill('not-a-token')
     await page.getByRole('button', { name: 'Sign in' }).click()
@@ -69,7 +59,7 @@ inBrowser('a server with tokens', () => {
   })
 
   it('F8: a viewer sees every action, disabled, with the reason', async () => {
-    const { page, complaints } = await openPage(browser)
+    const { page, complaints } = await openPage(opened.browser)
     await enter(page, viewer.token, `/letters/${LETTERS[0]!.id}`)
     await page.getByRole('button', { name: 'Reveal payload…' }).waitFor()
     const onLetter = await refusals(page)
@@ -91,7 +81,7 @@ inBrowser('a server with tokens', () => {
     expect(Object.keys(await refusals(page))).toEqual(
       expect.arrayContaining(['Acknowledge group', 'Mute group…', 'Resolve group', 'Plan replay']),
     )
-    await page.goto(`${server.url}/settings`)
+    await page.goto(`${opened.server.url}/settings`)
     await page.getByText('Reveal masked payloads').waitFor()
     expect(await page.locator('.permissions').innerText()).toMatch(/Delete letters permanently\s+.*viewer/)
     // Before the token was given, the server refused, as it should.
@@ -99,7 +89,7 @@ inBrowser('a server with tokens', () => {
   })
 
   it('B10: a plan is approved by someone else than its planner, who is told so', async () => {
-    const { page } = await openPage(browser)
+    const { page } = await openPage(opened.browser)
     await enter(page, planner.token, '/replays/new?channel=orders')
     for (const next of ['target and edits', 'pace and halt rules', 'reason and check'])
       await page.getByRole('button', { name: `Next: ${next}` }).click()
@@ -111,7 +101,7 @@ inBrowser('a server with tokens', () => {
       expect.arrayContaining(['Approve replay', 'Start: send 3 letters']),
     )
 
-    const { page: other } = await openPage(browser)
+    const { page: other } = await openPage(opened.browser)
     await enter(other, approver.token, new URL(page.url()).pathname)
     await other.getByRole('button', { name: 'Approve replay' }).click()
     await other.getByRole('dialog').getByRole('button', { name: 'Approve replay' }).click()

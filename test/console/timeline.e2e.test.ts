@@ -1,10 +1,9 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { systemClock } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/index.ts'
-import { openBrowser } from '../services/chromium.ts'
-import { accessibilityViolations, expectFreshConsole, openPage } from '../support/console-page.ts'
-import { type ConsoleServer, serveLetters } from '../support/console-server.ts'
+import { consoleInBrowser } from '../support/console-in-browser.ts'
+import { accessibilityViolations, openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
 const { letter } = createFactory({ clock: systemClock })
@@ -23,23 +22,13 @@ const LETTERS = [
   failed(5, '2.5.0', new TypeError('no total')),
 ]
 
-let browser: Browser
-let server: ConsoleServer
-beforeAll(async () => {
-  expectFreshConsole()
-  browser = await openBrowser()
-  server = await serveLetters(LETTERS)
-})
-afterAll(async () => {
-  await browser?.close()
-  await server?.close()
-})
+const opened = consoleInBrowser(() => serveLetters(LETTERS))
 
 inBrowser('the timeline of a group', () => {
   it('F8: says with which release the group began, and lists the releases since', async () => {
-    const { page, complaints } = await openPage(browser)
+    const { page, complaints } = await openPage(opened.browser)
     const group = LETTERS[2]!.cycle.failure!.fingerprint.id
-    await page.goto(`${server.url}/groups/${group}`)
+    await page.goto(`${opened.server.url}/groups/${group}`)
     await page.getByText('Began with release 2.4.0, 3 min after its first failure.').waitFor()
     const releases = await page.locator('.releases li').allInnerTexts()
     expect(releases.map(text => text.split(' ')[0])).toEqual(['2.4.0', '2.5.0'])
@@ -49,8 +38,8 @@ inBrowser('the timeline of a group', () => {
   })
 
   it('F8: says nothing of a beginning that nobody knows', async () => {
-    const { page } = await openPage(browser)
-    await page.goto(`${server.url}/groups/${LETTERS[0]!.cycle.failure!.fingerprint.id}`)
+    const { page } = await openPage(opened.browser)
+    await page.goto(`${opened.server.url}/groups/${LETTERS[0]!.cycle.failure!.fingerprint.id}`)
     await page.locator('.releases li').first().waitFor()
     expect(await page.getByText('Began with').count()).toBe(0)
   })
