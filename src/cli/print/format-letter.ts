@@ -47,8 +47,8 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
         ['replays', replays],
         ['expires', expiryText(letter, now)],
         ['automatic replay', letter.autoReplay ? 'allowed' : undefined],
-        ['detail', factsText(letter.detail, masks)],
-        ['metadata', factsText(letter.metadata, masks)],
+        ['detail', factsText('detail', letter, masks)],
+        ['metadata', factsText('metadata', letter, masks)],
         ['job', letter.job],
         ['release', letter.release],
         ['host', letter.host],
@@ -61,8 +61,9 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
 }
 
 /** `masks` are the masks for texts about the event. */
-function factsText(facts: DeadLetter['detail'], masks: Masks): string | undefined {
-  return facts && safeText(JSON.stringify(maskFacts(facts, masks)))
+function factsText(name: 'detail' | 'metadata', letter: DeadLetter, masks: Masks): string | undefined {
+  const facts = letter[name]
+  return facts && safeText(JSON.stringify(maskFacts(name, facts, masks)))
 }
 
 /** A letter without an expiry of its own is deleted as the retention of its store says. */

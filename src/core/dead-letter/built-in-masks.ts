@@ -34,7 +34,7 @@ export const SECRET_NAMES: readonly string[] = [
 
 /**
  * Names of properties that hold data of a person. `name`, `address` and `mobile` alone are not among them: most of the time
- * a product, a host or a flag has that name.
+ * a product, a host or a flag has that name. A list with the name `names` is mostly one of people.
  */
 export const PERSONAL_NAMES: readonly string[] = [
   '*first_name',
@@ -57,6 +57,7 @@ export const PERSONAL_NAMES: readonly string[] = [
   '*account_holder',
   '*account_holder_name',
   '*name_on_card',
+  'names',
   '*phone',
   '*phone_number',
   '*mobile_number',
@@ -82,10 +83,17 @@ export const PERSONAL_NAMES: readonly string[] = [
   '*mailing_address',
 ]
 
-/** Below these names, `name` and `holder` are names of people. */
+const PEOPLE = '{customer,user,person,recipient,contact,patient,passenger,guest,buyer,payer,employee}'
+
+/**
+ * Below these names, `name` and `holder` are names of people. The comparison ignores the same as that of names, so
+ * `Customers[*].Name` is found too.
+ */
 export const PERSONAL_PATHS: readonly string[] = [
-  '**.{customer,user,person,recipient,contact,patient,passenger,guest,buyer,payer,employee}.name',
+  `**.${PEOPLE}.name`,
+  `**.${PEOPLE}[*].name`,
   '**.{card,account}.holder',
+  '**.{card,account}[*].holder',
 ]
 
 /** What the built-in patterns find in texts (mask-text.ts), in words. */

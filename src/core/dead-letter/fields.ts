@@ -29,7 +29,8 @@ export function shownFields(
   const walk = new FieldWalk(options)
   walk.visit('payload', payload ?? null, 1)
   walk.visit('header', headers ?? {}, 1)
-  walk.visit('metadata', (maskFacts(metadata, masksOfEvent(event, masks)) ?? {}) as JsonValue, 1)
+  if (metadata !== undefined)
+    walk.visit('metadata', maskFacts('metadata', metadata, masksOfEvent(event, masks)), 1)
   return walk.fields
 }
 

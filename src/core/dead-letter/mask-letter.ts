@@ -5,28 +5,30 @@ import { maskForDisplay } from './mask.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
 
 /**
- * Masks a letter for display. Paths begin at the event, so that one mask fits events and letters. The values that they
- * hide in the event are also hidden in every text about the event.
+ * Masks a letter for display. Paths begin at the event, so that one mask fits events and letters; the detail and the metadata
+ * of the letter count as fields of its event. The values that the masks hide there are also hidden in every text about the
+ * event.
  */
 export function maskLetter(
   letter: DeadLetter,
   masks: Masks = DEFAULT_MASKS,
 ): Readonly<Record<string, JsonValue>> {
-  const { event, id, ...rest } = letter
-  const ofTexts: Masks = { ...masksOfEvent(event, masks), paths: [] }
+  const { event, id, detail, metadata, ...rest } = letter
+  const own = masksOfEvent(event, masks)
   return {
     id,
-    ...(maskForDisplay(rest, ofTexts) as Readonly<Record<string, JsonValue>>),
+    ...(maskForDisplay(rest, { ...own, paths: [] }) as Facts),
+    ...(detail && { detail: maskFacts('detail', detail, own) }),
+    ...(metadata && { metadata: maskFacts('metadata', metadata, own) }),
     event: maskForDisplay(event, masks),
   }
 }
 
-/**
- * Masks the detail or the metadata of a letter for display. `own` are the masks for texts about its event: paths begin at
- * the event, so only names and patterns apply here.
- */
-export function maskFacts(facts: Facts | undefined, own: Masks): Facts | undefined {
-  return facts && (maskForDisplay(facts, { ...own, paths: [] }) as Facts)
+/** Masks the detail or the metadata of a letter for display. `own` are the masks for texts about its event. */
+export function maskFacts(name: 'detail' | 'metadata', facts: Facts, own: Masks): Facts {
+  const shown = (maskForDisplay({ [name]: facts }, own) as Facts)[name]
+  // A mask may hide all of them.
+  return typeof shown === 'object' && shown !== null ? (shown as Facts) : {}
 }
 
 type Facts = Readonly<Record<string, JsonValue>>

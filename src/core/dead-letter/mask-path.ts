@@ -12,7 +12,7 @@ export interface MaskPath {
 type Segment =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
-  | { readonly kind: 'one-of'; readonly names: ReadonlySet<string> }
+  | { readonly kind: 'one-of'; isOne(name: string): boolean }
   | { readonly kind: 'any-index' }
   | { readonly kind: 'any' }
   | { readonly kind: 'deep' }
@@ -25,27 +25,31 @@ export interface PathCursors {
 
 const STEP = /^(?:\[(\*|\d{1,9})\]|(\.?)([^.[\]]+))/
 
-/** Returns the path, or undefined if the text is not a path. */
-export function parseMaskPath(text: string): MaskPath | undefined {
+/** Returns a function that tells whether a name is one of several. */
+type NameMatcher = (names: readonly string[]) => (name: string) => boolean
+
+/** Returns the path, or undefined if the text is not a path. Names of the path are compared exactly, or by `matcherOf`. */
+export function parseMaskPath(text: string, matcherOf?: NameMatcher): MaskPath | undefined {
   const segments: Segment[] = []
   for (let rest = text; rest !== ''; ) {
     const [taken, index, dot, name] = STEP.exec(rest) ?? []
     if (taken === undefined) return undefined
     // Every name except the first must follow a dot.
     if (name !== undefined && (dot === '') !== (segments.length === 0)) return undefined
-    segments.push(name === undefined ? indexSegment(index!) : nameSegment(name))
+    segments.push(name === undefined ? indexSegment(index!) : nameSegment(name, matcherOf))
     rest = rest.slice(taken.length)
   }
   return segments.reduceRight<MaskPath | undefined>((rest, segment) => ({ segment, rest }), undefined)
 }
 
-function nameSegment(name: string): Segment {
+function nameSegment(name: string, matcherOf: NameMatcher | undefined): Segment {
   if (name === '**') return { kind: 'deep' }
   if (name === '*') return { kind: 'any' }
   const [, several] = /^\{([^{}]+)\}$/.exec(name) ?? []
-  return several === undefined
-    ? { kind: 'name', name }
-    : { kind: 'one-of', names: new Set(several.split(',')) }
+  if (matcherOf !== undefined) return { kind: 'one-of', isOne: matcherOf((several ?? name).split(',')) }
+  if (several === undefined) return { kind: 'name', name }
+  const names = new Set(several.split(','))
+  return { kind: 'one-of', isOne: each => names.has(each) }
 }
 
 function indexSegment(text: string): Segment {
@@ -100,7 +104,7 @@ function matches(segment: Segment, into: string | number): boolean {
     case 'name':
       return segment.name === String(into)
     case 'one-of':
-      return typeof into === 'string' && segment.names.has(into)
+      return typeof into === 'string' && segment.isOne(into)
     case 'index':
       return segment.index === into
     case 'any-index':

@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { createFactory } from '../../testing/factories.ts'
 import { createLetter } from './create.ts'
 import { masksOfEvent } from './event-masks.ts'
 import { DISPLAY_MAX_NODES, maskForDisplay } from './mask.ts'
 import { maskLetter } from './mask-letter.ts'
 import { createMasks } from './masks.ts'
 
+const make = createFactory()
 const only = (...paths: string[]) => createMasks({ paths, defaults: false })
 
 describe('masking by place', () => {
@@ -138,6 +140,50 @@ describe('masking of personal data', () => {
   })
 
   it.each([
+    ['FirstName', { FirstName: 'Ada' }],
+    ['CustomerName', { CustomerName: 'Ada' }],
+    ['LAST_NAME', { LAST_NAME: 'Ada' }],
+    ['Customer.Name', { Customer: { Name: 'Ada' } }],
+    ['CUSTOMER.NAME', { CUSTOMER: { NAME: 'Ada' } }],
+    ['customers[].name', { customers: [{ id: 1 }, { name: 'Ada' }] }],
+    ['Customers[].Name', { Customers: [{ Name: 'Ada' }] }],
+    ['passengers[].name', { booking: { passengers: [{ seat: '4A', name: 'Ada' }] } }],
+    ['customer.names', { customer: { names: ['Ada'] } }],
+    ['names', { names: ['Ada'] }],
+    ['phones', { phones: ['Ada'] }],
+    ['CustomerNames', { CustomerNames: ['Ada'] }],
+    ['Cards[].Holder', { Cards: [{ Holder: 'Ada', brand: 'visa' }] }],
+  ])('P2: however it is spelled, alone or in a list: %s', (_, payload) => {
+    const event = { headers: {}, payload } as never
+    expect(JSON.stringify(maskForDisplay(event))).not.toContain('Ada')
+    expect(masksOfEvent(event, createMasks()).maskText('refused Ada twice')).toBe('refused *** twice')
+  })
+
+  it('P2: in headers and metadata too, however it is spelled', () => {
+    const event = make.event({ headers: { 'X-Customer-Name': 'Ada', LAST_NAME: 'Ada', tenant: 'acme' } })
+    const metadata = { Customer: { Name: 'Ada' }, guests: [{ name: 'Ada' }], team: 'billing' }
+    const shown = maskLetter({ ...make.letter({ event }), metadata, detail: { users: [{ Name: 'Ada' }] } })
+    expect(shown).toMatchObject({
+      event: { headers: { 'X-Customer-Name': '***', LAST_NAME: '***', tenant: 'acme' } },
+      metadata: { Customer: { Name: '***' }, guests: [{ name: '***' }], team: 'billing' },
+      detail: { users: [{ Name: '***' }] },
+    })
+  })
+
+  it('P2: names of other things stay visible', () => {
+    const plain = { product: { Name: 'Teapot' }, hosts: [{ name: 'db-1' }], fileNames: ['a.csv'], users: ['u-7'] }
+    expect(maskForDisplay({ payload: plain })).toEqual({ payload: plain })
+  })
+
+  it('P2: a path of your own is taken as it is written', () => {
+    const value = { Payload: { Card: 'x' }, payload: { card: 'y', Card: 'z' } }
+    expect(maskForDisplay(value, only('payload.card'))).toEqual({
+      ...value,
+      payload: { card: '***', Card: 'z' },
+    })
+  })
+
+  it.each([
     ['call +49 170 1234567 now', 'call *** now'],
     ['+1 (555) 010-4477', '***'],
     ['+4930123456.', '***.'],
@@ -227,5 +273,12 @@ describe('masking whatever there is', () => {
       event: { id: 'e', headers: { authorization: '***' }, payload: { iban: '***', name: '***' } },
     })
     expect(letter.event).toBe(full)
+  })
+
+  it('P2: paths reach the metadata and the detail of a letter by their names', () => {
+    const letter = { ...make.letter({}), metadata: { desk: { seat: 4 }, team: 'a' }, detail: { limit: 5 } }
+    const shown = maskLetter(letter, only('metadata.desk.seat', 'detail.*'))
+    expect(shown).toMatchObject({ metadata: { desk: { seat: '***' }, team: 'a' }, detail: { limit: '***' } })
+    expect(maskLetter(letter, only('metadata'))).toMatchObject({ metadata: {}, detail: { limit: 5 } })
   })
 })

@@ -1,4 +1,3 @@
-import { matchesPattern } from '../options/pattern.ts'
 import { type Resolved, resolveOptions } from '../options/resolve.ts'
 import { custom, flag, list, optional, withDefault } from '../options/rules.ts'
 import {
@@ -10,9 +9,7 @@ import {
 } from './built-in-masks.ts'
 import { type MaskPath, parseMaskPath } from './mask-path.ts'
 import { MASK, maskPhones, maskSecrets } from './mask-text.ts'
-
-/** The limit of the cache of names. Payloads of one channel repeat their names. */
-const MAX_NAMES_KNOWN = 5_000
+import { bareName, createNameMatcher } from './name-matcher.ts'
 
 /** What to hide in payloads and texts. */
 export interface MaskOptions {
@@ -78,28 +75,21 @@ export function createMasks(options?: MaskOptions): Masks {
     own: { isActive: true, names: given.names, paths: given.paths, texts: patterns.map(String) },
   }
   const active = [rules.secrets, rules.personalData, rules.own].filter(({ isActive }) => isActive)
-  const maskedNames = active.flatMap(({ names }) => names).map(bare)
-  const paths = active.flatMap(each => each.paths)
+  const maskedNames = active.flatMap(({ names }) => names)
+  const paths = active.flatMap(each =>
+    // Your own paths say exactly which names they mean. The built-in ones know one of many spellings.
+    each.paths.map(path => parseMaskPath(path, each === rules.own ? undefined : createNameMatcher)!),
+  )
   // Copies with the flag `g` only, because a sticky or global expression keeps a position between calls and would miss
   // matches.
   const expressions = patterns.map(
     ({ source, flags }) => new RegExp(source, `${flags.replace(/[gy]/g, '')}g`),
   )
-  const isMasked = (form: string) => maskedNames.some(masked => matchesPattern(masked, form))
-  const known = new Map<string, boolean>()
   return {
-    paths: paths.map(path => parseMaskPath(path)!),
+    paths,
     hidesNothing: maskedNames.length + paths.length + patterns.length === 0,
     rules,
-    isMaskedName(name) {
-      const before = known.get(name)
-      if (before !== undefined) return before
-      const plain = bare(name)
-      const answer = isMasked(plain) || (plain.endsWith('s') && isMasked(plain.slice(0, -1)))
-      if (known.size >= MAX_NAMES_KNOWN) known.clear()
-      known.set(name, answer)
-      return answer
-    },
+    isMaskedName: createNameMatcher(maskedNames),
     maskText(text) {
       const withoutSecrets = defaults ? maskSecrets(text) : text
       const masked = personalData ? maskPhones(withoutSecrets) : withoutSecrets
@@ -110,16 +100,12 @@ export function createMasks(options?: MaskOptions): Masks {
 
 export const DEFAULT_MASKS: Masks = createMasks()
 
-function bare(name: string): string {
-  return name.toLowerCase().replace(/[^\p{L}\p{N}*]/gu, '')
-}
-
 function isPath(value: unknown): value is string {
   return typeof value === 'string' && parseMaskPath(value) !== undefined
 }
 
 function isName(value: unknown): value is string {
-  return typeof value === 'string' && bare(value) !== ''
+  return typeof value === 'string' && bareName(value) !== ''
 }
 
 function isRegExp(value: unknown): value is RegExp {

@@ -76,7 +76,7 @@ function maskedLetter(letter: DeadLetter, masks: Masks, isWhole: boolean): DeadL
   return {
     ...letter,
     event: { ...(isWhole ? maskedEvent(event, masks) : event), key: textOf(event.key) },
-    metadata: maskFacts(metadata, own),
+    metadata: metadata && maskFacts('metadata', metadata, own),
     cycle: {
       ...cycle,
       failure: failure && {
