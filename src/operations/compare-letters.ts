@@ -1,4 +1,4 @@
-import { masksOfEvent } from '../core/dead-letter/event-masks.ts'
+import { masksOfLetter } from '../core/dead-letter/event-masks.ts'
 import { isMaskedValue, shownFields } from '../core/dead-letter/fields.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
@@ -48,7 +48,7 @@ export function compareTwoLetters(first: DeadLetter, second: DeadLetter, masks: 
 
 function fieldsOf(letter: DeadLetter, masks: Masks): ReadonlyMap<string, string> {
   const { event, cycle } = letter
-  const { maskText } = masksOfEvent(event, masks)
+  const { maskText } = masksOfLetter(letter, masks)
   const own: Readonly<Record<string, string | number | undefined>> = {
     error: cycle.failure && maskText(cycle.failure.name),
     message: cycle.failure && maskText(cycle.failure.message),
@@ -76,7 +76,7 @@ function fieldsOf(letter: DeadLetter, masks: Masks): ReadonlyMap<string, string>
   return fields
 }
 
-function stackOf({ event, cycle }: DeadLetter, masks: Masks): readonly string[] {
-  const stack = cycle.failure?.stack
-  return stack === undefined ? [] : masksOfEvent(event, masks).maskText(stack).split('\n')
+function stackOf(letter: DeadLetter, masks: Masks): readonly string[] {
+  const stack = letter.cycle.failure?.stack
+  return stack === undefined ? [] : masksOfLetter(letter, masks).maskText(stack).split('\n')
 }

@@ -1,4 +1,4 @@
-import { masksOfEvent } from '../core/dead-letter/event-masks.ts'
+import { masksOfLetter } from '../core/dead-letter/event-masks.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../core/dead-letter/mask.ts'
@@ -42,7 +42,7 @@ export const CSV_HEADER = lineOf(COLUMNS.map(([name]) => name))
 
 /** A letter as one line of CSV (RFC 4180), masked. */
 export function letterCsv(letter: DeadLetter, masks: Masks): string {
-  const own = masksOfEvent(letter.event, masks)
+  const own = masksOfLetter(letter, masks)
   return lineOf(COLUMNS.map(([, cell]) => cell(letter, own, masks)))
 }
 

@@ -1,7 +1,7 @@
 // The names of the semantic conventions for messaging (1.45), and our own beside them.
 import type { Attributes, Span } from '@opentelemetry/api'
 import { capText } from '../../core/dead-letter/caps.ts'
-import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
@@ -65,20 +65,21 @@ export function recordFailure(span: Span, failure: Failure, masks: Masks): void 
     [OWN.category]: category,
     [OWN.retryable]: retryable,
     [OWN.fingerprint]: fingerprint.id,
-    ...(code === undefined ? {} : { [OWN.code]: code }),
+    ...(code === undefined ? {} : { [OWN.code]: masks.maskText(code) }),
   })
   const told = capText(masks.maskText(message), MAX_MESSAGE_BYTES)
   span.setStatus({ code: SpanStatusCode.ERROR, message: told })
 }
 
-export function recordDeadLetter(span: Span, { id, cycle, event }: DeadLetter, masks: Masks): void {
+export function recordDeadLetter(span: Span, letter: DeadLetter, masks: Masks): void {
+  const { id, cycle } = letter
   const { reason, category, attemptCount, failure } = cycle
   span.setAttributes({
     [OWN.letterId]: id,
     [OWN.reason]: reason,
     [OWN.category]: category,
     [OWN.attempts]: attemptCount,
-    [ERROR_TYPE]: failure === undefined ? reason : masksOfEvent(event, masks).maskText(failure.name),
+    [ERROR_TYPE]: failure === undefined ? reason : masksOfLetter(letter, masks).maskText(failure.name),
     ...(failure === undefined ? {} : { [OWN.fingerprint]: failure.fingerprint.id }),
   })
   span.setStatus({ code: SpanStatusCode.ERROR, message: reasonText(reason) })

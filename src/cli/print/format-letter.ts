@@ -1,5 +1,5 @@
 import { allCycles } from '../../core/dead-letter/cycles.ts'
-import { groupingForDisplay, masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import { groupingForDisplay, masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
@@ -23,7 +23,7 @@ interface LetterFormatOptions {
 export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): string {
   const { now, paint } = options
   const { event, cycle, origin } = letter
-  const masks = masksOfEvent(event, options.masks)
+  const masks = masksOfLetter(letter, options.masks)
   const say = (text: string) => safeText(masks.maskText(text))
   const grouping = groupingForDisplay(letter, options.masks)
   const replays =

@@ -1,4 +1,4 @@
-import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { auditedFilter } from '../../operations/filter-text.ts'
@@ -50,7 +50,7 @@ function letterTable(io: Io, masks: Masks): (letters: readonly DeadLetter[]) => 
     { ...ageColumn<DeadLetter>(io, 'FAILED', ({ cycle }) => cycle.lastFailedAt), dropAt: 1 },
     {
       title: 'ERROR',
-      cell: letter => safeText(masksOfEvent(letter.event, masks).maskText(errorOf(letter))),
+      cell: letter => safeText(masksOfLetter(letter, masks).maskText(errorOf(letter))),
       shrinksTo: 24,
     },
   ]

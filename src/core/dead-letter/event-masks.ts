@@ -1,27 +1,47 @@
 import type { LazaretEvent } from '../event/event.ts'
 import { normalise } from '../failure/normalise.ts'
 import { type Grouping, groupingOf } from './group.ts'
-import { type HiddenValues, hiddenValues, hideIn, joinHidden, NOTHING_HIDDEN } from './hidden-values.ts'
+import { type HiddenValues, hiddenValues, joinHidden, NOTHING_HIDDEN } from './hidden-values.ts'
+import { hideIn } from './hide-in-text.ts'
 import type { DeadLetter } from './letter.ts'
 import type { Masks } from './masks.ts'
 
 /**
  * The masks for texts about an event: errors, stacks, keys, titles. They hide secrets by their form, and every value that
- * the masks hide in the event by path or name, because errors often quote their input. They also hide `more`. They are
- * not for the event itself: the plain masks do that.
+ * the masks hide in the event, because errors often quote their input. They also hide `more`. They are not for the event
+ * itself: the plain masks do that.
  */
 export function masksOfEvent(
   event: LazaretEvent | undefined,
   masks: Masks,
   more: HiddenValues = NOTHING_HIDDEN,
 ): Masks {
+  return masksOfTexts(masks, () =>
+    joinHidden(event === undefined ? NOTHING_HIDDEN : hiddenValues(event, masks), more),
+  )
+}
+
+/** The masks for texts about a letter. They also hide what is masked in its metadata and its detail. */
+export function masksOfLetter(letter: MaskedParts, masks: Masks, more: HiddenValues = NOTHING_HIDDEN): Masks {
+  return masksOfTexts(masks, () => joinHidden(hiddenInLetter(letter, masks), more))
+}
+
+type MaskedParts = Pick<DeadLetter, 'event' | 'detail' | 'metadata'>
+
+/** The values that the masks hide in the event, the detail and the metadata of a letter. */
+export function hiddenInLetter({ event, detail, metadata }: MaskedParts, masks: Masks): HiddenValues {
+  return hiddenValues({ ...event, detail, metadata }, masks)
+}
+
+/** Collects the values when the first text needs them. */
+function masksOfTexts(masks: Masks, collect: () => HiddenValues): Masks {
   if (masks.hidesNothing === true) return masks
   let hidden: HiddenValues | undefined
   return {
     ...masks,
     isMaskedName: name => masks.isMaskedName(name),
     maskText(text) {
-      hidden ??= joinHidden(event === undefined ? NOTHING_HIDDEN : hiddenValues(event, masks), more)
+      hidden ??= collect()
       return hideIn(text, hidden, masks)
     },
   }
@@ -29,7 +49,7 @@ export function masksOfEvent(
 
 /** The group of a letter for display. Its title and basis come from an error, so they may quote masked values. */
 export function groupingForDisplay(letter: DeadLetter, masks: Masks): Grouping {
-  const own = masksOfEvent(letter.event, masks)
+  const own = masksOfLetter(letter, masks)
   const { failure } = letter.cycle
   const { id, rule, basis } = groupingOf(letter)
   if (failure === undefined) return { ...groupingOf(letter), basis: own.maskText(basis) }
@@ -40,5 +60,20 @@ export function groupingForDisplay(letter: DeadLetter, masks: Masks): Grouping {
   const { title } = groupingOf(masked)
   // A normalised message has values in another form, so it is built again from the masked text.
   const isAltered = rule !== 'explicit' && message !== failure.message && basis.includes(': ')
-  return { id, rule, title, basis: isAltered ? `${name}: ${normalise(message)}` : own.maskText(basis) }
+  return { id, rule, title, basis: isAltered ? `${name}: ${normalise(message)}` : maskBasis(letter, masks) }
 }
+
+/** The basis may quote an error that the message does not, such as the cause, and quotes it normalised. */
+function maskBasis(letter: DeadLetter, masks: Masks): string {
+  const { basis } = groupingOf(letter)
+  if (masks.hidesNothing === true) return basis
+  const hidden = hiddenInLetter(letter, masks)
+  const normalised = hidden.values
+    .map(normalise)
+    .filter(text => HAS_LETTERS.test(text) && !STANDS_FOR_ANY.test(text))
+  return hideIn(basis, { ...hidden, values: [...hidden.values, ...normalised] }, masks)
+}
+
+/** Normalised values such as `#` and `<email>` stand for many values. */
+const HAS_LETTERS = /\p{L}{3}/u
+const STANDS_FOR_ANY = /^<\w+>$/

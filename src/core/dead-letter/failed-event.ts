@@ -1,5 +1,5 @@
 import type { Category } from '../failure/failure.ts'
-import { masksOfEvent } from './event-masks.ts'
+import { masksOfLetter } from './event-masks.ts'
 import type { DeadLetter } from './letter.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
 import type { Reason } from './reason.ts'
@@ -38,7 +38,7 @@ export function failedEvent(letter: DeadLetter, masks: Masks = DEFAULT_MASKS): F
     source: event.source,
     target: handler,
     handler,
-    lastError: failure && masksOfEvent(event, masks).maskText(`${failure.name}: ${failure.message}`),
+    lastError: failure && masksOfLetter(letter, masks).maskText(`${failure.name}: ${failure.message}`),
     attempts: cycle.attemptCount,
     reason: cycle.reason,
     category: cycle.category,

@@ -1,6 +1,6 @@
 // The fields of a letter by their paths, in the words of conditions (where.ts): `payload.customer.id`, `header.tenant`.
 import type { JsonValue } from '../event/event.ts'
-import { masksOfEvent } from './event-masks.ts'
+import { masksOfLetter } from './event-masks.ts'
 import type { DeadLetter } from './letter.ts'
 import { maskForDisplay } from './mask.ts'
 import { maskFacts } from './mask-letter.ts'
@@ -30,7 +30,7 @@ export function shownFields(
   walk.visit('payload', payload ?? null, 1)
   walk.visit('header', headers ?? {}, 1)
   if (metadata !== undefined)
-    walk.visit('metadata', maskFacts('metadata', metadata, masksOfEvent(event, masks)), 1)
+    walk.visit('metadata', maskFacts('metadata', metadata, masksOfLetter({ event, metadata }, masks)), 1)
   return walk.fields
 }
 

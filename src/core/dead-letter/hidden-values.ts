@@ -1,19 +1,18 @@
 import { isBytes } from '../event/plain.ts'
-import { DISPLAY_MAX_DEPTH } from './mask.ts'
 import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
 import { MASK } from './mask-text.ts'
 import type { Masks } from './masks.ts'
 
 const MAX_NODES = 200_000
 const MAX_VALUES = 5_000
-/** Shorter values occur inside many words. They are hidden only as whole words. */
-const HIDDEN_ANYWHERE = 4
-/** A cut text may end with the first characters of a value. Fewer characters than this reveal nothing. */
-const CUT_VALUE = 4
-/** It consists of letters, so that an address with a hidden part still matches the mask of addresses and is masked whole. */
-const PLACEHOLDER = 'ꙮꙮꙮ'
+/** Deeper than any event that a store accepts. */
+const MAX_DEPTH = 1_000
+/** Shorter parts of a text that a pattern masks are words that occur everywhere. */
+const MIN_PART = 4
+/** Shorter numbers match no built-in pattern. */
+const LONG_NUMBER = 1e11
 
-/** The values that the masks hide by path or name, as texts. */
+/** The values that the masks hide, as texts. */
 export interface HiddenValues {
   readonly values: readonly string[]
   /** False if there were too many values to collect. Then any text may quote a value that is missing here. */
@@ -22,18 +21,14 @@ export interface HiddenValues {
 
 export const NOTHING_HIDDEN: HiddenValues = Object.freeze({ values: [], isComplete: true })
 
-/** Collects the values that masks hide in `value`, by path or by name. */
+/** Collects the values that masks hide in `value`: by path, by name, or because a pattern matches a part of a text. */
 export function hiddenValues(value: unknown, masks: Masks, cursors?: PathCursors): HiddenValues {
-  const walk = new HiddenWalk(masks)
-  walk.visit(value, cursors ?? startCursors(masks.paths), false, 0)
-  return { values: [...walk.values], isComplete: walk.isComplete }
+  return walk(value, masks, cursors ?? startCursors(masks.paths), false)
 }
 
 /** Collects every text and number in `value`, for a part that is masked whole. */
 export function allValues(value: unknown, masks: Masks): HiddenValues {
-  const walk = new HiddenWalk(masks)
-  walk.visit(value, startCursors([]), true, 0)
-  return { values: [...walk.values], isComplete: walk.isComplete }
+  return walk(value, masks, startCursors([]), true)
 }
 
 export function joinHidden(...several: readonly HiddenValues[]): HiddenValues {
@@ -43,65 +38,24 @@ export function joinHidden(...several: readonly HiddenValues[]): HiddenValues {
   }
 }
 
-/**
- * Masks a text for display. It hides the given values in every form in which the text may quote them, and secrets by
- * their form. If not all hidden values are known, it hides the whole text.
- */
-export function hideIn(text: string, { values, isComplete }: HiddenValues, masks: Masks): string {
-  if (!isComplete) return MASK
-  if (values.length === 0) return masks.maskText(text)
-  const quoted = new Set<string>()
-  let beginning: string | undefined
-  for (const value of values) {
-    for (const form of formsOf(value)) if (form.length <= text.length && text.includes(form)) quoted.add(form)
-    const cut = cutAtEnd(text, value)
-    if (cut !== undefined && cut.length > (beginning?.length ?? 0)) beginning = cut
-  }
-  if (quoted.size === 0 && beginning === undefined) return masks.maskText(text)
-  // The longest value is replaced first, because one value may be a part of another.
-  const ordered = [...quoted].sort((a, b) => b.length - a.length)
-  const start = beginning === undefined ? text : replaceEnd(text, beginning)
-  return masks.maskText(ordered.reduce(withoutOne, start)).replaceAll(PLACEHOLDER, MASK)
-}
-
-/** The value as it is, escaped in JSON, escaped in JSON inside JSON, and escaped in a URL. */
-function formsOf(value: string): readonly string[] {
-  // Most values are equal in every form.
-  if (/^[\w.~-]*$/.test(value)) return [value]
-  const escaped = JSON.stringify(value).slice(1, -1)
-  return [value, escaped, JSON.stringify(escaped).slice(1, -1), encodeURIComponent(value.toWellFormed())]
-}
-
-/** The first part of the value, if the text ends with it because it was cut there. */
-function cutAtEnd(text: string, value: string): string | undefined {
-  if (value.length <= CUT_VALUE || !text.endsWith('…')) return undefined
-  const at = text.lastIndexOf(value.slice(0, CUT_VALUE))
-  if (at < 0) return undefined
-  const end = text.slice(at, -1)
-  return end.length < value.length && value.startsWith(end) ? end : undefined
-}
-
-function replaceEnd(text: string, beginning: string): string {
-  return `${text.slice(0, text.length - beginning.length - 1)}${PLACEHOLDER}…`
-}
-
-function withoutOne(text: string, hidden: string): string {
-  if (hidden.length >= HIDDEN_ANYWHERE) return text.replaceAll(hidden, PLACEHOLDER)
-  const literal = hidden.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${literal}(?![\\p{L}\\p{N}])`, 'gu'), PLACEHOLDER)
+function walk(value: unknown, masks: Masks, cursors: PathCursors, isHidden: boolean): HiddenValues {
+  const found = new HiddenWalk(masks)
+  found.visit(value, cursors, isHidden, 0)
+  return { values: [...found.values], isComplete: found.isComplete }
 }
 
 class HiddenWalk {
   readonly values = new Set<string>()
   readonly #masks: Masks
   #nodes = 0
+  #isTooDeep = false
 
   constructor(masks: Masks) {
     this.#masks = masks
   }
 
   get isComplete(): boolean {
-    return this.#nodes <= MAX_NODES && this.values.size <= MAX_VALUES
+    return this.#nodes <= MAX_NODES && this.values.size <= MAX_VALUES && !this.#isTooDeep
   }
 
   visit(value: unknown, cursors: PathCursors, isInHidden: boolean, depth: number): void {
@@ -109,13 +63,16 @@ class HiddenWalk {
     const isHidden = isInHidden || cursors.arrived
     switch (typeof value) {
       case 'string':
+        this.#text(value, isHidden)
+        break
       case 'number':
       case 'bigint':
-        if (isHidden && value !== '') this.values.add(String(value))
+        if (isHidden || value > LONG_NUMBER) this.#text(String(value), isHidden)
         break
       case 'object':
-        if (value === null || isBytes(value) || depth > DISPLAY_MAX_DEPTH) break
-        if (Array.isArray(value))
+        if (value === null || isBytes(value)) break
+        if (depth > MAX_DEPTH) this.#isTooDeep = true
+        else if (Array.isArray(value))
           for (let index = 0; index < value.length; index++)
             this.visit(value[index], stepInto(cursors, index), isHidden, depth + 1)
         else this.#properties(value, cursors, isHidden, depth)
@@ -131,4 +88,30 @@ class HiddenWalk {
         depth + 1,
       )
   }
+
+  #text(text: string, isHidden: boolean): void {
+    if (isHidden) {
+      if (text !== '') this.values.add(text)
+      // An error often quotes a credential without the word before it.
+      const [, credential] = /^(?:bearer|basic|token|apikey)\s+(\S{4,})$/i.exec(text) ?? []
+      if (credential !== undefined) this.values.add(credential)
+    } else for (const part of maskedParts(text, this.#masks.maskText(text))) this.values.add(part)
+  }
+}
+
+/** The parts of a text that patterns have masked. */
+function maskedParts(text: string, masked: string): readonly string[] {
+  if (masked === text) return []
+  const [start = '', ...shown] = masked.split(MASK)
+  const parts: string[] = []
+  let at = start.length
+  for (const [index, next] of shown.entries()) {
+    const isLast = index === shown.length - 1
+    const end = isLast ? text.length - next.length : text.indexOf(next, at + 1)
+    // The masked text does not fit, because the text itself has stars. Then all of it is hidden.
+    if (end < at || !text.startsWith(next, end)) return [text]
+    parts.push(text.slice(at, end))
+    at = end + next.length
+  }
+  return parts.filter(part => part.length >= MIN_PART)
 }

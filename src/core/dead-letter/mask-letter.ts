@@ -1,5 +1,5 @@
 import type { JsonValue } from '../event/event.ts'
-import { masksOfEvent } from './event-masks.ts'
+import { masksOfLetter } from './event-masks.ts'
 import type { DeadLetter } from './letter.ts'
 import { maskForDisplay } from './mask.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
@@ -14,7 +14,7 @@ export function maskLetter(
   masks: Masks = DEFAULT_MASKS,
 ): Readonly<Record<string, JsonValue>> {
   const { event, id, detail, metadata, ...rest } = letter
-  const own = masksOfEvent(event, masks)
+  const own = masksOfLetter(letter, masks)
   return {
     id,
     ...(maskForDisplay(rest, { ...own, paths: [] }) as Facts),

@@ -171,7 +171,12 @@ describe('masking of personal data', () => {
   })
 
   it('P2: names of other things stay visible', () => {
-    const plain = { product: { Name: 'Teapot' }, hosts: [{ name: 'db-1' }], fileNames: ['a.csv'], users: ['u-7'] }
+    const plain = {
+      product: { Name: 'Teapot' },
+      hosts: [{ name: 'db-1' }],
+      fileNames: ['a.csv'],
+      users: ['u-7'],
+    }
     expect(maskForDisplay({ payload: plain })).toEqual({ payload: plain })
   })
 

@@ -1,5 +1,5 @@
 import type { Listing } from '../../adapter-kit/query/cursor.ts'
-import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { triageGroup } from '../../operations/triage.ts'
@@ -139,7 +139,7 @@ function commonValues(letters: readonly DeadLetter[], masks: Masks): CommonValue
     // Counts masked values, so that frequencies disclose nothing about them.
     const values = letters.flatMap(letter => {
       const value = fieldOf(letter, field)
-      return value === undefined ? [] : [masksOfEvent(letter.event, masks).maskText(value)]
+      return value === undefined ? [] : [masksOfLetter(letter, masks).maskText(value)]
     })
     if (values.length === 0) return []
     const counts = new Map<string, number>()

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { isExamined } from '../../adapter-kit/query/examined-letters.ts'
 import { compareLetters, letterPosition, orderOf } from '../../adapter-kit/query/letter-order.ts'
 import { letterCursor, resolveLetterFilter, splitDisclosing } from '../../adapter-kit/query/letter-query.ts'
-import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { eventToJson } from '../../core/event/json.ts'
 import { isBytes } from '../../core/event/plain.ts'
@@ -201,14 +201,14 @@ async function destinationOf(context: Context, named: NamedStore, letter: DeadLe
   const asked = resolvePlan({ ...context.replayDefaults, reason: 'a look', by: 'nobody', ids: [letter.id] })
   const environment = context.environmentOf(named)
   const { reason } = await judge(letter, asked, environment, context.clock.now())
-  const obstacle = reason && masksOfEvent(letter.event, context.masks).maskText(reason)
   const replayRoute = await environment.routeOf?.(letter, undefined)
+  const obstacle = replayRoute?.kind === 'none' ? replayRoute.reason : reason
   const isReachable = replayRoute !== undefined && replayRoute.kind !== 'none'
   return {
     channel: letter.channel,
     handler: letter.handler,
     broker: isReachable ? replayRoute.via : undefined,
-    obstacle: replayRoute?.kind === 'none' ? replayRoute.reason : obstacle,
+    obstacle: obstacle && masksOfLetter(letter, context.masks).maskText(obstacle),
   }
 }
 

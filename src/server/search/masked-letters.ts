@@ -5,7 +5,7 @@ import {
   resolveLetterQuery,
   splitDisclosing,
 } from '../../adapter-kit/query/letter-query.ts'
-import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
 import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
@@ -71,7 +71,7 @@ export async function statsExaminedFor(
 function maskedLetter(letter: DeadLetter, masks: Masks, isWhole: boolean): DeadLetter {
   const { event, cycle, metadata } = letter
   const { failure } = cycle
-  const own = masksOfEvent(event, masks)
+  const own = masksOfLetter(letter, masks)
   const textOf = (text: string | undefined) => (text === undefined ? undefined : own.maskText(text))
   return {
     ...letter,

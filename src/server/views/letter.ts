@@ -1,5 +1,5 @@
 import { allCycles } from '../../core/dead-letter/cycles.ts'
-import { groupingForDisplay, masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import { groupingForDisplay, masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import type { AttemptFailure, AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskForDisplay } from '../../core/dead-letter/mask.ts'
@@ -21,7 +21,7 @@ import { pick } from './pick.ts'
 export function letterSummary(store: string, letter: DeadLetter, masks: Masks): LetterSummary {
   const { event, cycle } = letter
   const { failure } = cycle
-  const own = masksOfEvent(event, masks)
+  const own = masksOfLetter(letter, masks)
   return {
     ...pick(
       letter,
@@ -63,7 +63,7 @@ export function letterDetailView(
   masks: Masks,
 ): Omit<LetterDetail, 'destination' | 'audit'> {
   const { event, origin, detail, metadata, cycle } = letter
-  const own = masksOfEvent(event, masks)
+  const own = masksOfLetter(letter, masks)
   return {
     ...letterSummary(store, letter, masks),
     reasonText: reasonText(cycle.reason),

@@ -1,4 +1,4 @@
-import { masksOfEvent } from '../../core/dead-letter/event-masks.ts'
+import { masksOfEvent, masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import {
   allValues,
   type HiddenValues,
@@ -53,5 +53,7 @@ export function masksOfResend(
   patch: readonly PatchOperation[] | undefined,
   masks: Masks,
 ): Masks {
-  return masksOfEvent(letter?.event, masks, hiddenInPatch(patch, masks))
+  const written = hiddenInPatch(patch, masks)
+  if (letter === undefined) return masksOfEvent(undefined, masks, written)
+  return masksOfLetter(letter, masks, written)
 }

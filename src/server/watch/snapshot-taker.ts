@@ -1,5 +1,7 @@
+import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
 import { type LetterState, WAITING_STATES } from '../../core/dead-letter/state.ts'
 import type { WatchPolicy } from '../../core/watch/options.ts'
 import type { DeadLetterStore, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
@@ -40,6 +42,11 @@ type SampleCache = Map<string, { readonly mark: string; readonly sample: Sample 
 export class SnapshotTaker {
   /** Samples of the last round. A channel without changes reuses its sample. */
   #samples: SampleCache = new Map()
+  readonly #masks: Masks
+
+  constructor(masks: Masks = DEFAULT_MASKS) {
+    this.#masks = masks
+  }
 
   async take(options: TakeOptions): Promise<readonly ChannelSnapshot[]> {
     const selected = await selectChannels(options)
@@ -78,7 +85,8 @@ export class SnapshotTaker {
       stats.map(each => [each.count, each.oldestAt, each.newestAt]),
     ])
     const known = this.#samples.get(channel)
-    const sample = known?.mark === mark ? known.sample : await takeSample(letters, channel, waiting, limit)
+    const sample =
+      known?.mark === mark ? known.sample : await takeSample(letters, channel, waiting, limit, this.#masks)
     samples.set(channel, { mark, sample })
     const oldestAt = oldestOf(stats)
     return {
@@ -162,6 +170,7 @@ async function takeSample(
   channel: string,
   waiting: readonly StateCount[],
   most: number,
+  masks: Masks,
 ): Promise<Sample> {
   const total = waiting.reduce((sum, { count }) => sum + count, 0)
   const found: DeadLetter[] = []
@@ -169,7 +178,7 @@ async function takeSample(
     const share = Math.ceil((count * Math.min(most, total)) / total)
     found.push(...(await newest(letters, { channel, state }, share)))
   }
-  return sampleOf(found)
+  return sampleOf(found, masks)
 }
 
 /** Reads page by page, so that other queries are served in between. */
@@ -188,13 +197,13 @@ async function newest(
   return found
 }
 
-function sampleOf(letters: readonly DeadLetter[]): Sample {
+function sampleOf(letters: readonly DeadLetter[], masks: Masks): Sample {
   if (letters.length === 0) return NO_SAMPLE
   const retries = letters.reduce((sum, letter) => sum + retriesOf(letter), 0)
   return {
     averageRetries: Math.round((retries / letters.length) * 100) / 100,
     sampled: letters.length,
-    errors: errorsOf(letters),
+    errors: errorsOf(letters, masks),
   }
 }
 
@@ -204,16 +213,25 @@ function retriesOf({ cycle, endedCycles }: DeadLetter): number {
   return Math.max(0, attempts - 1)
 }
 
-/** Counts the letters by group. A letter without an attempt is named by its reason. */
-function errorsOf(letters: readonly DeadLetter[]): readonly ErrorShare[] {
+/**
+ * Counts the letters by group. A letter without an attempt is named by its reason. The name is masked, because only its letter
+ * knows what it quotes.
+ */
+function errorsOf(letters: readonly DeadLetter[], masks: Masks): readonly ErrorShare[] {
   const errors = new Map<string, ErrorShare>()
   for (const letter of letters) {
     const { id, title } = groupingOf(letter)
     const known = errors.get(id)
-    const name = known?.name ?? (letter.cycle.failure?.name ?? title).slice(0, NAME_LENGTH)
+    const name = known?.name ?? shownName(letter, title, masks)
     errors.set(id, { fingerprint: id, name, count: (known?.count ?? 0) + 1 })
   }
   return [...errors.values()]
     .sort((a, b) => b.count - a.count || (a.fingerprint < b.fingerprint ? -1 : 1))
     .slice(0, MAX_ERRORS)
+}
+
+function shownName(letter: DeadLetter, title: string, masks: Masks): string {
+  const { failure } = letter.cycle
+  const name = failure === undefined ? title : masksOfLetter(letter, masks).maskText(failure.name)
+  return name.slice(0, NAME_LENGTH)
 }

@@ -33,13 +33,14 @@ interface WatcherOptions {
 export class ChannelWatcher implements LeaderTask {
   readonly name = 'watch'
   readonly #options: WatcherOptions
-  readonly #taker = new SnapshotTaker()
+  readonly #taker: SnapshotTaker
   readonly #rounds: RoundLoop
   #sender: AlertSender | undefined
   #purgedAt = Number.NEGATIVE_INFINITY
 
   constructor(options: WatcherOptions) {
     this.#options = options
+    this.#taker = new SnapshotTaker(options.masks)
     this.#rounds = new RoundLoop({
       everyMs: this.#everyMs,
       clock: options.clock,
