@@ -1,19 +1,15 @@
 import type { GateAnswer, GateCheck } from '../ports/replays.ts'
 
-/** How a text about a check names times, and how it masks what a process said. */
-interface CheckTextOptions {
-  /** The age of an answer in words, such as `3 s ago`. */
-  readonly ageOf: (saidAt: number) => string
-  readonly maskText: (text: string) => string
-}
+/** The age of an answer in words, such as `3 s ago`. */
+type AgeOf = (saidAt: number) => string
 
 const MAX_NAMED = 3
 
-/** Whose word a gate has for the letters of a consumer or sink, in words. */
-export function describeCheck(check: GateCheck, options: CheckTextOptions): string {
+/** Whose word a gate has for the letters of a consumer or sink, in words. The check is masked. */
+export function describeCheck(check: GateCheck, ageOf: AgeOf): string {
   const { gate, letters, answer } = check
   const counted = letters === 1 ? '1 letter' : `${letters} letters`
-  return `${gate} of ${receiverOf(check)}: ${counted} ${describeAnswer(answer, options)}`
+  return `${gate} of ${receiverOf(check)}: ${counted} ${describeAnswer(answer, ageOf)}`
 }
 
 function receiverOf({ channel, handler, sink }: GateCheck): string {
@@ -21,14 +17,14 @@ function receiverOf({ channel, handler, sink }: GateCheck): string {
   return handler === undefined ? channel : `${channel}/${handler}`
 }
 
-function describeAnswer(answer: GateAnswer, { ageOf, maskText }: CheckTextOptions): string {
+function describeAnswer(answer: GateAnswer, ageOf: AgeOf): string {
   switch (answer.answeredBy) {
     case 'planner':
       return `checked by the planning process, ${ageOf(answer.saidAt)}`
     case 'fleet':
       return `checked by ${processesOf(answer)}, ${ageOf(answer.saidAt)}`
     case 'nobody':
-      return `not checked: ${maskText(answer.reason)}`
+      return `not checked: ${answer.reason}`
   }
 }
 

@@ -1,5 +1,3 @@
-import { maskForDisplay } from '../../core/dead-letter/mask.ts'
-import type { Masks } from '../../core/dead-letter/masks.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
 import type { Replay, ReplayCounts, ReplayDecision, ReplayItem } from '../../ports/replays.ts'
 import { mostFrequentReasons } from '../../server/views/item-reasons.ts'
@@ -10,7 +8,6 @@ import { type Paint, stateColour } from './style.ts'
 import { isoAndRelative, spanText } from './times.ts'
 
 interface ReplayFormatOptions {
-  readonly masks: Masks
   readonly now: number
   readonly paint: Paint
 }
@@ -25,12 +22,12 @@ const DECISION_TEXTS: Readonly<Record<ReplayDecision, string>> = {
   skip_downstream: 'skipped: consumer paused or breaker open',
 }
 
-/** Formats a replay for a person: plan, decisions of the gates, outcomes. */
+/** Formats a masked replay for a person: plan, decisions of the gates, outcomes. */
 export function formatReplay(
   replay: Replay,
   counts: ReplayCounts | undefined,
   findings: readonly string[],
-  { masks, now, paint }: ReplayFormatOptions,
+  { now, paint }: ReplayFormatOptions,
 ): string {
   const { selectedBy, halt, patch } = replay
   const selected =
@@ -59,7 +56,7 @@ export function formatReplay(
         ['approval', approval],
         ['started', replay.startedAt === undefined ? undefined : isoAndRelative(replay.startedAt, now)],
         ['ended', replay.endedAt === undefined ? undefined : isoAndRelative(replay.endedAt, now)],
-        ['problem', problemText(replay, masks, now)],
+        ['problem', problemText(replay, now)],
         [
           'note',
           replay.stateReason === undefined
@@ -70,17 +67,17 @@ export function formatReplay(
       paint,
     ),
     patch === undefined ? '' : heading('Patch', paint),
-    ...(patch ?? []).map(operation => `  ${safeText(JSON.stringify(maskForDisplay(operation, masks)))}\n`),
+    ...(patch ?? []).map(operation => `  ${safeText(JSON.stringify(operation))}\n`),
     heading('Gates', paint),
     ...findings,
-    ...checkLines(replay.checks ?? [], masks, now),
+    ...checkLines(replay.checks ?? [], now),
     counts === undefined ? '' : heading('Outcomes', paint) + fieldLines(outcomes(counts), paint),
   ].join('')
 }
 
-/** Why nobody sends the letters. It can quote an error of a process, so it is masked. */
-function problemText({ problem }: Replay, masks: Masks, now: number): string | undefined {
-  return problem && `${safeText(masks.maskText(problem.reason))}, since ${isoAndRelative(problem.since, now)}`
+/** Why nobody sends the letters. */
+function problemText({ problem }: Replay, now: number): string | undefined {
+  return problem && `${safeText(problem.reason)}, since ${isoAndRelative(problem.since, now)}`
 }
 
 function overlapText({ overlaps }: Replay): string | undefined {

@@ -3,7 +3,7 @@ import { sendCommands } from '../../operations/fleet-commands.ts'
 import { delay } from '../../ports/clock.ts'
 import type { CommandRecord, Commands, CommandTask } from '../../ports/commands.ts'
 import type { InstanceReport } from '../../ports/fleet.ts'
-import { maskedResult } from '../../server/views/command-result.ts'
+import { maskedOutcome } from '../../server/views/command-result.ts'
 import { findInstance, findLetter } from '../find-by-id.ts'
 import type { breakerFlags, fleetFlags, partFlags, resendFlags } from '../flags.ts'
 import { type ExitCode, type Io, UsageError } from '../io.ts'
@@ -90,12 +90,9 @@ async function command(session: Session, flags: CommandFlags, task: CommandTask)
 
   async function masked(record: CommandRecord): Promise<CommandRecord> {
     const { outcome } = record
-    if (outcome === undefined) return record
-    if (!outcome.ok) return { ...record, outcome: { ok: false, error: masks.maskText(outcome.error) } }
-    return {
-      ...record,
-      outcome: { ok: true, result: await maskedResult(outcome.result, task, store, masks) },
-    }
+    return outcome === undefined
+      ? record
+      : { ...record, outcome: await maskedOutcome(outcome, task, store, masks) }
   }
 }
 

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import type { Masks } from '../../core/dead-letter/masks.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
+import { maskChecks, maskReplay } from '../../operations/mask-replay.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { PatchOperation, Replay, ReplayCounts } from '../../ports/replays.ts'
 import { PlanCancelledError, type Store } from '../../ports/store.ts'
@@ -93,7 +93,7 @@ export async function replayPlan({ io, args, flags }: Context<typeof planFlags>)
         `warning: replay ${replayId} also has ${count} of these letters to send; a letter that fails there is then sent again by this one. Cancel one of the two: ${commandLine('replay cancel', replayId, place)}\n`,
       )
     if (flags.json) {
-      await io.stdout.write(jsonLine(replayJson(replay, masks)))
+      await io.stdout.write(jsonLine(toJson(await maskReplay(store, replay, masks))))
       return 0
     }
     await io.stdout.write(await replayText(session, replay, undefined))
@@ -114,7 +114,8 @@ async function emptyPlanText(
   const { refusal, skipped, checks } = error
   if (skipped.length > 0) {
     const findings = await findingLines(error, skipped, createReasonMasker(masks, store, { patch }))
-    return `${refusal}\n${[...findings, ...checkLines(checks, masks, io.clock.now())].join('')}`.trimEnd()
+    const shown = await maskChecks(checks, async () => skipped, store, { patch }, masks)
+    return `${refusal}\n${[...findings, ...checkLines(shown, io.clock.now())].join('')}`.trimEnd()
   }
   const isFiltered = Object.keys(filter).length > 0
   return `no letter ${isFiltered ? `matches ${describeFilter(filter)}` : 'waits for a replay'}; nothing was planned. Run 'lazaret dlq stats' to see the channels and states`
@@ -154,7 +155,8 @@ export async function showReplay(
   await recordLateOutcomes(store, replay, io.clock)
   const counts = await store.replays.counts(replay.id)
   if (asJson) {
-    await io.stdout.write(jsonLine({ ...replayJson(replay, masks), outcomes: counts }))
+    const shown = toJson(await maskReplay(store, replay, masks)) as object
+    await io.stdout.write(jsonLine({ ...shown, outcomes: counts }))
     return
   }
   await io.stdout.write(await replayText(session, replay, counts))
@@ -167,24 +169,16 @@ async function replayText(
 ): Promise<string> {
   const skipped = await store.replays.items(replay.id, { status: 'skipped', limit: MAX_SKIPPED_READ })
   const findings = await findingLines(replay, skipped, createReasonMasker(masks, store, replay))
-  const options = { masks, now: io.clock.now(), paint: paintFor(io.stdout, io.env) }
-  return formatReplay(replay, counts, findings, options)
-}
-
-/** The problem, and the reason why nobody answered for a gate, can quote an error of a process, so they are masked. */
-function replayJson(replay: Replay, masks: Masks): object {
-  const checks = replay.checks?.map(({ answer, ...check }) => ({
-    ...check,
-    answer: answer.answeredBy === 'nobody' ? { ...answer, reason: masks.maskText(answer.reason) } : answer,
-  }))
-  const { problem } = replay
-  const masked = problem && { ...problem, reason: masks.maskText(problem.reason) }
-  return toJson({ ...replay, checks, problem: masked }) as object
+  const options = { now: io.clock.now(), paint: paintFor(io.stdout, io.env) }
+  return formatReplay(await maskReplay(store, replay, masks), counts, findings, options)
 }
 
 export const replayList = onStore<typeof replayListFlags>(async ({ store, masks }, { io, flags }) => {
   const replays = await store.replays.list({ state: flags.state, limit: flags.limit ?? DEFAULT_LISTED })
-  if (flags.json) return io.stdout.write(replays.map(replay => jsonLine(replayJson(replay, masks))).join(''))
+  if (flags.json) {
+    const shown = await Promise.all(replays.map(replay => maskReplay(store, replay, masks)))
+    return io.stdout.write(shown.map(replay => jsonLine(toJson(replay))).join(''))
+  }
   if (replays.length === 0)
     return io.stderr.write("no replays found; create one with 'lazaret replay plan'\n")
   const columns: Column<Replay>[] = [

@@ -1,5 +1,8 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { givenFields } from '../../core/options/merge.ts'
+import { maskChecks } from '../../operations/mask-replay.ts'
+import { masksOfResend } from '../../operations/payload-masks.ts'
+import { masksOfLetters } from '../../operations/quoted-letters.ts'
 import type { Replay } from '../../ports/replays.ts'
 import {
   approveReplay,
@@ -37,7 +40,6 @@ import type { NamedStore } from '../stores/federation.ts'
 import { toLetterFilter } from '../views/filter.ts'
 import { createReasonMasker, mostFrequentReasons } from '../views/item-reasons.ts'
 import { patchedView, payloadView } from '../views/patched.ts'
-import { masksOfResend } from '../views/payload-masks.ts'
 import { auditSearch, findLetter, oneId } from './letters.ts'
 import { findReplay, type ReplayContext, replayPermission, replayView } from './replays.ts'
 
@@ -158,11 +160,9 @@ async function emptyPlanProblem(
   const reasons = await mostFrequentReasons(skipped, createReasonMasker(context.masks, named.store, body))
   const details = reasons.map(({ reason, count }) => ` ${count} × ${reason}.`).join('')
   const { masks, clock } = context
-  const options = {
-    ageOf: (saidAt: number) => `${Math.round((clock.now() - saidAt) / 1_000)} s ago`,
-    maskText: (text: string) => masks.maskText(text),
-  }
-  const whose = checks.map(check => ` Gate ${describeCheck(check, options)}.`).join('')
+  const ageOf = (saidAt: number) => `${Math.round((clock.now() - saidAt) / 1_000)} s ago`
+  const shown = await maskChecks(checks, async () => skipped, named.store, body, masks)
+  const whose = shown.map(check => ` Gate ${describeCheck(check, ageOf)}.`).join('')
   return new ProblemError(
     'unprocessable',
     `${message[0]!.toUpperCase()}${message.slice(1)}.${details}${whose}`,
@@ -245,7 +245,8 @@ async function judgeSamples(
     .flatMap(({ gate, answer }) =>
       gate === 'schema' && answer.answeredBy === 'nobody' ? [answer.reason] : [],
     )
-  return { verdicts, notChecked: unanswered[0] && context.masks.maskText(unanswered[0]) }
+  const own = masksOfLetters(letters, { patch }, context.masks)
+  return { verdicts, notChecked: unanswered[0] && own.maskText(unanswered[0]) }
 }
 
 function sampleOf(

@@ -1,5 +1,6 @@
 import { withDisclosing } from '../../adapter-kit/query/letter-query.ts'
 import { MASK } from '../../core/dead-letter/mask-text.ts'
+import { maskReplay } from '../../operations/mask-replay.ts'
 import type { Replay } from '../../ports/replays.ts'
 import { REPLAY_STEPS } from '../../replay/control.ts'
 import type { Caller } from '../auth/caller.ts'
@@ -131,7 +132,8 @@ export async function replayView(
   const counts = await store.replays.counts(replay.id)
   const selectedBy = context.searches.mayReveal(caller) ? replay.selectedBy : withoutSearch(replay.selectedBy)
   const { filter, ids } = selectedBy
-  const patch = patchView(replay, context.masks)
+  const shown = await maskReplay(store, replay, context.masks)
+  const patch = patchView(shown)
   return {
     ...replaySummary(name, replay, counts),
     selectedBy: {
@@ -145,9 +147,9 @@ export async function replayView(
     maxAgeMs: replay.maxAgeMs,
     allowQuarantined: replay.allowQuarantined,
     requireSchema: replay.requireSchema,
-    checks: replay.checks?.map(check => checkView(check, context.masks)),
+    checks: shown.checks?.map(checkView),
     overlaps: replay.overlaps?.map(overlap => ({ ...overlap })),
-    problem: problemView(replay, context.masks),
+    problem: problemView(shown),
     recoveredSince: await recoveredSince(named, replay),
     rate: replay.state === 'running' ? context.runner.rateOf(replay.id) : undefined,
     arrivedSincePlan: await arrivedSincePlan(

@@ -4,7 +4,7 @@ import { iso, isoOr, type Json } from '../schema/common.ts'
 import type { CommandRequestView } from '../schema/fleet.ts'
 import type { NamedStore } from '../stores/federation.ts'
 import type { FleetReader } from '../stores/fleet-reader.ts'
-import { maskedResult } from './command-result.ts'
+import { maskedOutcome } from './command-result.ts'
 
 /** The commands of a request and what became of them. Their processes are named as far as the fleet knows them. */
 export async function requestView(
@@ -19,8 +19,7 @@ export async function requestView(
     const { id, recipients } = command
     const instance = claimedBy ?? (recipients.length === 1 ? recipients[0] : undefined)
     const report = instance === undefined ? undefined : reports.get(instance)
-    const result =
-      outcome?.ok === true ? await maskedResult(outcome.result, command.task, store, masks) : undefined
+    const shown = outcome && (await maskedOutcome(outcome, command.task, store, masks))
     return {
       id,
       instance,
@@ -31,8 +30,8 @@ export async function requestView(
       sentAt: iso(sentAt),
       expiresAt: iso(expiresAt),
       endedAt: isoOr(endedAt),
-      result: result as Json | undefined,
-      error: outcome?.ok === false ? masks.maskText(outcome.error) : undefined,
+      result: shown?.ok === true ? (shown.result as Json | undefined) : undefined,
+      error: shown?.ok === false ? shown.error : undefined,
     }
   }
   return {

@@ -1,18 +1,19 @@
 import { describe, expect, it } from 'vitest'
-import { memoryDeadLetters } from '../../adapters/memory/index.ts'
+import { memoryStore } from '../../adapters/memory/store.ts'
 import { DEFAULT_MASKS } from '../../core/dead-letter/masks.ts'
 import { createFactory } from '../../testing/factories.ts'
-import { maskedResult } from './command-result.ts'
+import { maskedOutcome } from './command-result.ts'
 
 const COUNTS = { valid: 0, invalid: 1, unknown: 0 }
 
 async function masked(result: unknown) {
-  const deadLetters = memoryDeadLetters()
+  const store = memoryStore()
   const make = createFactory()
   const letter = make.letter({ event: make.event({ payload: { password: 'hunter2' } }) })
-  await deadLetters.send(letter)
-  const shown = await maskedResult(result, { kind: 'validate' }, { deadLetters }, DEFAULT_MASKS)
-  return { shown, id: letter.id }
+  await store.deadLetters.send(letter)
+  const outcome = { ok: true, result } as const
+  const shown = await maskedOutcome(outcome, { kind: 'validate' }, store, DEFAULT_MASKS)
+  return { shown: shown.ok ? shown.result : shown, id: letter.id }
 }
 
 describe('the result of a validation, as it is shown', () => {

@@ -1,10 +1,12 @@
 import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
-import type { Replay, ReplayItem } from '../../ports/replays.ts'
+import { masksOfLetters } from '../../operations/quoted-letters.ts'
+import type { Replay, ReplayDecision, ReplayItem } from '../../ports/replays.ts'
 import type { Store } from '../../ports/store.ts'
-import { masksOfResend } from './payload-masks.ts'
 
 const REASONS_SHOWN = 5
+/** The gates that give a reason in their own words. A schema, a route or a receiver can quote the event. */
+const OWN_REASONS: ReadonlySet<ReplayDecision> = new Set(['skip_state', 'skip_unapproved', 'skip_expired'])
 
 /** Returns a function that masks the reason of a gate for an item. */
 export function createReasonMasker(
@@ -13,12 +15,11 @@ export function createReasonMasker(
   { patch }: Pick<Replay, 'patch'>,
 ) {
   return async ({ reason, decision, letterId }: ReplayItem): Promise<string | undefined> => {
-    // Only schema errors quote payload values.
-    if (reason === undefined || decision !== 'skip_schema') return reason && masks.maskText(reason)
+    if (reason === undefined || OWN_REASONS.has(decision)) return reason && masks.maskText(reason)
     const letter = await deadLetters.get(letterId)
     // Without the letter it is unknown which values are masked.
-    if (letter === undefined && masks.hidesNothing !== true) return MASK
-    return masksOfResend(letter, patch, masks).maskText(reason)
+    if (letter === undefined && decision === 'skip_schema' && masks.hidesNothing !== true) return MASK
+    return masksOfLetters([letter], { patch }, masks).maskText(reason)
   }
 }
 

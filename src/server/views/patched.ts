@@ -3,10 +3,10 @@ import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { JsonValue } from '../../core/event/event.ts'
 import { isBytes } from '../../core/event/plain.ts'
+import { masksInto, masksOfPayload, stepsOf } from '../../operations/payload-masks.ts'
 import type { PatchOperation } from '../../ports/replays.ts'
 import { applyPatch } from '../../runtime/json-patch.ts'
 import type { Json } from '../schema/common.ts'
-import { masksInto, masksOfPayload, stepsOf } from './payload-masks.ts'
 
 /** Replaces a masked value before the patch runs, so that the value stays masked wherever the patch moves it. */
 const HIDDEN = `\0${MASK}`

@@ -1,6 +1,3 @@
-import { maskForDisplay } from '../../core/dead-letter/mask.ts'
-import { MASK } from '../../core/dead-letter/mask-text.ts'
-import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { GateAnswer, GateCheck, Replay, ReplayCounts, ReplayItem } from '../../ports/replays.ts'
 import { iso, isoOr, type Json } from '../schema/common.ts'
 import type {
@@ -10,7 +7,6 @@ import type {
   Replay as ReplayJson,
   ReplaySummary,
 } from '../schema/replays.ts'
-import { masksAt } from './payload-masks.ts'
 import { pick } from './pick.ts'
 
 export function replaySummary(store: string, replay: Replay, counts: ReplayCounts): ReplaySummary {
@@ -48,15 +44,15 @@ export function itemView(item: ReplayItem, reason: string | undefined): ItemJson
   }
 }
 
-/** Whose word a gate has. The reason why nobody answered can quote an error of a process, so it is masked. */
-export function checkView({ answer, ...check }: GateCheck, masks: Masks): CheckJson {
+/** Whose word a gate has. The check is masked. */
+export function checkView({ answer, ...check }: GateCheck): CheckJson {
   return {
     ...pick(check, 'gate', 'channel', 'handler', 'sink', 'letters'),
-    answer: answerView(answer, masks),
+    answer: answerView(answer),
   }
 }
 
-function answerView(answer: GateAnswer, masks: Masks): CheckJson['answer'] {
+function answerView(answer: GateAnswer): CheckJson['answer'] {
   switch (answer.answeredBy) {
     case 'planner':
       return { answeredBy: 'planner', saidAt: iso(answer.saidAt) }
@@ -66,26 +62,19 @@ function answerView(answer: GateAnswer, masks: Masks): CheckJson['answer'] {
         processes: answer.processes.map(process => pick(process, 'id', 'service', 'version')),
       }
     case 'nobody':
-      return { answeredBy: 'nobody', reason: masks.maskText(answer.reason) }
+      return { answeredBy: 'nobody', reason: answer.reason }
   }
 }
 
-/** The problem can quote an error of a process, so it is masked. */
-export function problemView({ problem }: Replay, masks: Masks): ReplayJson['problem'] {
-  return problem && { reason: masks.maskText(problem.reason), since: iso(problem.since) }
+export function problemView({ problem }: Replay): ReplayJson['problem'] {
+  return problem && { reason: problem.reason, since: iso(problem.since) }
 }
 
-/** Masks the values of a patch like the payload paths that they are written to. */
-export function patchView({ patch }: Replay, masks: Masks): PatchOperation[] | undefined {
+export function patchView({ patch }: Replay): PatchOperation[] | undefined {
   return patch?.map(({ op, path, from, value }) => ({
     op,
     path,
     ...(from === undefined ? {} : { from }),
-    ...(value === undefined ? {} : { value: writtenView(value, masksAt(masks, path)) }),
+    ...(value === undefined ? {} : { value: value as Json }),
   }))
-}
-
-function writtenView(value: Json, masks: Masks | undefined): Json {
-  if (value === null) return null
-  return masks === undefined ? MASK : maskForDisplay(value, masks)
 }

@@ -1,14 +1,9 @@
-import { masksOfEvent, masksOfLetter } from '../../core/dead-letter/event-masks.ts'
-import {
-  allValues,
-  type HiddenValues,
-  hiddenValues,
-  joinHidden,
-} from '../../core/dead-letter/hidden-values.ts'
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { startCursors, stepInto } from '../../core/dead-letter/mask-path.ts'
-import type { Masks } from '../../core/dead-letter/masks.ts'
-import type { PatchOperation } from '../../ports/replays.ts'
+import { masksOfLetter } from '../core/dead-letter/event-masks.ts'
+import { allValues, type HiddenValues, hiddenValues, joinHidden } from '../core/dead-letter/hidden-values.ts'
+import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { startCursors, stepInto } from '../core/dead-letter/mask-path.ts'
+import type { Masks } from '../core/dead-letter/masks.ts'
+import type { PatchOperation } from '../ports/replays.ts'
 
 /** The masks inside a property or array entry; undefined if all of it is masked. */
 export function masksInto(masks: Masks | undefined, step: string | number): Masks | undefined {
@@ -35,7 +30,7 @@ export function stepsOf(pointer: string): readonly string[] {
 }
 
 /** The values that a patch writes to masked paths. */
-function hiddenInPatch(patch: readonly PatchOperation[] | undefined, masks: Masks): HiddenValues {
+export function hiddenInPatch(patch: readonly PatchOperation[] | undefined, masks: Masks): HiddenValues {
   return joinHidden(
     ...(patch ?? []).map(({ path, value }) => {
       const inside = masksAt(masks, path)
@@ -49,11 +44,9 @@ function hiddenInPatch(patch: readonly PatchOperation[] | undefined, masks: Mask
  * letter or in the patch.
  */
 export function masksOfResend(
-  letter: DeadLetter | undefined,
+  letter: DeadLetter,
   patch: readonly PatchOperation[] | undefined,
   masks: Masks,
 ): Masks {
-  const written = hiddenInPatch(patch, masks)
-  if (letter === undefined) return masksOfEvent(undefined, masks, written)
-  return masksOfLetter(letter, masks, written)
+  return masksOfLetter(letter, masks, hiddenInPatch(patch, masks))
 }
