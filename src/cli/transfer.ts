@@ -6,7 +6,9 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Masks } from '../core/dead-letter/masks.ts'
 import { EventError } from '../core/event/errors.ts'
 import { letterCsv } from '../operations/letter-csv.ts'
+import { ReplayPatches } from '../operations/replay-patches.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
+import type { Store } from '../ports/store.ts'
 import { safeText } from './print/safe-text.ts'
 
 /** The fault of a line that is not JSON. */
@@ -34,12 +36,15 @@ function safeLines(text: string): string {
 
 /** The letters as a table for spreadsheets, masked. */
 export async function* exportCsv(
-  letters: DeadLetterStore,
+  { deadLetters, replays }: Pick<Store, 'deadLetters' | 'replays'>,
   filter: LetterFilter,
   masks: Masks,
 ): AsyncGenerator<readonly string[]> {
-  for await (const page of letterPages(letters, filter))
-    yield page.map(letter => safeLines(letterCsv(letter, masks)))
+  const patches = new ReplayPatches(replays, masks)
+  for await (const page of letterPages(deadLetters, filter)) {
+    await patches.read(page)
+    yield page.map(letter => safeLines(letterCsv(letter, patches.masks)))
+  }
 }
 
 interface ImportReport {

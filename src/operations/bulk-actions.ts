@@ -70,7 +70,7 @@ export function assignTo(owner: string): BulkAction {
 /** Writes letters as lines. `write` gets the lines of a batch, in the order of the selection. */
 export function exportAs(
   format: string,
-  lineOf: (letter: DeadLetter) => string,
+  lineOf: (letter: DeadLetter) => Promise<string> | string,
   write: (text: string) => Promise<void> | void,
   detail: BulkAction['detail'] = {},
 ): BulkAction {
@@ -84,7 +84,7 @@ export function exportAs(
         const lines = new Map<string, string>()
         await each(batch, async seen => {
           const letter = await readSeen(deadLetters, seen)
-          if (letter !== undefined) lines.set(seen.id, lineOf(letter))
+          if (letter !== undefined) lines.set(seen.id, await lineOf(letter))
         })
         await write(batch.map(({ id }) => lines.get(id) ?? '').join(''))
         for (const id of lines.keys()) done(id)

@@ -50,7 +50,9 @@ describe('a text about a replay', () => {
       const skipped = { status: 'skipped', decision, reason: 'no queue for X-4711-zebra' } as const
       const { read } = await world({ findings: { [decision]: 1 } }, skipped)
       expect((await read('/items')).items[0].reason).toBe('no queue for ***')
-      expect((await read('/findings')).findings[0].reasons).toEqual([{ reason: 'no queue for ***', count: 1 }])
+      expect((await read('/findings')).findings[0].reasons).toEqual([
+        { reason: 'no queue for ***', count: 1 },
+      ])
     },
   )
 
@@ -78,5 +80,54 @@ describe('a text about a replay', () => {
       sent: 0,
       refused: [{ position: 0, reason: 'got ***' }],
     })
+  })
+})
+
+describe('an error of a replay with an edited payload', () => {
+  const patch = [
+    { op: 'replace', path: '/card', value: 'Y-9999-tiger' },
+    { op: 'add', path: '/note', value: 'seen by nobody' },
+  ] as const
+  const message = 'card Y-9999-tiger is refused: seen by nobody'
+  const SHOWN = 'card *** is refused: seen by nobody'
+
+  async function failedAgain() {
+    const base = await world({ patch, state: 'finished' })
+    const { make, store, letter, clock } = base
+    await store.deadLetters.change(letter.id, { to: 'replaying', at: clock.now(), replayId: 'r1' })
+    await clock.advance(1_000)
+    const event = { ...letter.event, payload: { ...PAYLOAD, card: 'Y-9999-tiger' } }
+    const again = make.letter({ event, replay: 1, replayId: 'r1', error: new Error(message) })
+    await store.deadLetters.send(again)
+    return base
+  }
+
+  it('B13, P2: hides what the edit wrote to a masked place, and keeps the rest', async () => {
+    const { ask, letter } = await failedAgain()
+    const { body, text } = await ask(`/api/v1/dead-letters/${letter.id}`, VIEWER)
+    expect(body.event.payload).toEqual({ card: '***', amount: 7 })
+    expect(body.failure.message).toBe(SHOWN)
+    expect(body.grouping.title).toBe(`Error: ${SHOWN}`)
+    expect(text).not.toContain('tiger')
+  })
+
+  it('B13, P2: hides it in lists, groups, exports and searches', async () => {
+    const { ask, tell } = await failedAgain()
+    for (const path of ['/api/v1/dead-letters', '/api/v1/groups', '/api/v1/replays/r1']) {
+      const { text, status } = await ask(path, VIEWER)
+      expect(status).toBe(200)
+      expect(text).not.toContain('tiger')
+    }
+    expect((await ask('/api/v1/dead-letters?search=tiger', VIEWER)).body.letters).toEqual([])
+    expect((await ask('/api/v1/dead-letters?search=nobody', VIEWER)).body.letters).toHaveLength(1)
+    const asked = { token: secretOf('ola') }
+    const { body } = await tell('/api/v1/dead-letters/export/preview', { filter: {} }, asked)
+    const { count: expectedCount, until, digest } = body
+    for (const format of ['csv', 'jsonl']) {
+      const selection = { filter: {}, expectedCount, until, digest, format, reason: 'x' }
+      const exported = await tell('/api/v1/dead-letters/export', selection, asked)
+      expect(exported.body).toMatchObject({ exported: 1, text: expect.stringContaining(SHOWN) })
+      expect(exported.text).not.toContain('tiger')
+    }
   })
 })

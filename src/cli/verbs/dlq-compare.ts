@@ -1,5 +1,6 @@
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import { compareTwoLetters, type FieldDifference } from '../../operations/compare-letters.ts'
+import { masksFor } from '../../operations/replay-patches.ts'
 import { findLetter } from '../find-by-id.ts'
 import type { showFlags } from '../flags.ts'
 import { type Io, UsageError } from '../io.ts'
@@ -17,7 +18,11 @@ export const dlqCompare = onStore<typeof showFlags>(async (session, { io, args, 
     throw new UsageError(`${args[0]} and ${args[1]} are the same letter; give the IDs of two letters`)
   const reveals = flags.reveal === true
   if (reveals) for (const { id } of [first, second]) await auditReveal(session, { target: id })
-  const compared = compareTwoLetters(first, second, reveals ? NO_MASKS : session.masks)
+  const compared = compareTwoLetters(
+    first,
+    second,
+    reveals ? NO_MASKS : await masksFor(session.store, [first, second], session.masks),
+  )
   if (flags.json) return io.stdout.write(jsonLine({ first: first.id, second: second.id, ...compared }))
   const paint = paintFor(io.stdout, io.env)
   const { differences, masked, stack } = compared

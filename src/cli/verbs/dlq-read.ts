@@ -2,6 +2,7 @@ import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { auditedFilter } from '../../operations/filter-text.ts'
+import { masksFor, ReplayPatches } from '../../operations/replay-patches.ts'
 import { findLetter } from '../find-by-id.ts'
 import { filterOf, type listFlags, type showFlags, type statsFlags } from '../flags.ts'
 import type { Io } from '../io.ts'
@@ -22,10 +23,11 @@ export const dlqList = onStore<typeof listFlags>(async (session, { io, flags }) 
   const filter = filterOf(flags)
   const reveals = flags.reveal === true
   if (reveals) await auditReveal(session, auditedFilter(filter))
+  const patches = new ReplayPatches(session.store.replays, session.masks)
   const toText = flags.json
     ? (letters: readonly DeadLetter[]) =>
-        letters.map(letter => jsonLine(letterJson(letter, reveals ? 'reveal' : session.masks))).join('')
-    : letterTable(io, reveals ? NO_MASKS : session.masks)
+        letters.map(letter => jsonLine(letterJson(letter, reveals ? 'reveal' : patches.masks))).join('')
+    : letterTable(io, reveals ? NO_MASKS : patches.masks)
   const isFiltered = Object.keys(filter).length > 0
   const listing = { command: 'dlq list', what: 'dead letters', isFiltered }
   await writePages(io, flags, listing, async (left, cursor) => {
@@ -33,6 +35,7 @@ export const dlqList = onStore<typeof listFlags>(async (session, { io, flags }) 
     const order = { sort: flags.sort, order: flags.order, startAt }
     const page = await deadLetters.list({ ...filter, ...order, limit: Math.min(left, PAGE), cursor })
     const { letters } = page
+    await patches.read(letters)
     return { count: letters.length, text: letters.length > 0 ? toText(letters) : '', cursor: page.cursor }
   })
 })
@@ -67,10 +70,11 @@ export const dlqShow = onStore<typeof showFlags>(async (session, { io, args, fla
   const letter = await findLetter(session.store, args[0]!)
   const reveals = flags.reveal === true
   if (reveals) await auditReveal(session, { target: letter.id })
+  const masks = await masksFor(session.store, [letter], session.masks)
   const text = flags.json
-    ? jsonLine(letterJson(letter, reveals ? 'reveal' : session.masks))
+    ? jsonLine(letterJson(letter, reveals ? 'reveal' : masks))
     : formatLetter(letter, {
-        masks: reveals ? NO_MASKS : session.masks,
+        masks: reveals ? NO_MASKS : masks,
         isRevealed: reveals,
         now: io.clock.now(),
         paint: paintFor(io.stdout, io.env),

@@ -35,9 +35,7 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
     let exported = 0
     try {
       if (isCsv) await (out ?? io.stdout).write(CSV_HEADER)
-      const portions = isCsv
-        ? exportCsv(store.deadLetters, filter, masks)
-        : exportLines(store.deadLetters, filter)
+      const portions = isCsv ? exportCsv(store, filter, masks) : exportLines(store.deadLetters, filter)
       for await (const lines of portions) {
         if (io.interrupted.aborted) throw new FailedError('interrupted: the export is not complete')
         await (out ?? io.stdout).write(lines.join(''))

@@ -29,7 +29,7 @@ export const groupsList = onStore<typeof groupListFlags>(async ({ store, masks }
   await writePages(io, flags, listing, async (left, cursor) => {
     const limit = Math.min(left, PAGE)
     const page = await store.groups.list({ state, channel, search, limit, cursor })
-    const shown = await Promise.all(page.groups.map(group => maskGroup(store.deadLetters, group, masks)))
+    const shown = await Promise.all(page.groups.map(group => maskGroup(store, group, masks)))
     return { count: shown.length, text: toText(shown), cursor: page.cursor }
   })
 })
@@ -68,7 +68,7 @@ async function showGroup(
   asJson: boolean | undefined,
   insight?: GroupInsight,
 ): Promise<void> {
-  const group = await maskGroup(store.deadLetters, found, masks)
+  const group = await maskGroup(store, found, masks)
   const text = asJson
     ? jsonLine(groupJson(group, masks, insight))
     : formatGroup(group, masks, io.clock.now(), paintFor(io.stdout, io.env), insight)

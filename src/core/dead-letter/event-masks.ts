@@ -21,16 +21,28 @@ export function masksOfEvent(
   )
 }
 
-/** The masks for texts about a letter. They also hide what is masked in its metadata and its detail. */
+/** Masks that know which masked values replays wrote into the payload of a letter. */
+export interface MasksOfReplays extends Masks {
+  hiddenByReplays(letter: DeadLetter): HiddenValues
+}
+
+/**
+ * The masks for texts about a letter. They also hide what is masked in its metadata and its detail, and what `MasksOfReplays`
+ * know.
+ */
 export function masksOfLetter(letter: MaskedParts, masks: Masks, more: HiddenValues = NOTHING_HIDDEN): Masks {
   return masksOfTexts(masks, () => joinHidden(hiddenInLetter(letter, masks), more))
 }
 
-type MaskedParts = Pick<DeadLetter, 'event' | 'detail' | 'metadata'>
+type MaskedParts = DeadLetter | Pick<DeadLetter, 'event' | 'metadata'>
 
 /** The values that the masks hide in the event, the detail and the metadata of a letter. */
-export function hiddenInLetter({ event, detail, metadata }: MaskedParts, masks: Masks): HiddenValues {
-  return hiddenValues({ ...event, detail, metadata }, masks)
+export function hiddenInLetter(letter: MaskedParts, masks: Masks): HiddenValues {
+  const { event, metadata } = letter
+  if (!('cycle' in letter)) return hiddenValues({ ...event, metadata }, masks)
+  const hidden = hiddenValues({ ...event, metadata, detail: letter.detail }, masks)
+  const written = (masks as Partial<MasksOfReplays>).hiddenByReplays?.(letter)
+  return written === undefined ? hidden : joinHidden(hidden, written)
 }
 
 /** Collects the values when the first text needs them. */

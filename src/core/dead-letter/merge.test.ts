@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { LazaretEvent } from '../event/event.ts'
-import { createLetter, type LetterInput } from './create.ts'
+import { classify } from '../failure/classify.ts'
+import { createLetter, type LetterInput, summariseFailure } from './create.ts'
 import { LetterError } from './errors.ts'
 import type { AttemptRecord } from './letter.ts'
 import { mergeLetter } from './merge.ts'
@@ -54,6 +55,30 @@ describe('saving a letter again', () => {
     expect(merged.endedCycles).toEqual([{ ...first.cycle, endedAt: 300 }])
     expect(merged).toMatchObject({ expiresAt: 900, detail: undefined })
     expect(merged.event.payload).toBe('original')
+  })
+
+  it('P2: errors of another event with the same id hide what only that event had', () => {
+    const failed = (payload: unknown, message: string, more: Partial<LetterInput> = {}) => {
+      const failure = classify(new Error(message))
+      const attempts = [{ ...attempt(1), failure: summariseFailure(failure) }]
+      return letterOf({ event: { ...event, payload }, failure, attempts, ...more })
+    }
+    const message = 'no courier for Ada Lovelace in Berlin'
+    const first = failed({ name: 'Grace Hopper', city: 'Berlin' }, 'no courier')
+    const second = failed({ name: 'Ada Lovelace', city: 'Berlin' }, message, { at: 200 })
+    const merged = mergeLetter(first, second)
+    expect(merged.event).toBe(first.event)
+    expect(merged.cycle.failure?.message).toBe('no courier for *** in Berlin')
+    expect(JSON.stringify(merged)).not.toContain('Ada')
+    expect(merged.cycle.failure?.fingerprint.id).toBe(second.cycle.failure?.fingerprint.id)
+    expect(mergeLetter(merged, second)).toEqual(merged)
+    const replayed = failed({ name: 'Ada Lovelace' }, message, { at: 300, replay: 1, replayId: 'r1' })
+    const again = mergeLetter(transition(first, 'replaying', 250, 'r1'), replayed)
+    expect(again.cycle.failure?.message, 'its replay knows the edit').toBe(message)
+    const forged = { ...replayed, cycle: { ...replayed.cycle, replayId: 'r2' } }
+    expect(JSON.stringify(mergeLetter(transition(first, 'replaying', 250, 'r1'), forged))).not.toContain(
+      'Ada',
+    )
   })
 
   it('R2: a copy without an expiry, such as one of a collector, does not take away the one that the letter has', () => {

@@ -1,6 +1,7 @@
 import { DEFAULT_LETTER_CAPS, type LetterCaps } from './caps.ts'
 import { isSentBy } from './change.ts'
 import { allCycles, isNewerFailure, mergeCycles } from './cycles.ts'
+import { withoutDroppedValues } from './dropped-event.ts'
 import { LetterError } from './errors.ts'
 import type { DeadLetter, EveryField } from './letter.ts'
 import { isHeld, type LetterState } from './state.ts'
@@ -15,6 +16,7 @@ import { detailWith, notReplayable } from './storable-event.ts'
  * - The same cycle again: the attempts are merged, and the later failure prevails.
  * - While the letter is replaying, only a failure of its own replay changes its state. Another failure of its event, such
  *   as that of a duplicate or a forged replay, joins the history, and the letter stays replaying.
+ * - The event of the earliest cycle is kept. Errors of another event with the same id hide what only that event had.
  * - A lower cycle is a late duplicate. It fills its number in the history if that is missing. It opens a closed letter
  *   again only if its failure is later than the closing, because then the event has failed once more.
  */
@@ -29,12 +31,15 @@ export function mergeLetter(
 }
 
 function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): DeadLetter {
-  const cycles = mergeCycles(existing, incoming, caps)
   const newer = isNewer(existing, incoming) ? incoming : existing
   // A copy without an expiry, such as one of a collector, does not take away the one that the letter has.
   const older = newer === incoming ? existing : incoming
   const expiry = hasExpiry(newer) ? newer : older
   const original = firstCycle(incoming) < firstCycle(existing) ? incoming : existing
+  const [one, other] = [existing, incoming].map(each =>
+    each === original ? each : withoutDroppedValues(each, original.event),
+  ) as [DeadLetter, DeadLetter]
+  const cycles = mergeCycles(one, other, caps)
   return {
     v: 1,
     id: existing.id,
@@ -72,10 +77,13 @@ function asKnown(existing: DeadLetter, incoming: DeadLetter): DeadLetter {
   if (!claimsCurrentReplay || isSentBy(existing, { eventId: incoming.event.id, replayId, attempt: number }))
     return incoming
   const { number: current, replayId: currentId, replayedBy } = existing.cycle
+  // The replay did not send this payload, so it cannot tell how the payload was edited.
+  const unknown = { ...incoming, cycle: { ...incoming.cycle, replayId: undefined } }
+  const { cycle } = withoutDroppedValues(unknown, existing.event)
   return {
     ...incoming,
     state: 'replaying',
-    cycle: { ...incoming.cycle, number: current, replayId: currentId, replayedBy },
+    cycle: { ...cycle, number: current, replayId: currentId, replayedBy },
     endedCycles: [],
     droppedCycles: 0,
     replays: existing.replays,

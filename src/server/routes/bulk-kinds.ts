@@ -1,6 +1,7 @@
 import type { BulkAction } from '../../operations/bulk.ts'
 import { assignTo, exportAs } from '../../operations/bulk-actions.ts'
 import { CSV_HEADER, letterCsv } from '../../operations/letter-csv.ts'
+import { ReplayPatches } from '../../operations/replay-patches.ts'
 import type { ServerContext } from '../context.ts'
 import type { AssignBody, ExportBody } from '../schema/bulk.ts'
 import type { NamedStore } from '../stores/federation.ts'
@@ -24,14 +25,16 @@ export const assignAction: ActionFor<AssignBody> = ({ body }) => assignTo(body.o
 
 /** The letters as their page shows them: masked. */
 export const exportAction: ActionFor<ExportBody> = ({ body: { format }, context, named, isFirst, write }) => {
-  const { masks } = context
+  const patches = new ReplayPatches(named.store.replays, context.masks)
   if (format === 'csv' && isFirst) write(CSV_HEADER)
   return exportAs(
     format,
-    letter =>
-      format === 'csv'
-        ? letterCsv(letter, masks)
-        : `${JSON.stringify(letterDetailView(named.name, letter, masks))}\n`,
+    async letter => {
+      await patches.read([letter])
+      return format === 'csv'
+        ? letterCsv(letter, patches.masks)
+        : `${JSON.stringify(letterDetailView(named.name, letter, patches.masks))}\n`
+    },
     write,
   )
 }

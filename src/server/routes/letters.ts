@@ -7,6 +7,7 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { eventToJson } from '../../core/event/json.ts'
 import { isBytes } from '../../core/event/plain.ts'
 import { type Decision, discardLetter, reopenLetter } from '../../operations/decide.ts'
+import { masksFor, ReplayPatches } from '../../operations/replay-patches.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { Store } from '../../ports/store.ts'
 import { judge } from '../../replay/judge.ts'
@@ -67,7 +68,7 @@ export const letterRoutes = [
         const { deadLetters } = named.store
         if (!isMasked) await auditSearch(context, caller, named, filter)
         if (isMasked || isExamined(filter))
-          return listExaminedFor(deadLetters, { filter, masks, isMasked }, page)
+          return listExaminedFor(named.store, { filter, masks, isMasked }, page)
         const listed = await deadLetters.list({ ...filter, ...page })
         const last = listed.cursor === undefined ? undefined : listed.letters.at(-1)
         return {
@@ -82,9 +83,15 @@ export const letterRoutes = [
         .flatMap(({ value }) => value.lookedUntil ?? [])
         .sort((a, b) => compareLetters(a, b, order))
       const merged = found
-        .flatMap(({ name, value }) =>
-          value.letters.map(letter => ({ name, letter, place: letterPosition(letter, order) })),
-        )
+        .flatMap(({ name, store: { replays }, value }) => {
+          const patches = new ReplayPatches(replays, masks)
+          return value.letters.map(letter => ({
+            name,
+            letter,
+            patches,
+            place: letterPosition(letter, order),
+          }))
+        })
         .filter(({ place }) => until === undefined || compareLetters(place, until, order) <= 0)
         .sort((a, b) => compareLetters(a.place, b.place, order))
       // A letter that several stores have is in one place. The page takes all of it, because the next one begins behind the place.
@@ -94,7 +101,12 @@ export const letterRoutes = [
       )
       const next = merged.length > shown.length ? shown.at(-1)!.place : until
       return {
-        letters: shown.map(({ name, letter }) => letterSummary(name, letter, masks)),
+        letters: await Promise.all(
+          shown.map(async ({ name, letter, patches }) => {
+            await patches.read([letter])
+            return letterSummary(name, letter, patches.masks)
+          }),
+        ),
         cursor: next && letterCursor(next, resolveLetterFilter(filter), order),
         ...examinedOf(found.map(({ value }) => value.examined)),
         ...withFaults(faults),
@@ -114,7 +126,7 @@ export const letterRoutes = [
       const { found, faults } = await context.stores.each(async named => {
         const { deadLetters } = named.store
         if (!isMasked) await auditSearch(context, caller, named, filter)
-        if (isMasked || isExamined(filter)) return statsExaminedFor(deadLetters, { filter, masks, isMasked })
+        if (isMasked || isExamined(filter)) return statsExaminedFor(named.store, { filter, masks, isMasked })
         return statsOf(deadLetters, filter)
       }, store)
       return { ...addStats(found.map(({ value }) => value)), ...withFaults(faults) }
@@ -132,7 +144,7 @@ export const letterRoutes = [
       const { name, store, value: letter } = found
       const audit = await store.audit.list({ target: letter.id, limit: AUDIT_SHOWN })
       return {
-        ...letterDetailView(name, letter, context.masks),
+        ...letterDetailView(name, letter, await masksFor(store, [letter], context.masks)),
         destination: await destinationOf(context, found, letter),
         audit: audit.entries.map(entry => auditView(name, entry, context.searches.mayReveal(caller))),
       }
@@ -233,7 +245,7 @@ function decisionRoute(
       const changed = await decide(store, letter, decision)
       if (changed === undefined) throw notFound('dead letter', params.id)
       context.announce('letters', 'groups')
-      return letterSummary(name, changed, context.masks)
+      return letterSummary(name, changed, await masksFor(store, [changed], context.masks))
     },
   })
 }

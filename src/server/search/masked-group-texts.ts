@@ -23,7 +23,7 @@ export class MaskedGroupTexts {
   textsOf({ name, store }: NamedStore, group: Group): Promise<GroupTexts> {
     const { id, lastSeenAt, count } = group
     return this.#cache.get(`${name} ${id} ${lastSeenAt} ${count}`, CACHE_MS, () =>
-      maskGroupTexts(store.deadLetters, group, this.#masks),
+      maskGroupTexts(store, group, this.#masks),
     )
   }
 

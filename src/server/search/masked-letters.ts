@@ -12,13 +12,20 @@ import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { isBytes } from '../../core/event/plain.ts'
+import { ReplayPatches } from '../../operations/replay-patches.ts'
 import type { DeadLetterStore, LetterFilter, LetterQuery, LetterStats } from '../../ports/dead-letters.ts'
+import type { Replays } from '../../ports/replays.ts'
 import { countLetters } from '../stores/search-stats.ts'
 
 /** One request reads at most this many letters, whatever it finds, and then returns a cursor. Masking takes most of the time. */
 const MAX_MASKED = 2_000
 /** The same for a caller who may see the letters as they are. */
 const MAX_EXAMINED = 5_000
+
+interface SearchedStore {
+  readonly deadLetters: Pick<DeadLetterStore, 'list'>
+  readonly replays: Pick<Replays, 'get'>
+}
 
 interface Search {
   readonly filter: LetterFilter
@@ -35,7 +42,7 @@ type Page = Pick<LetterQuery, 'cursor' | 'sort' | 'order' | 'startAt'> & { reado
  * duration depend on masked values. This one depends only on what the caller may see.
  */
 export async function listExaminedFor(
-  store: Pick<DeadLetterStore, 'list'>,
+  { deadLetters, replays }: SearchedStore,
   { filter, masks, isMasked }: Search,
   { limit, ...asked }: Page,
 ): Promise<Examined> {
@@ -48,18 +55,24 @@ export async function listExaminedFor(
     const matchesShown = letterMatcher(disclosing)
     // Masking a payload takes longer than masking texts, and only conditions look at it.
     const isWhole = disclosing.where !== undefined
+    const patches = new ReplayPatches(replays, masks)
     const matches = (letter: DeadLetter) =>
-      matchesPlain(letter) && matchesShown(maskedLetter(letter, masks, isWhole))
-    return examineLetters(store, { indexed, matches, ...page, mostRead: MAX_MASKED })
+      matchesPlain(letter) && matchesShown(maskedLetter(letter, patches.masks, isWhole))
+    const list: DeadLetterStore['list'] = async query => {
+      const listed = await deadLetters.list(query)
+      await patches.read(listed.letters)
+      return listed
+    }
+    return examineLetters({ list }, { indexed, matches, ...page, mostRead: MAX_MASKED })
   }
   const { indexed, examined } = splitFilter(filter)
   const matches = examinedMatcher(examined)
-  return examineLetters(store, { indexed, matches, ...page, mostRead: MAX_EXAMINED })
+  return examineLetters(deadLetters, { indexed, matches, ...page, mostRead: MAX_EXAMINED })
 }
 
 /** The counts of those letters, within the limit of one request. */
 export async function statsExaminedFor(
-  store: Pick<DeadLetterStore, 'list'>,
+  store: SearchedStore,
   search: Search,
 ): Promise<LetterStats & { readonly atLeast?: boolean }> {
   const page = { limit: Number.POSITIVE_INFINITY }

@@ -136,7 +136,7 @@ export async function describeStoreAlert(
   }
   if (kind === 'group_regressed') {
     const group = await store.groups.get(id)
-    const texts = group && (await maskGroupTexts(store.deadLetters, group, masks))
+    const texts = group && (await maskGroupTexts(store, group, masks))
     return { kind, group: { id, title: texts?.title }, channel: group?.channels[0], ...status }
   }
   const found = await store.replays.get(id)
