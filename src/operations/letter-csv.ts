@@ -1,7 +1,7 @@
 import { masksOfLetter } from '../core/dead-letter/event-masks.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
-import { maskForDisplay } from '../core/dead-letter/mask.ts'
+import { maskEvent } from '../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../core/dead-letter/masks.ts'
 
 type Cell = string | number | undefined
@@ -12,7 +12,7 @@ const QUOTED = /[",\r\n]/
 
 const COLUMNS: readonly (readonly [
   name: string,
-  cell: (letter: DeadLetter, own: Masks, all: Masks) => Cell,
+  cell: (letter: DeadLetter, own: Masks, event: Readonly<Record<string, unknown>>) => Cell,
 ])[] = [
   ['id', ({ id }) => id],
   ['channel', ({ channel }) => channel],
@@ -33,8 +33,8 @@ const COLUMNS: readonly (readonly [
   ['lastFailedAt', ({ cycle }) => new Date(cycle.lastFailedAt).toISOString()],
   ['release', ({ release }) => release],
   ['host', ({ host }) => host],
-  ['headers', ({ event }, _, all) => JSON.stringify(maskedOf(event, all, 'headers'))],
-  ['payload', ({ event }, _, all) => JSON.stringify(maskedOf(event, all, 'payload'))],
+  ['headers', (_, __, event) => JSON.stringify(event['headers'] ?? null)],
+  ['payload', (_, __, event) => JSON.stringify(event['payload'] ?? null)],
 ]
 
 /** The first line of a CSV file of letters. */
@@ -43,7 +43,8 @@ export const CSV_HEADER = lineOf(COLUMNS.map(([name]) => name))
 /** A letter as one line of CSV (RFC 4180), masked. */
 export function letterCsv(letter: DeadLetter, masks: Masks): string {
   const own = masksOfLetter(letter, masks)
-  return lineOf(COLUMNS.map(([, cell]) => cell(letter, own, masks)))
+  const event = maskEvent(letter.event, masks, own)
+  return lineOf(COLUMNS.map(([, cell]) => cell(letter, own, event)))
 }
 
 function lineOf(cells: readonly Cell[]): string {
@@ -56,10 +57,4 @@ export function csvCell(value: Cell): string {
   if (typeof value === 'number') return String(value)
   const harmless = FORMULA.test(value) ? `'${value}` : value
   return QUOTED.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
-}
-
-/** Paths of masks begin at the event, so the event is masked whole. */
-function maskedOf(event: DeadLetter['event'], masks: Masks, name: 'headers' | 'payload'): unknown {
-  const shown = maskForDisplay(event, masks)
-  return (shown as Readonly<Record<string, unknown>> | null)?.[name] ?? null
 }

@@ -1,8 +1,7 @@
 import { allCycles } from '../../core/dead-letter/cycles.ts'
 import { groupingForDisplay, masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
-import { maskForDisplay } from '../../core/dead-letter/mask.ts'
-import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
+import { maskEvent, maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
 import type { JsonValue } from '../../core/event/event.ts'
@@ -56,7 +55,7 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
       paint,
     ),
     ...cyclesOf(letter).map(each => cycleText(each, { ...options, masks })),
-    ...payloadText(letter, options),
+    ...payloadText(letter, options, masks),
   ].join('')
 }
 
@@ -121,8 +120,13 @@ function failureText(
   return `${say(name)}${say(known)}: ${say(message)} (${category})`
 }
 
-function payloadText({ event }: DeadLetter, { masks, isRevealed, paint }: LetterFormatOptions): string[] {
-  const shown = (isRevealed ? eventToJson(event) : maskForDisplay(event, masks)) as {
+/** `own` are the masks for texts about the event. */
+function payloadText(
+  { event }: DeadLetter,
+  { masks, isRevealed, paint }: LetterFormatOptions,
+  own: Masks,
+): string[] {
+  const shown = (isRevealed ? eventToJson(event) : maskEvent(event, masks, own)) as {
     readonly headers: Readonly<Record<string, string>>
     readonly payload?: JsonValue
     readonly payloadBase64?: string

@@ -2,8 +2,7 @@
 import type { JsonValue } from '../event/event.ts'
 import { masksOfLetter } from './event-masks.ts'
 import type { DeadLetter } from './letter.ts'
-import { maskForDisplay } from './mask.ts'
-import { maskFacts } from './mask-letter.ts'
+import { maskEvent, maskFacts } from './mask-letter.ts'
 import { MASK } from './mask-text.ts'
 import type { Masks } from './masks.ts'
 
@@ -25,12 +24,12 @@ export function shownFields(
   masks: Masks,
   options: FieldOptions,
 ): ReadonlyMap<string, readonly string[]> {
-  const { payload, headers } = maskForDisplay(event, masks) as Readonly<Record<string, JsonValue>>
+  const own = masksOfLetter({ event, metadata }, masks)
+  const { payload, headers } = maskEvent(event, masks, own)
   const walk = new FieldWalk(options)
   walk.visit('payload', payload ?? null, 1)
   walk.visit('header', headers ?? {}, 1)
-  if (metadata !== undefined)
-    walk.visit('metadata', maskFacts('metadata', metadata, masksOfLetter({ event, metadata }, masks)), 1)
+  if (metadata !== undefined) walk.visit('metadata', maskFacts('metadata', metadata, own), 1)
   return walk.fields
 }
 

@@ -1,4 +1,5 @@
 import { isBytes } from '../event/plain.ts'
+import { jsonInBytes, jsonInside } from './json-inside.ts'
 import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
 import { MASK } from './mask-text.ts'
 import type { Masks } from './masks.ts'
@@ -64,19 +65,26 @@ class HiddenWalk {
     switch (typeof value) {
       case 'string':
         this.#text(value, isHidden)
+        this.#inside(jsonInside(value), cursors, isHidden, depth)
         break
       case 'number':
       case 'bigint':
         if (isHidden || value > LONG_NUMBER) this.#text(String(value), isHidden)
         break
       case 'object':
-        if (value === null || isBytes(value)) break
-        if (depth > MAX_DEPTH) this.#isTooDeep = true
+        if (value === null) break
+        if (isBytes(value)) this.#inside(jsonInBytes(value), cursors, isHidden, depth)
+        else if (depth > MAX_DEPTH) this.#isTooDeep = true
         else if (Array.isArray(value))
           for (let index = 0; index < value.length; index++)
             this.visit(value[index], stepInto(cursors, index), isHidden, depth + 1)
         else this.#properties(value, cursors, isHidden, depth)
     }
+  }
+
+  /** What a text or bytes hold as JSON. */
+  #inside(json: object | undefined, cursors: PathCursors, isHidden: boolean, depth: number): void {
+    if (json !== undefined) this.visit(json, cursors, isHidden, depth + 1)
   }
 
   #properties(object: object, cursors: PathCursors, isHidden: boolean, depth: number): void {

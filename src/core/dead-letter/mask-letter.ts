@@ -1,7 +1,8 @@
-import type { JsonValue } from '../event/event.ts'
+import type { JsonValue, LazaretEvent } from '../event/event.ts'
 import { masksOfLetter } from './event-masks.ts'
 import type { DeadLetter } from './letter.ts'
 import { maskForDisplay } from './mask.ts'
+import { MASK } from './mask-text.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
 
 /**
@@ -20,8 +21,21 @@ export function maskLetter(
     ...(maskForDisplay(rest, { ...own, paths: [] }) as Facts),
     ...(detail && { detail: maskFacts('detail', detail, own) }),
     ...(metadata && { metadata: maskFacts('metadata', metadata, own) }),
-    event: maskForDisplay(event, masks),
+    event: maskEvent(event, masks, own),
   }
+}
+
+/**
+ * Masks an event for display. `own` are the masks for texts about it: a key often repeats a value of the payload, and a header
+ * can hold the error of another system.
+ */
+export function maskEvent(event: LazaretEvent, masks: Masks, own: Masks): Facts {
+  const shown = maskForDisplay(event, masks)
+  // A path may hide the whole event.
+  if (shown === MASK) return { headers: {}, payload: MASK }
+  const { key, idempotencyKey, source, headers } = event
+  const texts = maskForDisplay({ key, idempotencyKey, source, headers }, own)
+  return { ...(shown as Facts), ...(texts as Facts) }
 }
 
 /** Masks the detail or the metadata of a letter for display. `own` are the masks for texts about its event. */

@@ -84,7 +84,7 @@ describe('masking by name and looks', () => {
     ['mail ann.smith+x@mail.example.com now', 'mail *** now'],
     ['amqp://user:p@ss/word@host:5672/x', 'amqp://***@host:5672/x'],
     ['failed: password=hunter2, retry', 'failed: password=***, retry'],
-    ['{"client_secret":"a b \' c","x":1}', '{"client_secret":***,"x":1}'],
+    ['{"client_secret":"a b \' c","x":1}', '{"client_secret":"***","x":1}'],
     ['{\\"password\\":\\"a b\\"}', '{\\"password\\":***}'],
     ['GET /?api_key=abc&x=1', 'GET /?api_key=***&x=1'],
     ['card 4111 1111 1111 1111 used', 'card *** used'],
@@ -255,6 +255,23 @@ describe('masking whatever there is', () => {
     expect(wide).toHaveLength(DISPLAY_MAX_NODES + 1)
   })
 
+  it('P2: JSON in a text is masked by path and name too, and an error that quotes it hides the same', () => {
+    const inner = { customer: { name: 'Ada Lovelace' }, amount: 7 }
+    const shown = '{"customer":{"name":"***"},"amount":7}'
+    for (const payload of [JSON.stringify(inner), { Message: JSON.stringify(inner) }]) {
+      const masked = JSON.stringify(maskForDisplay({ payload }))
+      expect(masked).toContain(JSON.stringify(shown))
+      expect(masksOfEvent({ payload } as never, createMasks()).maskText('no Ada Lovelace')).toBe('no ***')
+    }
+    const plain = { a: '{ "b":  1 }', c: '[1, 2]', d: '{no json' }
+    expect(maskForDisplay(plain), 'the rest stays as it is').toEqual(plain)
+  })
+
+  it('P2: an error that quotes JSON in bytes hides what is masked there', () => {
+    const payload = new TextEncoder().encode('{"password":"Ada Lovelace"}')
+    expect(masksOfEvent({ payload } as never, createMasks()).maskText('no Ada Lovelace')).toBe('no ***')
+  })
+
   it('P2: a property named __proto__ is shown as one', () => {
     const shown = maskForDisplay(JSON.parse('{"__proto__":{"a":1}}')) as object
     expect(Object.keys(shown)).toEqual(['__proto__'])
@@ -278,6 +295,24 @@ describe('masking whatever there is', () => {
       event: { id: 'e', headers: { authorization: '***' }, payload: { iban: '***', name: '***' } },
     })
     expect(letter.event).toBe(full)
+  })
+
+  it('P2: keys and headers of a letter hide what they repeat of a masked value, and the payload stays as it is', () => {
+    const event = make.event({
+      key: 'crm/Ada Lovelace',
+      idempotencyKey: 'Ada Lovelace/7',
+      source: '/crm/Ada%20Lovelace',
+      headers: { 'x-exception': 'no courier for Ada Lovelace' },
+      payload: { customer: { name: 'Ada Lovelace' }, ship: 'SS Ada Lovelace' },
+    })
+    expect(maskLetter(make.letter({ event }))).toMatchObject({
+      event: {
+        ...{ key: 'crm/***', idempotencyKey: '***/7', source: '/crm/***' },
+        headers: { 'x-exception': 'no courier for ***' },
+        payload: { customer: { name: '***' }, ship: 'SS Ada Lovelace' },
+      },
+    })
+    expect(maskLetter(make.letter({ event }), only('**'))).toMatchObject({ event: { payload: '***' } })
   })
 
   it('P2: paths reach the metadata and the detail of a letter by their names', () => {

@@ -1,5 +1,6 @@
 import type { JsonValue } from '../event/event.ts'
 import { isBytes } from '../event/plain.ts'
+import { jsonInside } from './json-inside.ts'
 import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
 import { MASK } from './mask-text.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
@@ -31,7 +32,7 @@ class DisplayWalk {
     if (cursors.arrived) return MASK
     switch (typeof value) {
       case 'string':
-        return this.#masks.maskText(value)
+        return this.#text(value, cursors)
       case 'boolean':
         return value
       case 'number':
@@ -42,6 +43,19 @@ class DisplayWalk {
         return this.#object(value, cursors)
       default:
         return `[${typeof value}]`
+    }
+  }
+
+  /** A text can hold JSON. Then its values are masked by path and name as well. */
+  #text(text: string, cursors: PathCursors): string {
+    const inside = jsonInside(text)
+    if (inside === undefined) return this.#masks.maskText(text)
+    try {
+      const shown = JSON.stringify(this.visit(inside, cursors))
+      return shown === JSON.stringify(inside) ? this.#masks.maskText(text) : shown
+    } catch {
+      // It is too deep to be written.
+      return MASK
     }
   }
 

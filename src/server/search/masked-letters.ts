@@ -7,8 +7,7 @@ import {
 } from '../../adapter-kit/query/letter-query.ts'
 import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
-import { maskForDisplay } from '../../core/dead-letter/mask.ts'
-import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
+import { maskEvent, maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { isBytes } from '../../core/event/plain.ts'
@@ -88,7 +87,7 @@ function maskedLetter(letter: DeadLetter, masks: Masks, isWhole: boolean): DeadL
   const textOf = (text: string | undefined) => (text === undefined ? undefined : own.maskText(text))
   return {
     ...letter,
-    event: { ...(isWhole ? maskedEvent(event, masks) : event), key: textOf(event.key) },
+    event: { ...(isWhole ? maskedEvent(event, masks, own) : event), key: textOf(event.key) },
     metadata: metadata && maskFacts('metadata', metadata, own),
     cycle: {
       ...cycle,
@@ -103,14 +102,12 @@ function maskedLetter(letter: DeadLetter, masks: Masks, isWhole: boolean): DeadL
 }
 
 /** Masked headers that are not a record, because a mask hides them whole, have no fields. */
-function maskedEvent(event: LazaretEvent, masks: Masks): LazaretEvent {
-  const shown = maskForDisplay(event, masks)
-  const fields = typeof shown === 'object' && shown !== null ? (shown as Record<string, unknown>) : {}
-  const headers = fields['headers']
+function maskedEvent(event: LazaretEvent, masks: Masks, own: Masks): LazaretEvent {
+  const { headers, payload } = maskEvent(event, masks, own)
   const isRecord = typeof headers === 'object' && headers !== null && !Array.isArray(headers)
   return {
     ...event,
     headers: isRecord ? (headers as Record<string, string>) : {},
-    payload: isBytes(event.payload) ? event.payload : (fields['payload'] as LazaretEvent['payload']),
+    payload: isBytes(event.payload) ? event.payload : payload,
   }
 }

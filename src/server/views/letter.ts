@@ -2,8 +2,8 @@ import { allCycles } from '../../core/dead-letter/cycles.ts'
 import { groupingForDisplay, masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import { groupingOf } from '../../core/dead-letter/group.ts'
 import type { AttemptFailure, AttemptRecord, Cycle, DeadLetter } from '../../core/dead-letter/letter.ts'
-import { maskForDisplay } from '../../core/dead-letter/mask.ts'
-import { maskFacts } from '../../core/dead-letter/mask-letter.ts'
+import { maskEvent, maskFacts } from '../../core/dead-letter/mask-letter.ts'
+import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
 import { traceContextOf } from '../../core/event/trace-context.ts'
@@ -78,15 +78,14 @@ export function letterDetailView(
   }
 }
 
-/** `own` are the masks for texts about the event, because a key may repeat a masked payload value. */
 function eventView({ event }: DeadLetter, masks: Masks, own: Masks): LetterEvent {
-  const masked = maskForDisplay(event, masks) as Readonly<Record<string, Json>>
+  const masked = maskEvent(event, masks, own) as Readonly<Record<string, Json>>
   const text = (name: 'key' | 'source') =>
-    event[name] === undefined ? undefined : own.maskText(String(masked[name]))
+    event[name] === undefined ? undefined : String(masked[name] ?? MASK)
   return {
     ...pick(event, 'id', 'type', 'channel'),
     key: text('key'),
-    idempotencyKey: own.maskText(event.idempotencyKey),
+    idempotencyKey: String(masked['idempotencyKey'] ?? MASK),
     occurredAt: iso(event.occurredAt),
     expiresAt: isoOr(event.expiresAt),
     source: text('source'),
