@@ -21,6 +21,16 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/serve.ts')).serve,
   }),
   command({
+    name: 'mcp',
+    about: 'serve tools for an AI agent over stdin and stdout (Model Context Protocol)',
+    flags: flags.mcpFlags,
+    examples: [
+      'lazaret mcp --store sqlite:./lazaret.db',
+      'lazaret mcp --config lazaret.yaml --allow replay,triage',
+    ],
+    load: async () => (await import('./verbs/mcp.ts')).mcp,
+  }),
+  command({
     name: 'dlq list',
     about: 'list dead letters, newest failure first',
     flags: flags.listFlags,

@@ -2,6 +2,7 @@ import { TRIAGE_STATES } from '../core/dead-letter/group.ts'
 import { REASONS, type Reason } from '../core/dead-letter/reason.ts'
 import { LETTER_STATES } from '../core/dead-letter/state.ts'
 import { CATEGORIES } from '../core/failure/classification.ts'
+import { AGENT_RIGHTS, type AgentRight } from '../core/options/agents.ts'
 import { givenFields } from '../core/options/merge.ts'
 import { LETTER_SORTS, type LetterFilter, SORT_DIRECTIONS } from '../ports/dead-letters.ts'
 import { INSTANCE_STATES } from '../ports/fleet.ts'
@@ -43,6 +44,22 @@ export const serveFlags = {
   port: port('port to listen on [4600]'),
   host: word('NAME', 'address to listen on; a non-loopback address needs tokens in the config [127.0.0.1]'),
   'base-path': basePath('path below which the server answers, such as /lazaret behind a proxy [/]'),
+  ...storeFlags,
+}
+const RIGHTS: Flag<readonly AgentRight[]> = {
+  about: 'what the agent may do beside reading: replay, triage, discard [nothing]',
+  placeholder: 'LIST',
+  read(text) {
+    const given = text.split(',').map(part => part.trim())
+    const unknown = given.find(part => !(AGENT_RIGHTS as readonly string[]).includes(part))
+    if (unknown !== undefined)
+      throw new FlagValueError(`give ${AGENT_RIGHTS.join(', ')}, separated by commas`)
+    return given as AgentRight[]
+  },
+}
+export const mcpFlags = {
+  allow: RIGHTS,
+  by: BY,
   ...storeFlags,
 }
 export const completionFlags = {

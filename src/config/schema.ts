@@ -19,6 +19,7 @@ import {
 import { DEFAULT_HOUSEKEEPING_CRON } from '../operations/housekeeping.ts'
 import { cronRule } from '../operations/schedule.ts'
 import type { Stage } from '../ports/replays.ts'
+import { agentsRule } from './agents.ts'
 import { brokersRule } from './brokers.ts'
 import { collectorsRule } from './collectors.ts'
 import { notifyRule } from './notify.ts'
@@ -133,6 +134,7 @@ export const settingRules = {
   collectors: optional(collectorsRule),
   notify: optional(notifyRule),
   watch: watchRule,
+  agents: optional(agentsRule),
   server: serverRule,
 } satisfies Record<(typeof SETTING_NAMES)[number], Rule<unknown>>
 

@@ -15,6 +15,7 @@ export const SETTING_NAMES = [
   'collectors',
   'notify',
   'watch',
+  'agents',
   'server',
 ] as const
 

@@ -69,6 +69,7 @@ export function createServerContext(options: ServerOptions) {
     new StreamLimiter(given.streams),
   )
   const permissions = new Permissions(readOnly)
+  const agents = given.agents === 'off' ? undefined : given.agents
 
   const letterGauges = new LetterGauges(stores, consumers, clock)
   const sources = [...given.consumers, ...given.dispatchers, () => letterGauges.read()]
@@ -146,6 +147,9 @@ export function createServerContext(options: ServerOptions) {
     signIn,
     permissions,
     requestLimiter: new RequestLimiter(given.rateLimit),
+    /** What agents may do; undefined if they may not even read. */
+    agents,
+    agentLimiter: new RequestLimiter(agents?.rateLimit ?? given.rateLimit),
     stores,
     consumers,
     fleet,

@@ -1,3 +1,4 @@
+export type { AgentOptions, AgentRight, BoundedReplay } from '../core/options/agents.ts'
 export type { ChannelLimits, WatchOptions } from '../core/watch/options.ts'
 export type { TokenOptions } from './auth/authenticator.ts'
 export type { RequestLimitOptions } from './auth/request-limiter.ts'

@@ -2,6 +2,7 @@ import { DEFAULT_MASKS, type Masks } from '../core/dead-letter/masks.ts'
 import { DEFAULT_RETENTION_MS, retentionRule } from '../core/dead-letter/retention.ts'
 import { prefixRule } from '../core/metrics/prefix.ts'
 import { checkAccess, tokenRule } from '../core/options/access.ts'
+import { type AgentOptions, agentsRule } from '../core/options/agents.ts'
 import { basePathRule } from '../core/options/base-path.ts'
 import { group, resolveOptions } from '../core/options/resolve.ts'
 import {
@@ -115,6 +116,11 @@ export interface ServerOptions extends ClockAndRandomOptions {
   /** The request rate for each token [100 per second, burst 400]. */
   readonly rateLimit?: RequestLimitOptions | undefined
   /**
+   * What agents may do at `/mcp` [they read]. They never do more than the role of their token allows, and people approve
+   * what they start. `'off'` takes the tools off the server.
+   */
+  readonly agents?: AgentOptions | 'off' | undefined
+  /**
    * How many streams of changes may be open at once [20 for each token, 200 in all]. The server refuses further ones
    * with 429.
    */
@@ -210,6 +216,7 @@ const rules = {
     }),
     DEFAULT_REQUEST_LIMIT,
   ),
+  agents: orWord('off', agentsRule),
   streams: withDefault(
     group({
       perToken: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_STREAMS_PER_TOKEN),

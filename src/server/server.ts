@@ -1,6 +1,7 @@
 import type { Server } from 'node:http'
 import { isLoopback } from '../core/options/loopback.ts'
 import { settlesWithin } from '../ports/clock.ts'
+import { AgentEndpoint } from './agents/endpoint.ts'
 import { ConsoleFiles } from './console/files.ts'
 import { createServerContext, type ServerContext } from './context.ts'
 import { createApp } from './http/app.ts'
@@ -44,6 +45,7 @@ export function createServer(options: ServerOptions): LazaretServer {
 
 class HttpServer implements LazaretServer {
   readonly #context: ServerContext
+  readonly #agents: AgentEndpoint
   readonly #app: ReturnType<typeof createApp>
   readonly #listening = new Set<Server>()
   #endWork: (() => Promise<void>) | undefined
@@ -53,7 +55,13 @@ class HttpServer implements LazaretServer {
     this.#context = createServerContext(options)
     const files = new ConsoleFiles(options.consoleDir, this.#context.clock, this.#context.basePath)
     const document = once(() => openApi(ROUTES, this.#context.version, this.#context.basePath))
-    this.#app = createApp(ROUTES, { ...this.#context, document }, request => files.serve(request))
+    this.#agents = new AgentEndpoint(this.#context)
+    this.#app = createApp(
+      ROUTES,
+      { ...this.#context, document },
+      request => files.serve(request),
+      this.#agents.fetch,
+    )
   }
 
   readonly fetch = async (request: Request, connection?: ConnectionInfo): Promise<Response> => {
@@ -91,7 +99,7 @@ class HttpServer implements LazaretServer {
     changeStream.close()
     metricsEndpoint.close()
     const stopped = [...this.#listening].map(server => stopListening(server, clock))
-    const worked = Promise.all([runner.close(), this.#endWork?.()])
+    const worked = Promise.all([this.#agents.close(), runner.close(), this.#endWork?.()])
     await Promise.all([...stopped, settlesWithin(clock, TIMEOUT_MS, worked)])
   }
 }

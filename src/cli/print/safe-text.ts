@@ -1,9 +1,4 @@
-/**
- * An emoji of several characters is taken whole, so that the joiners in it stay. Anywhere else a joiner is as invisible
- * as the other characters here. They can clear a screen, turn the direction of a text, or hide a text in another one.
- */
-const UNSAFE = /\p{RGI_Emoji}|[\p{Cc}\p{Cf}\u2028\u2029]/gv
-const INVISIBLE = /^[\p{Cc}\p{Cf}\u2028\u2029]$/v
+import { visibleText } from '../../core/options/visible.ts'
 
 const NAMED: Readonly<Record<string, string>> = { '\n': '⏎', '\r': '␍', '\t': ' ' }
 
@@ -12,10 +7,5 @@ const NAMED: Readonly<Record<string, string>> = { '\n': '⏎', '\r': '␍', '\t'
  * the screen, overwrite lines or simulate input; they become visible characters.
  */
 export function safeText(text: string): string {
-  return text.replace(UNSAFE, sign => (INVISIBLE.test(sign) ? (NAMED[sign] ?? escaped(sign)) : sign))
-}
-
-function escaped(sign: string): string {
-  const code = sign.codePointAt(0)!.toString(16).padStart(4, '0')
-  return code.length > 4 ? `\\u{${code}}` : `\\u${code}`
+  return visibleText(text, NAMED)
 }

@@ -1,6 +1,7 @@
+import { AGENT_PREFIX } from './agents.ts'
 import { HOSTS_NEED_TOKENS, isLoopback } from './loopback.ts'
 import { group } from './resolve.ts'
-import { custom, text } from './rules.ts'
+import { custom, flag, optional, text } from './rules.ts'
 import { pathOfUrl, roleRule } from './sign-in.ts'
 
 // The server and its config file accept the same tokens by the same rules, so both state them here.
@@ -16,6 +17,7 @@ export const tokenRule = group({
     'give the SHA-256 of the token in hex; `printf %s TOKEN | sha256sum` prints it',
     { kind: 'text', pattern: SHA256 },
   ),
+  agentOnly: optional(flag()),
 })
 
 interface AccessOptions {
@@ -35,6 +37,11 @@ export function checkAccess(
   if (isOpen && !allowedHosts.every(isLoopback)) fault('allowedHosts', HOSTS_NEED_TOKENS)
   if (new Set(tokens.map(({ name }) => name)).size < tokens.length)
     fault('tokens', 'give each token a unique name')
+  if (tokens.some(({ name }) => name.startsWith(AGENT_PREFIX)))
+    fault(
+      'tokens',
+      `give names that do not begin with '${AGENT_PREFIX}', because the audit log marks agents with it`,
+    )
   if (needsApproval === true && tokens.length < 2 && signIn === undefined)
     fault('needsApproval', 'give at least two tokens, or signIn, because a second person has to approve')
   const path = signIn === undefined ? '' : pathOfUrl(signIn.publicUrl)

@@ -15,6 +15,11 @@ export interface TokenOptions {
   readonly role: Role
   /** The SHA-256 of the token, in hex: `printf %s TOKEN | sha256sum`. */
   readonly sha256: string
+  /**
+   * The token works at `/mcp` only [false]. An agent that can read its own token then cannot approve its plans with it
+   * through the API.
+   */
+  readonly agentOnly?: boolean | undefined
 }
 
 /** How people sign in, beside tokens. */
@@ -43,8 +48,8 @@ export class Authenticator {
   readonly #people: PeopleSignIn | undefined
 
   constructor(tokens: readonly TokenOptions[], people?: PeopleSignIn) {
-    this.#tokens = tokens.map(({ name, role, sha256 }) => ({
-      caller: Object.freeze({ name, role, kind: 'token' }),
+    this.#tokens = tokens.map(({ name, role, sha256, agentOnly }) => ({
+      caller: Object.freeze({ name, role, kind: 'token', agentOnly }),
       hash: Buffer.from(sha256, 'hex'),
     }))
     this.#people = people

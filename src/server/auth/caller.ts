@@ -1,3 +1,4 @@
+import type { AgentRight } from '../../core/options/agents.ts'
 import type { Role, SignInKind } from '../schema/me.ts'
 
 /** The person or program that sent a request. */
@@ -8,6 +9,10 @@ export interface Caller {
   readonly kind: SignInKind
   /** When the session ends; undefined without one. Streams end with it. */
   readonly endsAt?: number | undefined
+  /** Whether the token is for agents, and works at `/mcp` only. */
+  readonly agentOnly?: boolean | undefined
+  /** The rights of an agent; undefined for people and programs. An agent never has more than its token. */
+  readonly agent?: ReadonlySet<AgentRight> | undefined
 }
 
 const MAX_NAME = 200

@@ -11,11 +11,14 @@ import { ProblemError, problemOf, problemResponse } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
 import type { AllowedHosts } from './allowed-hosts.ts'
 import { withSecurityHeaders } from './headers.ts'
-import { checked, jsonOf, searchOf } from './input.ts'
-import { API, type HandlerInput, type Route } from './route.ts'
+import { jsonOf, searchOf } from './input.ts'
+import { API, type Route } from './route.ts'
+import { runRoute } from './run-route.ts'
 
 /** Unauthenticated requests share this rate limit. The space keeps it apart from token names. */
 const UNAUTHENTICATED = ' unauthenticated'
+/** Agents reach the tools of the server here, over the Model Context Protocol. */
+const AGENTS_PATH = '/mcp'
 const ANONYMOUS: Caller = Object.freeze({ name: 'anonymous', role: 'viewer', kind: 'local' })
 
 /** What the server knows of the connection: the address of the client. */
@@ -43,6 +46,7 @@ export function createApp<C extends RequestChecks>(
   routes: readonly Route<C>[],
   context: C,
   files: (request: Request) => Promise<Response>,
+  agents: (request: Request, caller: Caller) => Promise<Response>,
 ): Hono<{ Bindings: Connection }> {
   const app = new Hono<{ Bindings: Connection }>({ strict: false })
   app.use('*', async (asked, next) => {
@@ -54,6 +58,11 @@ export function createApp<C extends RequestChecks>(
     app.on(route.method, context.basePath + route.path, ({ req, env }) =>
       answer(route, context, req.raw, req.param(), env.from),
     )
+  app.all(context.basePath + AGENTS_PATH, async ({ req, env }) => {
+    const { caller } = authenticate(context, req.raw, env.from)
+    context.hosts.requireSameSite(req.raw, !context.authenticator.isOpen || isJson(req.raw))
+    return agents(req.raw, caller)
+  })
   addSignIn(app, context)
   app.all('*', ({ req }) => handleUnmatched(routes, context.basePath, req, files))
   app.onError((error, { req }) => {
@@ -62,6 +71,14 @@ export function createApp<C extends RequestChecks>(
     return withSecurityHeaders(problemResponse(problem, req.path))
   })
   return app
+}
+
+/**
+ * A page of another site cannot send JSON without asking first, and the server never says yes. So a request with JSON and
+ * without an origin comes from a program.
+ */
+function isJson(request: Request): boolean {
+  return /^application\/json\b/i.test(request.headers.get('content-type') ?? '')
 }
 
 async function answer<C extends RequestChecks>(
@@ -74,16 +91,11 @@ async function answer<C extends RequestChecks>(
   const { caller, cookie } =
     route.access === 'public' ? { caller: ANONYMOUS } : authenticate(context, request, from)
   context.hosts.requireSameSite(request, !context.authenticator.isOpen)
-  if (route.action !== undefined) context.permissions.require(caller, route.action)
-  const asked: HandlerInput<C, unknown, unknown, unknown> = {
-    context,
-    caller,
-    request,
-    params: route.params && checked(route.params, params, 'path'),
-    query: route.query && checked(route.query, searchOf(new URL(request.url)), 'query'),
-    body: route.body && checked(route.body, await jsonOf(request), 'body'),
-  }
-  const answered = await route.handle(asked as HandlerInput<C>)
+  if (caller.agentOnly === true)
+    throw new ProblemError('forbidden', `This token is for agents. It works at ${AGENTS_PATH} only.`)
+  const query = route.query && searchOf(new URL(request.url))
+  const given = { caller, request, params, query, body: () => jsonOf(request) }
+  const answered = await runRoute(route, context, given)
   const response = answered instanceof Response ? answered : toResponse(route, request, answered)
   if (cookie !== undefined) response.headers.append('set-cookie', cookie)
   return response

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest'
+import { agentOn } from '../../../test/support/agent-client.ts'
+import { PEOPLE, secretOf, serverWorld } from '../../../test/support/server-world.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { ServerOptions } from '../options.ts'
+
+const HOUR_MS = 3_600_000
+const RULE = { channel: 'orders', maxLetters: 3, maxAgeMs: HOUR_MS }
+
+async function world(options: Partial<ServerOptions> = {}) {
+  const base = serverWorld({
+    tokens: PEOPLE,
+    agents: { allow: ['replay'], withoutApproval: [RULE] },
+    ...options,
+  })
+  const agent = await agentOn(base.server, { token: 'ola' })
+  const replayOf = async (...ids: readonly string[]) => {
+    const planned = await agent.call('plan_replay', { ids, reason: 'the database is back' })
+    return (await agent.call('start_replay', { id: planned.data.id })).data
+  }
+  const idsOf = async (...letters: readonly DeadLetter[]) =>
+    (await base.bury(...letters)).map(({ id }) => id).slice(0, letters.length)
+  return { ...base, agent, replayOf, idsOf }
+}
+
+describe('S10: a person approves what an agent starts', () => {
+  it('unless the config lifts that for a bounded case, and then the audit log says by which rule', async () => {
+    const { agent, idsOf, make, audited } = await world()
+    const [id] = await idsOf(make.letter())
+    const { data } = await agent.call('replay_dlq_event', { id, reason: 'the database is back' })
+    expect(data).toMatchObject({ state: 'running', nextStep: 'watch' })
+    expect((await audited()).slice(0, 3)).toEqual([
+      `agent:tester for ola replay.start ${data.id}`,
+      `(config: agents.withoutApproval) replay.approve ${data.id}`,
+      `agent:tester for ola replay.plan ${data.id}`,
+    ])
+  })
+
+  it('a letter of another channel, an old letter and too many letters wait', async () => {
+    const { replayOf, idsOf, make, clock } = await world()
+    const [other] = await idsOf(make.letter({ channel: 'payments' }))
+    expect((await replayOf(other!)).nextStep).toBe('wait_for_approval')
+    const [old] = await idsOf(make.letter())
+    await clock.advance(HOUR_MS + 1)
+    expect((await replayOf(old!)).nextStep).toBe('wait_for_approval')
+    const many = await idsOf(...Array.from({ length: 4 }, () => make.letter()))
+    expect((await replayOf(...many)).nextStep).toBe('wait_for_approval')
+  })
+
+  it('the number of letters counts over an hour, not for each replay', async () => {
+    const { replayOf, idsOf, make, clock } = await world()
+    const ids = await idsOf(...Array.from({ length: 4 }, () => make.letter()))
+    expect((await replayOf(ids[0]!, ids[1]!)).nextStep).toBe('watch')
+    expect((await replayOf(ids[2]!)).nextStep).toBe('watch')
+    expect((await replayOf(ids[3]!)).nextStep).toBe('wait_for_approval')
+    await clock.advance(HOUR_MS)
+    const [young] = await idsOf(make.letter())
+    expect((await replayOf(young!)).nextStep).toBe('watch')
+  })
+
+  it('a server that requires a second person asks for one', async () => {
+    const { replayOf, idsOf, make } = await world({ needsApproval: true })
+    const [id] = await idsOf(make.letter())
+    expect((await replayOf(id!)).nextStep).toBe('wait_for_approval')
+  })
+
+  it('a person approves in the console, and then the agent starts the replay', async () => {
+    const { agent, idsOf, make, tell } = await world({ agents: { allow: ['replay'] } })
+    const [id] = await idsOf(make.letter())
+    const { data } = await agent.call('replay_dlq_event', { id, reason: 'the database is back' })
+    expect(data.nextStep).toBe('wait_for_approval')
+    await tell(`/api/v1/replays/${data.id}/approve`, {}, { token: secretOf('ada') })
+    expect((await agent.call('get_replay', { id: data.id })).data.nextStep).toBe('start_replay')
+    expect((await agent.call('start_replay', { id: data.id })).data.nextStep).toBe('watch')
+  })
+
+  it('a plan of a person that nobody approved is not for the agent to start', async () => {
+    const { agent, idsOf, make, tell } = await world()
+    const [id] = await idsOf(make.letter())
+    const planned = await tell('/api/v1/replays', { ids: [id], reason: 'x' }, { token: secretOf('ada') })
+    const refused = await agent.call('start_replay', { id: planned.body.id })
+    expect(refused).toMatchObject({ isError: true })
+    expect(refused.said).toContain('a person has to start it')
+  })
+
+  it('the agent can neither plan without approval, nor change payloads, nor choose another channel', async () => {
+    const { agent, idsOf, make } = await world()
+    const [id] = await idsOf(make.letter())
+    for (const more of [
+      { needsApproval: false },
+      { to: 'payments' },
+      { patch: [{ op: 'replace', path: '/amount', value: 1 }] },
+      { allowQuarantined: true },
+    ])
+      expect((await agent.call('plan_replay', { ids: [id], reason: 'x', ...more })).isError).toBe(true)
+  })
+})
