@@ -4,7 +4,7 @@ import { openSqlite } from '../src/adapters/sqlite/index.ts'
 import type { DeadLetter } from '../src/core/dead-letter/letter.ts'
 import { findPostgres } from '../test/services/postgres.ts'
 import { memoryMb } from './fleet/process-cost.ts'
-import { startLazaret } from './harness/lazaret-server.ts'
+import { BUILT, startLazaret } from './harness/lazaret-server.ts'
 import { milliseconds, withTempFolder } from './harness/load.ts'
 import { manyLetters, sendEach } from './harness/million.ts'
 import { atMost, type Bar, type BenchResult, machine, type Row, row } from './harness/result.ts'
@@ -32,7 +32,7 @@ function* waitingLetters(): Generator<DeadLetter> {
 
 /** Plans a replay of all letters, several times, through the API of a server in a process of its own. */
 async function planOn(store: string): Promise<Planned[]> {
-  const server = await startLazaret(store)
+  const server = await startLazaret(store, BUILT)
   try {
     const planned: Planned[] = []
     for (let round = 0; round < ROUNDS; round++) planned.push(await planOnce(server))

@@ -116,8 +116,9 @@ function replaysClient({ world, name }: Process, side: FleetServerSide, call: Ca
   return {
     create: (replay, items) =>
       call('create', async () => {
-        await replays.create(replay, items)
-        const planned = items.filter(({ status }) => status === 'waiting').map(({ letterId }) => letterId)
+        const all = [...items]
+        await replays.create(replay, all)
+        const planned = all.filter(({ status }) => status === 'waiting').map(({ letterId }) => letterId)
         history.record({ what: 'replayPlanned', replay: replay.id, by: replay.createdBy, letters: planned })
       }),
     get: id => call('replay', () => replays.get(id)),

@@ -3,7 +3,9 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 
-const LAZARET = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+const SOURCE = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url))
+/** What people run. `npm run bench` builds it. */
+export const BUILT: string = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url))
 
 /** `lazaret serve` in a process of its own. */
 export interface LazaretServer {
@@ -13,8 +15,8 @@ export interface LazaretServer {
 }
 
 /** Starts a server on a free port. `store` is an address such as `sqlite:FILE`. */
-export async function startLazaret(store: string): Promise<LazaretServer> {
-  const child = spawn(process.execPath, [LAZARET, 'serve', '--json', '--store', store, '--port', '0'], {
+export async function startLazaret(store: string, program = SOURCE): Promise<LazaretServer> {
+  const child = spawn(process.execPath, [program, 'serve', '--json', '--store', store, '--port', '0'], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit').then(() => {

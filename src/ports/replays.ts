@@ -215,7 +215,8 @@ export type Outcomes = Pick<ReplayCounts, 'recovered' | 'failed_same_cause' | 'f
 /**
  * The store of replays. Every step of a replay is stored, so that another runner can continue after a crash.
  *
- * - `create` is atomic: the replay and all its items, or nothing. When its signal aborts before the replay is there, a store rejects with
+ * - `create` is atomic: the replay and all its items, or nothing. It reads the items once, in the order of position; there may be a
+ *   million of them, so a store takes some at a time. When its signal aborts before the replay is there, a store rejects with
  *   `PlanCancelledError` and keeps nothing, or it creates the replay anyway.
  * - `update` replaces the replay if its revision is still `replay.revision`, and returns the stored one with the next
  *   revision; otherwise it changes nothing and returns undefined.
@@ -226,7 +227,7 @@ export type Outcomes = Pick<ReplayCounts, 'recovered' | 'failed_same_cause' | 'f
  *   Another owner can take an expired lease. `releaseLease` ends a lease early.
  */
 export interface Replays {
-  create(replay: Replay, items: readonly ReplayItem[], signal?: AbortSignal): Promise<void>
+  create(replay: Replay, items: Iterable<ReplayItem>, signal?: AbortSignal): Promise<void>
   get(id: string): Promise<Replay | undefined>
   list(options?: {
     readonly state?: ReplayState | undefined

@@ -1,5 +1,6 @@
 import { LazaretError } from '../core/failure/errors.ts'
 import type { GateCheck, ReplayDecision, ReplayItem } from '../ports/replays.ts'
+import { countDecisions } from './plan-items.ts'
 
 type Skip = Exclude<ReplayDecision, 'replay'>
 
@@ -11,15 +12,6 @@ const SKIP_TEXTS: Readonly<Record<Skip, string>> = {
   skip_schema: 'with a payload that the schema refuses or nobody checked',
   skip_expired: 'over the age limit',
   skip_downstream: 'with a consumer that is paused or has an open breaker',
-}
-
-/** The number of letters by decision of the gates. */
-export function countDecisions(items: readonly Pick<ReplayItem, 'decision'>[]): {
-  readonly [D in ReplayDecision]?: number
-} {
-  const counts: { [D in ReplayDecision]?: number } = {}
-  for (const { decision } of items) counts[decision] = (counts[decision] ?? 0) + 1
-  return counts
 }
 
 /**
@@ -37,7 +29,7 @@ export class EmptyPlanError extends LazaretError {
   readonly #checks: readonly GateCheck[]
 
   constructor(skipped: readonly ReplayItem[], checks: readonly GateCheck[] = []) {
-    const findings = countDecisions(skipped)
+    const findings = countDecisions(skipped.map(({ decision }) => decision))
     const refusal = `${refusalOf(skipped.length)}; nothing was planned`
     super(`${refusal}${reasonsOf(findings)}`, {
       code: 'LAZARET_REPLAY_EMPTY',

@@ -9,13 +9,18 @@ const PAGE = 500
  */
 export async function findOverlaps(
   replays: Replays,
-  letterIds: ReadonlySet<string>,
+  toSend: () => Iterable<string>,
 ): Promise<readonly ReplayOverlap[]> {
   // By id, because a replay can change its state while the states are read one after the other.
   const found = new Map<string, number>()
+  // Mostly there is no other replay, and a set of a million ids takes memory.
+  let letterIds: ReadonlySet<string> | undefined
   for (const state of UNFINISHED)
     for (const { id } of await replays.list({ state }))
-      if (!found.has(id)) found.set(id, await countWaiting(replays, id, letterIds))
+      if (!found.has(id)) {
+        letterIds ??= new Set(toSend())
+        found.set(id, await countWaiting(replays, id, letterIds))
+      }
   return [...found].flatMap(([replayId, count]) => (count === 0 ? [] : [{ replayId, count }]))
 }
 

@@ -6,11 +6,12 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { hash128 } from '../core/hash.ts'
 import { type Clock, yieldToEventLoop } from '../ports/clock.ts'
 import type { DeadLetterStore, LetterFilter } from '../ports/dead-letters.ts'
-import type { GateCheck, Replay, ReplayItem, ReplayOverlap } from '../ports/replays.ts'
+import type { GateCheck, Replay, ReplayOverlap } from '../ports/replays.ts'
 import { PlanCancelledError, type Store } from '../ports/store.ts'
 import { cancelReplay } from './control.ts'
-import { countDecisions, EmptyPlanError } from './empty-plan.ts'
+import { EmptyPlanError } from './empty-plan.ts'
 import { findOverlaps } from './overlaps.ts'
+import { PlanItems } from './plan-items.ts'
 import { type Judged, MAX_JUDGED, PlanJudge } from './plan-judge.ts'
 import { type PlanRequest, resolvePlan } from './plan-options.ts'
 import type { ReplayEnvironment } from './target.ts'
@@ -35,11 +36,6 @@ export interface PlanOptions {
   readonly signal?: AbortSignal | undefined
   /** Called whenever the gates have decided on some hundred more letters [none]. */
   onProgress?(progress: PlanProgress): Promise<void> | void
-}
-
-/** The decision on a letter, with the time by which the letters are sorted. Plans have many of them, so they have nothing else. */
-interface Candidate extends Pick<ReplayItem, 'letterId' | 'decision' | 'reason' | 'fingerprint'> {
-  readonly occurredAt: number
 }
 
 /**
@@ -74,10 +70,8 @@ async function plan(
   const judge = new PlanJudge(store, asked, environment, now, signal)
   const items = await judgeAll(store, asked, judge, now, options)
   const checks = judge.checks()
-  const toSend = new Set<string>()
-  for (const { decision, letterId } of items) if (decision === 'replay') toSend.add(letterId)
-  if (toSend.size === 0) throw new EmptyPlanError(items, checks)
-  const overlaps = await findOverlaps(store.replays, toSend)
+  if (items.findings().replay === undefined) throw new EmptyPlanError([...items], checks)
+  const overlaps = await findOverlaps(store.replays, () => items.toSend())
   signal?.throwIfAborted()
   const replay = await storePlan(store, { ...asked, overlaps, checks }, items, newId(now), now, signal)
   await cancelUnseenPlan(store, replay, clock, signal)
@@ -113,30 +107,24 @@ async function judgeAll(
   judge: PlanJudge,
   now: number,
   { signal, onProgress }: PlanOptions,
-): Promise<readonly ReplayItem[]> {
+): Promise<PlanItems> {
   const of = onProgress && (await countSelected(store.deadLetters, asked))
-  const candidates: Candidate[] = []
+  const items = new PlanItems(now)
   const sameText = new SameTexts()
   const letters = examined(store.deadLetters, asked, judge, sameText, signal)
   for await (const part of inParts(letters, MAX_JUDGED)) {
     // Between two parts the process can do other work. A small plan is made at once.
-    if (candidates.length > 0) await yieldToEventLoop()
+    if (items.count > 0) await yieldToEventLoop()
     const verdicts = await judge.decide(part)
     for (const [at, { letterId, fingerprint, occurredAt }] of part.entries()) {
       const { decision, reason } = verdicts[at]!
-      candidates.push({ letterId, decision, reason: reason && sameText.of(reason), fingerprint, occurredAt })
+      items.add({ letterId, decision, reason: reason && sameText.of(reason), fingerprint, occurredAt })
     }
     signal?.throwIfAborted()
     // Letters may have come since they were counted.
-    await onProgress?.({ checked: candidates.length, of: of && Math.max(of, candidates.length) })
+    await onProgress?.({ checked: items.count, of: of && Math.max(of, items.count) })
   }
-  // Oldest first, so that handlers see events nearly in their original order.
-  candidates.sort((a, b) => a.occurredAt - b.occurredAt || (a.letterId < b.letterId ? -1 : 1))
-  return candidates.map(({ letterId, decision, reason, fingerprint }, position): ReplayItem => {
-    const skipped = decision !== 'replay'
-    const status = skipped ? 'skipped' : 'waiting'
-    return { letterId, decision, reason, fingerprint, position, status, endedAt: skipped ? now : undefined }
-  })
+  return items.sort()
 }
 
 /** Reads the selected letters and lets each go as soon as it was looked at. */
@@ -146,7 +134,7 @@ async function* examined(
   judge: PlanJudge,
   sameText: SameTexts,
   signal: AbortSignal | undefined,
-): AsyncGenerator<Judged & Pick<Candidate, 'fingerprint' | 'occurredAt'>> {
+): AsyncGenerator<Judged & { readonly fingerprint: string; readonly occurredAt: number }> {
   for await (const letter of select(letters, asked)) {
     signal?.throwIfAborted()
     const fingerprint = sameText.of(groupingOf(letter).id)
@@ -172,7 +160,7 @@ async function storePlan(
     readonly overlaps: readonly ReplayOverlap[]
     readonly checks: readonly GateCheck[]
   },
-  items: readonly ReplayItem[],
+  items: PlanItems,
   id: string,
   now: number,
   signal: AbortSignal | undefined,
@@ -185,9 +173,9 @@ async function storePlan(
     createdAt: now,
     createdBy: asked.by,
     selectedBy: { filter: asked.filter, ids: asked.ids },
-    count: items.length,
-    hash: hash128(items.map(item => item.letterId).join('\n')),
-    findings: countDecisions(items),
+    count: items.count,
+    hash: hash128(items.letterIds().join('\n')),
+    findings: items.findings(),
     stages: asked.stages,
     perSecond: asked.perSecond,
     halt: { refailRatio: asked.haltRefailRatio, onSameFingerprint: asked.haltOnSameFingerprint },
@@ -203,7 +191,7 @@ async function storePlan(
     stage: 0,
     revision: 0,
   }
-  const detail = { reason: asked.reason, count: items.length, hash: replay.hash }
+  const detail = { reason: asked.reason, count: items.count, hash: replay.hash }
   const entry = { at: now, by: asked.by, action: 'replay.plan', target: replay.id, detail }
   return await withAudit(store.audit, entry, async () => {
     await store.replays.create(replay, items, signal)

@@ -19,8 +19,11 @@ export function sealedReplays(replays: Replays, texts: TextCodec | undefined): R
   const seal = (replay: Replay) => changed(replay, sealValue, texts.encode)
   const open = (replay: Replay) => changed(replay, openValue, texts.decode)
   const sealItem = (item: ReplayItem) => withReason(item, texts.encode)
+  function* sealItems(items: Iterable<ReplayItem>) {
+    for (const item of items) yield sealItem(item)
+  }
   return {
-    create: (replay, items, ...signal) => replays.create(seal(replay), items.map(sealItem), ...signal),
+    create: (replay, items, ...signal) => replays.create(seal(replay), sealItems(items), ...signal),
     async get(id) {
       const replay = await replays.get(id)
       return replay && open(replay)

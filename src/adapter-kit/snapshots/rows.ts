@@ -1,13 +1,14 @@
 // How stores that keep a channel's snapshots by its name write and read them: as rows of that name, a time and a text.
 
 import type { ChannelSnapshot, SnapshotQuery } from '../../ports/snapshots.ts'
+import { portionsOf } from '../portions.ts'
 import { type ResolvedSnapshotQuery, resolveSnapshotQuery } from '../query/snapshot-query.ts'
 
 /** The channel as `storedChannel` has it, the time, and the whole as JSON. */
 export type SnapshotRow = readonly [channel: string, at: number, body: string]
 
 /** Rows that are written, read or deleted in one step, so that others get their turn between two of them. */
-const SNAPSHOTS_AT_ONCE = 2_000
+export const SNAPSHOTS_AT_ONCE = 2_000
 
 /**
  * The name as every store can hold it: not all of them have NUL and halves of surrogate pairs. Such names, and those with a
@@ -59,10 +60,6 @@ async function* newestOf(
     bound = snapshots.at(-1)?.at ?? bound
     left = snapshots.length < most ? 0 : left - most
   }
-}
-
-export function* portionsOf<T>(all: readonly T[], atOnce = SNAPSHOTS_AT_ONCE): Generator<readonly T[]> {
-  for (let at = 0; at < all.length; at += atOnce) yield all.slice(at, at + atOnce)
 }
 
 /** Deletes a portion at a time until one is not full. */

@@ -72,6 +72,16 @@ const WHOLE_STORES: readonly Break<Store>[] = [
     }),
   ],
   [
+    'reads the items of a new replay twice',
+    'K8: a replay is created with all its items or not at all',
+    ({ replays }) => ({
+      replays: changed<Replays>(replays, whole => ({
+        create: (replay, items) =>
+          [...items].length === 0 ? Promise.resolve() : whole.create(replay, items),
+      })),
+    }),
+  ],
+  [
     'forgets the delivery of an item',
     'B18: an item keeps its delivery and the process that holds its event, until it is recorded without them',
     ({ replays }) => ({

@@ -1,3 +1,4 @@
+import { portionsOf } from '../../../adapter-kit/portions.ts'
 import { NO_COUNTS, type ReplayItem, type Replays } from '../../../ports/replays.ts'
 import { PlanCancelledError, ReplayExistsError } from '../../../ports/store.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
@@ -32,9 +33,9 @@ export function postgresReplays(openPool: () => PgPool): Replays {
           [id, state, timeParameter(createdAt), revision, JSON.stringify(replay)],
         )
         if (rowCount === 0) throw new ReplayExistsError(id)
-        for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
+        for (const portion of portionsOf(items, WRITTEN_AT_ONCE)) {
           if (signal?.aborted) throw new PlanCancelledError()
-          await writeItems(client, CREATING, INSERT_ITEMS, id, items.slice(at, at + WRITTEN_AT_ONCE))
+          await writeItems(client, CREATING, INSERT_ITEMS, id, portion)
         }
       })
     },
@@ -131,8 +132,6 @@ async function writeItems(
   items: readonly ReplayItem[],
   more: readonly (string | null)[] = [],
 ): Promise<void> {
-  for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
-    const some = JSON.stringify(items.slice(at, at + WRITTEN_AT_ONCE))
-    await runQuery(client, doing, statement, [id, some, ...more])
-  }
+  for (const portion of portionsOf(items, WRITTEN_AT_ONCE))
+    await runQuery(client, doing, statement, [id, JSON.stringify(portion), ...more])
 }

@@ -1,10 +1,11 @@
+import { portionsOf } from '../../../adapter-kit/portions.ts'
 import { EARLIEST, NEVER, resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
 import {
   listRows,
-  portionsOf,
   purgeRows,
   rowOf,
+  SNAPSHOTS_AT_ONCE,
   type WantedRows,
 } from '../../../adapter-kit/snapshots/rows.ts'
 import type { Snapshots } from '../../../ports/snapshots.ts'
@@ -51,7 +52,7 @@ export function postgresSnapshots(openPool: () => PgPool): Snapshots {
   return {
     async append(snapshots) {
       const pool = openPool()
-      for (const portion of portionsOf(resolveSnapshots(snapshots))) {
+      for (const portion of portionsOf(resolveSnapshots(snapshots), SNAPSHOTS_AT_ONCE)) {
         const rows = portion.map(rowOf)
         await runQuery(pool, 'writing snapshots', PUT, [
           JSON.stringify(rows.map(([channel]) => channel)),

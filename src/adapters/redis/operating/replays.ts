@@ -1,4 +1,5 @@
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
+import { portionsOf } from '../../../adapter-kit/portions.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
 import {
   type ItemStatus,
@@ -41,16 +42,12 @@ export function redisReplays(
     async create(replay, all) {
       const { id, createdAt, revision } = replay
       const staged = `staged-${newId(createdAt)}`
-      for (let at = 0; at < all.length; at += AT_ONCE)
-        await scripts.runIdempotent(stage, [staged, ...all.slice(at, at + AT_ONCE).flatMap(wordsOf)])
-      const words = [
-        id,
-        staged,
-        String(all.length),
-        String(createdAt),
-        String(revision),
-        JSON.stringify(replay),
-      ]
+      let count = 0
+      for (const portion of portionsOf(all, AT_ONCE)) {
+        await scripts.runIdempotent(stage, [staged, ...portion.flatMap(wordsOf)])
+        count += portion.length
+      }
+      const words = [id, staged, String(count), String(createdAt), String(revision), JSON.stringify(replay)]
       const outcome = await scripts.runIdempotent(create, words)
       if (outcome !== 'created') throw new ReplayExistsError(id, outcome)
     },

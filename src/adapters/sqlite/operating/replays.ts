@@ -1,3 +1,4 @@
+import { portionsOf } from '../../../adapter-kit/portions.ts'
 import { yieldToEventLoop } from '../../../ports/clock.ts'
 import { NO_COUNTS, type ReplayItem, type Replays } from '../../../ports/replays.ts'
 import { PlanCancelledError, ReplayExistsError } from '../../../ports/store.ts'
@@ -16,19 +17,19 @@ export function sqliteReplays(session: Session): Replays {
      */
     async create(replay, items, signal) {
       const { id, state, createdAt, revision } = replay
-      for (let at = 0; at < items.length; at += WRITTEN_AT_ONCE) {
-        if (at > 0) await yieldToEventLoop()
+      let count = 0
+      for (const portion of portionsOf(items, WRITTEN_AT_ONCE)) {
+        if (count > 0) await yieldToEventLoop()
         if (signal?.aborted) {
-          await removeItems(id, at)
+          await removeItems(id, count)
           throw new PlanCancelledError()
         }
-        const rows = itemRows(items.slice(at, at + WRITTEN_AT_ONCE))
-        if (!(await session.connection.write('replays', 'addItems', id, rows)))
+        if (!(await session.connection.write('replays', 'addItems', id, itemRows(portion))))
           throw new ReplayExistsError(id)
+        count += portion.length
       }
       const body = JSON.stringify(replay)
       const { connection } = session
-      const count = items.length
       const isCreated = await connection.write(
         'replays',
         'create',

@@ -1,6 +1,7 @@
+import { portionsOf } from '../../../adapter-kit/portions.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { resolveSnapshots } from '../../../adapter-kit/snapshots/check.ts'
-import { listRows, portionsOf, purgeRows, rowOf } from '../../../adapter-kit/snapshots/rows.ts'
+import { listRows, purgeRows, rowOf, SNAPSHOTS_AT_ONCE } from '../../../adapter-kit/snapshots/rows.ts'
 import type { Snapshots } from '../../../ports/snapshots.ts'
 import type { Session } from '../connection/connection.ts'
 
@@ -9,7 +10,7 @@ export function sqliteSnapshots(session: Session): Snapshots {
   return {
     async append(snapshots) {
       session.requireOpen()
-      for (const portion of portionsOf(resolveSnapshots(snapshots)))
+      for (const portion of portionsOf(resolveSnapshots(snapshots), SNAPSHOTS_AT_ONCE))
         await session.connection.write('snapshots', 'put', portion.map(rowOf))
     },
 

@@ -44,7 +44,8 @@ export function replayTests(suite: StoreConformance): void {
   const itDurable = inDurableStoreWorld(suite)
 
   it('K8: a replay is created with all its items or not at all', async ({ replays }) => {
-    await replays.create(replayOf('one'), itemsOf(1_200))
+    // A plan of a million letters makes each item when it is read, and so only once.
+    await replays.create(replayOf('one'), itemsOf(1_200).values())
     assert.deepEqual(await replays.get('one'), replayOf('one'))
     assert.deepEqual(await replays.items('one'), itemsOf(1_200))
     await assert.rejects(replays.create(replayOf('one'), itemsOf(1)), { code: 'LAZARET_REPLAY_REFUSED' })
