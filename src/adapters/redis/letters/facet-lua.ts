@@ -75,15 +75,20 @@ local function addToFacet(id, facts, firstAt)
   redis.call('HSET', root .. ':facets', facet, cmsgpack.pack(fields))
 end
 
-local function takeFromFacet(id, facet, fields)
-  redis.call('ZREM', firstsOf(facet), id)
-  if redis.call('ZREM', lettersOf(facet), id) == 0 then return end
-  redis.call('DECR', root .. ':faceted')
+-- Letters were taken from a facet. Without any left it is gone.
+local function leaveFacet(facet, fields, taken)
+  if taken == 0 then return end
+  redis.call('DECRBY', root .. ':faceted', taken)
   if not fields or redis.call('EXISTS', lettersOf(facet)) == 1 then return end
   redis.call('HDEL', root .. ':facets', facet)
   for _, field in ipairs(FIELDS) do
     redis.call('SREM', having(field, fields[field]), facet)
     if redis.call('EXISTS', having(field, fields[field])) == 0 then redis.call('ZREM', valuesOf(field), fields[field]) end
   end
+end
+
+local function takeFromFacet(id, facet, fields)
+  redis.call('ZREM', firstsOf(facet), id)
+  leaveFacet(facet, fields, redis.call('ZREM', lettersOf(facet), id))
 end
 `

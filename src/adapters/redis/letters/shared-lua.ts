@@ -47,14 +47,15 @@ end
 ${RANKS}
 ${FACETS}
 ${EARLIER_LETTERS}
-local function countLetter(facts, step)
-  for _, facet in ipairs({ 's', 'r', 'c' }) do count(root .. ':counts', facet .. ':' .. facts[facet], step) end
+-- Calls add(key, field, step) for every count of the letter.
+local function countLetter(facts, step, add)
+  for _, facet in ipairs({ 's', 'r', 'c' }) do add(root .. ':counts', facet .. ':' .. facts[facet], step) end
   local group = root .. ':group:' .. facts.g
-  count(group, 'count', step)
-  count(group, 'c:' .. facts.c, step)
-  if HELD[facts.s] then count(group, 'waiting', step) end
-  if facts.n == '1' then count(group, 'replayed', step) end
-  if facts.n == '1' and facts.s == 'resolved' then count(group, 'recovered', step) end
+  add(group, 'count', step)
+  add(group, 'c:' .. facts.c, step)
+  if HELD[facts.s] then add(group, 'waiting', step) end
+  if facts.n == '1' then add(group, 'replayed', step) end
+  if facts.n == '1' and facts.s == 'resolved' then add(group, 'recovered', step) end
 end
 
 local function placeGroup(id)
@@ -67,8 +68,7 @@ local function placeGroup(id)
   end
 end
 
--- With a table of groups, the group is only noted there: a script that deletes many letters places each group once.
-local function unindex(id, facts, groups)
+local function unindex(id, facts)
   if facts and facts.f then takeFromFacet(id, facts.f, facts) end
   if facts and not facts.f then takeFromEarlier(id, facts) end
   redis.call('ZREM', root .. ':all', id)
@@ -76,8 +76,8 @@ local function unindex(id, facts, groups)
   if not facts then return end
   redis.call('ZREM', by('g', facts.g), id)
   redis.call('ZREM', root .. ':first:' .. facts.g, id)
-  countLetter(facts, -1)
-  if groups then groups[facts.g] = true else placeGroup(facts.g) end
+  countLetter(facts, -1, count)
+  placeGroup(facts.g)
 end
 
 local function remove(id)
