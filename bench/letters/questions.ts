@@ -1,5 +1,6 @@
 import { type LetterOrder, NEWEST_FIRST, orderOf } from '../../src/adapter-kit/query/letter-order.ts'
 import { letterCursor, resolveLetterFilter } from '../../src/adapter-kit/query/letter-query.ts'
+import { MAX_COUNTED } from '../../src/operations/max-counted.ts'
 import {
   type DeadLetterStore,
   LETTER_SORTS,
@@ -43,6 +44,7 @@ export async function filtersOf(store: DeadLetterStore): Promise<Readonly<Record
     'the largest group': { group: large },
     'a day': day,
     'a category and a day': { category, ...day },
+    'a handler and fifteen days': { handler, after: newestAt - 15 * DAY_MS },
     'a channel and a state': { channel, state },
     'all fields of one letter': { channel, handler, type, reason, category, state },
     'a channel and a handler that it does not have': { channel, handler: 'nobody' },
@@ -68,7 +70,11 @@ export async function questionsOf(store: DeadLetterStore): Promise<Question[]> {
         kind: 'page',
         ask: () => store.list(pageAt(filter, NEWEST_FIRST, share, ends)),
       })
-    questions.push({ name: `${name}, counts`, kind: 'count', ask: () => store.stats(filter) })
+    questions.push({
+      name: `${name}, counts`,
+      kind: 'count',
+      ask: () => store.stats(filter, { stopAt: MAX_COUNTED }),
+    })
   }
   for (const sort of LETTER_SORTS)
     for (const direction of SORT_DIRECTIONS) {

@@ -211,7 +211,11 @@ export const listFlags = {
   ...storeFlags,
 }
 export const showFlags = { reveal: listFlags.reveal, by: BY, ...storeFlags }
-export const statsFlags = { ...filterFlags, ...storeFlags }
+export const statsFlags = {
+  ...filterFlags,
+  exact: switchFlag('count all letters, however long it takes'),
+  ...storeFlags,
+}
 export const decideFlags = { note: word('TEXT', 'reason, for the audit log'), by: BY, ...storeFlags }
 /** The flags of actions on every letter that matches. */
 export const bulkFlags = {

@@ -92,9 +92,17 @@ export interface LetterPage {
 /** How many letters there are of each state. */
 export type LetterCounts = { readonly [S in LetterState]?: number }
 
+/** How far letters are counted. */
+export interface CountOptions {
+  /** A store that would have to read every letter may stop at this many [it counts all]. */
+  readonly stopAt?: number | undefined
+}
+
 /** Numbers about the letters that a filter selects. */
 export interface LetterStats {
   readonly count: number
+  /** True if the store stopped: more letters match than `count`, and the other counts are lower bounds. Absent if all are exact. */
+  readonly atLeast?: boolean | undefined
   readonly oldestAt: number | undefined
   readonly newestAt: number | undefined
   readonly byState: LetterCounts
@@ -171,7 +179,9 @@ export interface SeenLetter extends LetterVersion {
  * - Where the store is a broker too, `delete` and `deleteMany` also unblock the key of the event (`unblockKey`).
  * - `change` is atomic, including its conditions `from`, `onlyIfSentBy`, `onlyIfReplays` and `onlyIfLastFailedAt`
  *   (core/dead-letter/change). It follows the legal transitions of core/dead-letter/state; an illegal one rejects with TransitionError and changes nothing.
- * - `stats` counts the letters that match the filter, in all states. Its times are those of last failures.
+ * - `stats` counts the letters that match the filter, in all states. Its times are those of last failures. With `stopAt`, a store
+ *   may stop when more letters than that match: then `count` is `stopAt`, and `atLeast` is true. The times are exact
+ *   nevertheless, and every state, reason and channel that occurs has a count.
  * - `timeline` counts the letters that match the filter by the time of their last failure: one number for each bucket of
  *   the span, oldest first, including zeros. A bucket includes its start and not its end. Letters outside do not count.
  * - `countByHandler`, where a store has it, counts the letters that match the filter by channel and handler, in no order,
@@ -188,7 +198,7 @@ export interface DeadLetterStore extends DeadLetterQueue {
   delete(id: string, seen?: LetterVersion): Promise<boolean>
   deleteMany(seen: readonly SeenLetter[]): Promise<readonly string[]>
   versions(filter?: LetterFilter): AsyncIterable<readonly SeenLetter[]>
-  stats(filter?: LetterFilter): Promise<LetterStats>
+  stats(filter?: LetterFilter, options?: CountOptions): Promise<LetterStats>
   timeline(filter: LetterFilter, span: TimelineSpan): Promise<readonly number[]>
   countByHandler?(filter?: LetterFilter): Promise<readonly HandlerCount[]>
   expire?(now: number): Promise<LetterCounts>

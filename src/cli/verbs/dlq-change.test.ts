@@ -37,6 +37,20 @@ By channel
       },
     ])
   })
+
+  it('E9: a count that stopped says more than, and --exact counts all', async () => {
+    const { lazaret, bury, factory, store } = cliWorld()
+    await bury(factory.letter(), factory.letter())
+    const { stats } = store.deadLetters
+    store.deadLetters.stats = async (filter, options) => ({
+      ...(await stats.call(store.deadLetters, filter)),
+      ...(options?.stopAt === undefined ? {} : { count: options.stopAt, atLeast: true }),
+    })
+    const { out } = await lazaret('dlq', 'stats')
+    expect(out).toContain('more than 100 000 dead letters; --exact counts all of them\n')
+    expect(out).toContain('  orders  at least 2\n')
+    expect((await lazaret('dlq', 'stats', '--exact')).out).toContain('2 dead letters\n')
+  })
 })
 
 describe('dlq discard and reopen', () => {

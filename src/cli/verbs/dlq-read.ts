@@ -2,6 +2,7 @@ import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { auditedFilter } from '../../operations/filter-text.ts'
+import { MAX_COUNTED } from '../../operations/max-counted.ts'
 import { masksFor, ReplayPatches } from '../../operations/replay-patches.ts'
 import { findLetter } from '../find-by-id.ts'
 import { filterOf, type listFlags, type showFlags, type statsFlags } from '../flags.ts'
@@ -83,14 +84,15 @@ export const dlqShow = onStore<typeof showFlags>(async (session, { io, args, fla
 })
 
 export const dlqStats = onStore<typeof statsFlags>(async ({ store }, { io, flags }) => {
-  const stats = await store.deadLetters.stats(filterOf(flags))
+  const stats = await store.deadLetters.stats(filterOf(flags), flags.exact ? {} : { stopAt: MAX_COUNTED })
   if (flags.json) return io.stdout.write(jsonLine(toJson(stats)))
   const paint = paintFor(io.stdout, io.env)
   const now = io.clock.now()
-  const { count, oldestAt, newestAt, byState, byReason, byChannel } = stats
+  const { count, atLeast, oldestAt, newestAt, byState, byReason, byChannel } = stats
+  const letters = counted(count, 'dead letter')
   await io.stdout.write(
     [
-      `${counted(count, 'dead letter')}\n`,
+      atLeast ? `more than ${letters}; --exact counts all of them\n` : `${letters}\n`,
       fieldLines(
         [
           ['oldest', oldestAt === undefined ? undefined : isoAndRelative(oldestAt, now)],
@@ -100,15 +102,17 @@ export const dlqStats = onStore<typeof statsFlags>(async ({ store }, { io, flags
       ),
       ...Object.entries({ 'By state': byState, 'By reason': byReason, 'By channel': byChannel }).map(
         ([title, counts]) =>
-          Object.keys(counts).length === 0 ? '' : heading(title, paint) + fieldLines(ranked(counts), paint),
+          Object.keys(counts).length === 0
+            ? ''
+            : heading(title, paint) + fieldLines(ranked(counts, atLeast ? 'at least ' : ''), paint),
       ),
     ].join(''),
   )
 })
 
 /** Most first. */
-function ranked(counts: Readonly<Record<string, number>>): [string, string][] {
+function ranked(counts: Readonly<Record<string, number>>, bound: string): [string, string][] {
   return Object.entries(counts)
     .sort(([, a], [, b]) => b - a)
-    .map(([name, count]) => [safeText(name), String(count)])
+    .map(([name, count]) => [safeText(name), `${bound}${count}`])
 }

@@ -160,7 +160,7 @@ export const letterStats = z.object({
   count: count.describe('The number of letters that match.'),
   atLeast: optional(
     z.boolean(),
-    'True when the count stopped early, because no index has a field of the filter: more letters may match. Absent otherwise.',
+    'True when the count stopped early, because the server would have to read too many letters: more letters may match, and the other counts are lower bounds. Absent otherwise.',
   ),
   oldestAt: optional(time, 'The earliest last failure of these letters. Absent when none matches.'),
   newestAt: optional(time, 'The latest last failure of these letters. Absent when none matches.'),

@@ -70,10 +70,7 @@ export async function listExaminedFor(
 }
 
 /** The counts of those letters, within the limit of one request. */
-export async function statsExaminedFor(
-  store: SearchedStore,
-  search: Search,
-): Promise<LetterStats & { readonly atLeast?: boolean }> {
+export async function statsExaminedFor(store: SearchedStore, search: Search): Promise<LetterStats> {
   const page = { limit: Number.POSITIVE_INFINITY }
   const { letters, lookedUntil } = await listExaminedFor(store, search, page)
   return countLetters(letters, lookedUntil === undefined)

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { memoryDeadLetters } from '../../adapters/memory/letters/dead-letters.ts'
+import type { CountOptions, DeadLetterStore } from '../../ports/dead-letters.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { statsOf } from './search-stats.ts'
 
@@ -33,6 +34,19 @@ it('E9: where many are found it is told that there are many', async () => {
   const { letters, isLookedThrough } = await large(501)
   expect(await statsOf(letters, { search: 'needle' })).toMatchObject({ count: 500, atLeast: true })
   expect(isLookedThrough()).toBe(false)
+})
+
+it('E9: a store that stops counting is asked for no more than people wait for', async () => {
+  const letters: DeadLetterStore = memoryDeadLetters()
+  const asked: (CountOptions | undefined)[] = []
+  letters.stats = async (_, options) => {
+    asked.push(options)
+    const count = options?.stopAt ?? 1_000_000
+    return { count, atLeast: true, oldestAt: 1, newestAt: 2, byState: {}, byReason: {}, byChannel: {} }
+  }
+  expect(await statsOf(letters, { handler: 'mail' })).toMatchObject({ count: 100_000, atLeast: true })
+  expect(await statsOf(letters, { search: 'needle' })).toMatchObject({ count: 0 })
+  expect(asked).toEqual([{ stopAt: 100_000 }, { stopAt: 50_000 }])
 })
 
 it('E9: in few letters, and without a text, every one is counted', async () => {

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { WAITING_STATES } from '../../core/dead-letter/state.ts'
+import { MAX_COUNTED } from '../../operations/max-counted.ts'
 import type { DeadLetterStore, HandlerCount, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
 
 /** Up to this many letters, a search is counted exactly. */
@@ -8,26 +9,20 @@ const MAX_SEARCHED_EXACTLY = 50_000
 const MAX_FOUND = 500
 
 /**
- * The counts of a filter. A text search over a million letters takes seconds and blocks other requests, so a search in
- * many letters returns a lower bound (`atLeast`). A plan has the exact number.
+ * The counts of a filter. A count that reads a million letters takes seconds and blocks other requests, so a store that would have
+ * to read many letters, and a search in many letters, return a lower bound (`atLeast`). A plan has the exact number.
  */
-export async function statsOf(
-  letters: DeadLetterStore,
-  filter: LetterFilter,
-): Promise<LetterStats & { readonly atLeast?: boolean }> {
+export async function statsOf(letters: DeadLetterStore, filter: LetterFilter): Promise<LetterStats> {
   const { search, ...rest } = filter
-  if (search === undefined) return letters.stats(filter)
-  const among = await letters.stats(rest)
-  if (among.count <= MAX_SEARCHED_EXACTLY) return letters.stats(filter)
+  if (search === undefined) return letters.stats(filter, { stopAt: MAX_COUNTED })
+  const among = await letters.stats(rest, { stopAt: MAX_SEARCHED_EXACTLY })
+  if (!among.atLeast && among.count <= MAX_SEARCHED_EXACTLY) return letters.stats(filter)
   const page = await letters.list({ ...filter, limit: MAX_FOUND })
   return countLetters(page.letters, page.cursor === undefined)
 }
 
 /** The counts of these letters, newest first. `isAll` is true when no more letters match. */
-export function countLetters(
-  letters: readonly DeadLetter[],
-  isAll: boolean,
-): LetterStats & { readonly atLeast?: boolean } {
+export function countLetters(letters: readonly DeadLetter[], isAll: boolean): LetterStats {
   const times = letters.map(({ cycle }) => cycle.lastFailedAt)
   return {
     count: letters.length,

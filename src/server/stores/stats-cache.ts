@@ -111,7 +111,7 @@ export class StatsCache {
 }
 
 /** Sums of several stores. */
-export function addStats(stats: readonly (LetterStats & { readonly atLeast?: boolean })[]): StatsJson {
+export function addStats(stats: readonly LetterStats[]): StatsJson {
   const oldest = stats.flatMap(({ oldestAt }) => (oldestAt === undefined ? [] : [oldestAt]))
   const newest = stats.flatMap(({ newestAt }) => (newestAt === undefined ? [] : [newestAt]))
   return {

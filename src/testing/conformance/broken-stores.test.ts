@@ -84,6 +84,40 @@ const STORES: readonly Break<DeadLetterStore>[] = [
     store => ({ stats: () => store.stats() }),
   ],
   [
+    'stops a count and does not say so',
+    'E9: a count that may stop is exact, or a lower bound that says so',
+    store => ({
+      stats: async (filter, { stopAt = Number.POSITIVE_INFINITY } = {}) => {
+        const stats = await store.stats(filter)
+        return { ...stats, count: Math.min(stats.count, stopAt) }
+      },
+    }),
+  ],
+  [
+    'stops a count that is complete',
+    'E9: a count that may stop is exact, or a lower bound that says so',
+    store => ({
+      stats: async (filter, { stopAt } = {}) => {
+        const stats = await store.stats(filter)
+        return stopAt === undefined || stats.count < stopAt
+          ? stats
+          : { ...stats, count: stopAt, atLeast: true }
+      },
+    }),
+  ],
+  [
+    'stops a count and forgets the other channels',
+    'E9: a count that may stop is exact, or a lower bound that says so',
+    store => ({
+      stats: async (filter, { stopAt } = {}) => {
+        const stats = await store.stats(filter)
+        if (stopAt === undefined || stats.count <= stopAt) return stats
+        const byChannel = Object.fromEntries(Object.entries(stats.byChannel).slice(0, stopAt))
+        return { ...stats, count: stopAt, atLeast: true, byChannel }
+      },
+    }),
+  ],
+  [
     'counts all in timelines',
     'E10: a timeline counts by the time of the last failure, for every filter and bucket size',
     store => ({ timeline: (_, span) => store.timeline({}, span) }),

@@ -102,7 +102,7 @@ function Letters({
     )
   return (
     <>
-      <SelectionBar page={page} selected={selection.ids} texts={texts} matching={stats?.count} />
+      <SelectionBar page={page} selected={selection.ids} texts={texts} stats={stats} />
       <Panel bare>
         <LetterTable
           letters={page.letters}

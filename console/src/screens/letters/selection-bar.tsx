@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { BulkVerb } from '../../api/actions.ts'
-import type { Action, LetterPage, Permission } from '../../api/types.ts'
+import type { Action, LetterPage, LetterStats, Permission } from '../../api/types.ts'
 import { type FilterTexts, planUrl } from '../../lib/letter-filters.ts'
 import { counted, whole } from '../../lib/numbers.ts'
 import { both, useCan } from '../../lib/use-can.ts'
@@ -12,16 +12,16 @@ interface SelectionBarProps {
   readonly page: LetterPage
   readonly selected: ReadonlySet<string>
   readonly texts: FilterTexts
-  /** How many letters match, on all pages together; undefined while they are counted. */
-  readonly matching: number | undefined
+  /** The counts of the letters that match, on all pages together; undefined while they are counted. */
+  readonly stats: LetterStats | undefined
 }
 
 /** The letters selected on this page and all that match: two choices that must not be confused. */
-export function SelectionBar({ page, selected, texts, matching }: SelectionBarProps) {
+export function SelectionBar({ page, selected, texts, stats }: SelectionBarProps) {
   const canPlan = useCan('replay.plan')
   const hasSelected = { allowed: selected.size > 0, reason: 'Select letters on this page first.' }
-  const countedAll = {
-    allowed: matching !== undefined,
+  const isCounted = {
+    allowed: stats !== undefined,
     reason: 'The matching letters are still being counted.',
   }
   return (
@@ -34,12 +34,12 @@ export function SelectionBar({ page, selected, texts, matching }: SelectionBarPr
       </LinkButton>
       <CompareButton letters={page.letters} selected={selected} />
       <span className="push row">
-        <LinkButton href={planUrl({ filter: texts })} may={both(canPlan, countedAll)}>
-          {matching === undefined
+        <LinkButton href={planUrl({ filter: texts })} may={both(canPlan, isCounted)}>
+          {stats === undefined || stats.atLeast
             ? 'Replay all matching'
-            : `Replay all ${counted(matching, 'matching', 'matching')}`}
+            : `Replay all ${counted(stats.count, 'matching', 'matching')}`}
         </LinkButton>
-        <BulkActions texts={texts} matching={matching} />
+        <BulkActions texts={texts} isCounted={isCounted} />
       </span>
     </div>
   )
@@ -53,13 +53,9 @@ const MORE = [
 ] as const
 
 /** The other actions on every letter that matches. */
-function BulkActions({ texts, matching }: { texts: FilterTexts; matching: number | undefined }) {
+function BulkActions({ texts, isCounted }: { texts: FilterTexts; isCounted: Permission }) {
   const [asked, setAsked] = useState<BulkVerb>()
   // A count that stopped early may be 0 although letters match, so only the preview can say that there are none.
-  const isCounted = {
-    allowed: matching !== undefined,
-    reason: 'The matching letters are still being counted.',
-  }
   return (
     <>
       <details className="menu">

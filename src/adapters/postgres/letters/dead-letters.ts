@@ -18,6 +18,7 @@ import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { yieldToEventLoop } from '../../../ports/clock.ts'
 import {
+  type CountOptions,
   type DeadLetterStore,
   DeadLettersClosedError,
   type HandlerCount,
@@ -35,8 +36,8 @@ import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
 import { asTime, storableText, timeParameter } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
+import { countByHandler, countByTime, countLetters } from './letter-count.ts'
 import { readLetters } from './letter-list.ts'
-import { countByHandler, countByTime, countLetters } from './letter-query.ts'
 import { LetterTable, type StoredLetter } from './letter-table.ts'
 import { deleteSeen, readVersions, VERSIONS_AT_ONCE } from './letter-versions.ts'
 
@@ -133,10 +134,10 @@ export class PostgresDeadLetters implements DeadLetterStore {
     }
   }
 
-  async stats(filter: LetterFilter = {}): Promise<LetterStats> {
+  async stats(filter: LetterFilter = {}, { stopAt }: CountOptions = {}): Promise<LetterStats> {
     if (isExamined(filter)) return examinedStats(this, filter)
     this.#requireOpen()
-    return countLetters(this.#pool, resolveLetterFilter(filter))
+    return countLetters(this.#pool, resolveLetterFilter(filter), stopAt)
   }
 
   async countByHandler(filter: LetterFilter = {}): Promise<readonly HandlerCount[]> {

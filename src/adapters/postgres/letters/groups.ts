@@ -10,8 +10,9 @@ import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupNote, Groups } from '../../../ports/groups.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
-import { inTransaction, runQuery } from '../connection/query.ts'
+import { inTransaction, runQuery, runUncompiled } from '../connection/query.ts'
 import { asMs, asTime, storableText, timeParameter } from '../connection/values.ts'
+import { COUNTED, endOf } from './facet-counts.ts'
 import { searchable } from './letter-table.ts'
 
 /** Counts groups from the letters on demand. Triage and notes have their own table. `openPool` throws once the store is closed. */
@@ -90,23 +91,25 @@ interface GroupRow extends Omit<Group, 'channels' | 'triage' | 'state' | 'regres
   readonly notes: string
 }
 
-/** Selects every group with letters, and their counts. */
-function groupsWhere(conditions: string, ofLetters = 'true'): string {
-  return `select g.id, g.title, g.rule, g.basis, g.category, g.triage::text as triage, g.notes::text as notes,
+/** Selects every group with letters, and their counts: the sums of those of its facets. */
+function groupsWhere(conditions: string, ofFacets = 'true'): string {
+  return `with ${COUNTED} select g.id, g.title, g.rule, g.basis, g.category, g.triage::text as triage, g.notes::text as notes,
     t.count, t.waiting, t.replayed, t.recovered, ${asMs('t.first_at')} as "firstSeenAt",
     ${asMs('t.last_at')} as "lastSeenAt"
   from (
-    select group_id, count(*)::float8 as count,
-      (count(*) filter (where state in ('dead', 'quarantined', 'parked')))::float8 as waiting,
-      (count(*) filter (where replays > 0))::float8 as replayed,
-      (count(*) filter (where replays > 0 and state = 'resolved'))::float8 as recovered,
-      min(first_failed_at) as first_at, max(last_failed_at) as last_at
-    from lazaret.dead_letters where ${ofLetters} group by group_id
+    select f.group_id, sum(c.letters)::float8 as count,
+      coalesce(sum(c.letters) filter (where f.state in ('dead', 'quarantined', 'parked')), 0)::float8 as waiting,
+      sum(c.replayed)::float8 as replayed,
+      coalesce(sum(c.replayed) filter (where f.state = 'resolved'), 0)::float8 as recovered,
+      min(o.at) as first_at, max(n.at) as last_at
+    from lazaret.letter_facets f join counted c on c.facet = f.id
+    cross join ${endOf('first_failed_at', 'asc')} o cross join ${endOf('last_failed_at', 'desc')} n
+    where ${ofFacets} group by f.group_id
   ) t join lazaret.groups g on g.id = t.group_id where ${conditions}`
 }
 
-async function readGroup(on: PgQueryable, id: string): Promise<GroupRow | undefined> {
-  const { rows } = await runQuery(on, 'reading a group', groupsWhere('true', 'group_id = $1'), [
+async function readGroup(on: PgPool, id: string): Promise<GroupRow | undefined> {
+  const { rows } = await runUncompiled(on, 'reading a group', groupsWhere('true', 'f.group_id = $1'), [
     storableText(id),
   ])
   return rows[0]
@@ -114,7 +117,7 @@ async function readGroup(on: PgQueryable, id: string): Promise<GroupRow | undefi
 
 /** Last seen first, of the same time the lesser id first. */
 async function readGroups(
-  on: PgQueryable,
+  on: PgPool,
   { channel, search }: { readonly channel: string | undefined; readonly search: string | undefined },
   behind: GroupPosition | undefined,
   limit: number,
@@ -124,7 +127,8 @@ async function readGroups(
     conditions.add(
       storableText(channel),
       parameter =>
-        `exists (select from lazaret.dead_letters d where d.group_id = g.id and d.channel = $${parameter})`,
+        `exists (select from lazaret.letter_facets f join counted c on c.facet = f.id
+           where f.group_id = g.id and f.channel = $${parameter})`,
     )
   if (search !== undefined)
     conditions.add(searchable(search), parameter => `position($${parameter}::text in g.search) > 0`)
@@ -133,7 +137,7 @@ async function readGroups(
     conditions.add(behind.id, id => `(t.last_at < ${at} or (t.last_at = ${at} and g.id > $${id}))`)
   }
   const statement = `${groupsWhere(conditions.text)} order by t.last_at desc, g.id limit $1`
-  return (await runQuery(on, 'listing groups', statement, conditions.values)).rows
+  return (await runUncompiled(on, 'listing groups', statement, conditions.values)).rows
 }
 
 /** The channels of each group, those with most letters first. */
@@ -144,8 +148,9 @@ async function readChannels(
   const { rows } = await runQuery(
     on,
     'reading the channels of groups',
-    `select group_id as "group", channel from lazaret.dead_letters where group_id = any ($1::text[])
-     group by group_id, channel order by count(*) desc, channel`,
+    `with ${COUNTED} select f.group_id as "group", f.channel
+     from lazaret.letter_facets f join counted c on c.facet = f.id where f.group_id = any ($1::text[])
+     group by f.group_id, f.channel order by sum(c.letters) desc, f.channel`,
     [groups.map(({ id }) => id)],
   )
   const channels = new Map<string, string[]>()

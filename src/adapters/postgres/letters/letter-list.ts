@@ -9,7 +9,7 @@ import type { PgPool } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
 import { runQuery, runUncompiled } from '../connection/query.ts'
 import { asTime, storableText, timeParameter } from '../connection/values.ts'
-import { addFields, addFilter, addTimes, FILTER_COLUMNS } from './letter-query.ts'
+import { addFields, addFilter, addTimes, FACET, FILTER_COLUMNS } from './letter-query.ts'
 import { LETTER_SELECTED, type StoredLetter } from './letter-table.ts'
 
 const DOING = 'listing dead letters'
@@ -17,9 +17,6 @@ const DOING = 'listing dead letters'
 const NEAR = 2_000
 /** Up to this many letters of some days are sorted by their first failure. More of them are found by the index of their facets. */
 const MAX_SORTED = 50_000
-
-const FACET =
-  'lazaret.letter_facet(d.channel, d.handler, d.type, d.reason, d.category, d.state, d.group_id, d.attempts)'
 
 /** A page to read: `count` letters of the list from a place on. */
 interface Wanted {

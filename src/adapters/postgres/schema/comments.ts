@@ -225,6 +225,15 @@ const LETTER_FACETS: Described = [
   },
 ]
 
+const LETTER_COUNTS: Described = [
+  'Changes of the number of letters of facets, in no order. The sum of the rows of a facet is its count.',
+  {
+    facet: 'The facet.',
+    letters: 'How many letters were added; below zero: deleted.',
+    replayed: 'How many of these were replayed at least once.',
+  },
+]
+
 const MIGRATIONS: Described = [
   'The steps that made this schema what it is.',
   {
@@ -256,6 +265,7 @@ const FIRST: Tables = {
 export const COMMENTS: string = commentsOn(FIRST)
 export const SNAPSHOT_COMMENTS: string = commentsOn({ snapshots: SNAPSHOTS })
 export const LETTER_FACET_COMMENTS: string = commentsOn({ letter_facets: LETTER_FACETS })
+export const LETTER_COUNT_COMMENTS: string = commentsOn({ letter_counts: LETTER_COUNTS })
 export const FLEET_COMMENTS: string = commentsOn({
   instances: INSTANCES,
   commands: COMMANDS,

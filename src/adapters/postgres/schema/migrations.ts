@@ -1,6 +1,14 @@
-import { COMMENTS, FLEET_COMMENTS, LETTER_FACET_COMMENTS, SNAPSHOT_COMMENTS } from './comments.ts'
+import {
+  COMMENTS,
+  FLEET_COMMENTS,
+  LETTER_COUNT_COMMENTS,
+  LETTER_FACET_COMMENTS,
+  SNAPSHOT_COMMENTS,
+} from './comments.ts'
 import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
+import { LETTER_COUNTS } from './letter-counts.ts'
+import { LETTER_DELETIONS } from './letter-deletions.ts'
 import { LETTER_FACETS } from './letter-facets.ts'
 import { LETTER_FUNCTIONS } from './letter-functions.ts'
 import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
@@ -58,6 +66,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'letters in every order',
     worksWith: 1,
     sql: `${LETTER_FACETS}${LETTER_FACET_COMMENTS}\n`,
+  },
+  {
+    version: 8,
+    name: 'counts of letters, and deletions of many',
+    worksWith: 1,
+    sql: `${LETTER_COUNTS}${LETTER_COUNT_COMMENTS}${LETTER_DELETIONS}\n`,
   },
 ]
 

@@ -125,6 +125,26 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     })
   })
 
+  it('E9: a count that may stop is exact, or a lower bound that says so', async world => {
+    const letters = assortedLetters(world, MANY, seededRandom(6))
+    await world.send(...letters)
+    for (const filter of [{}, ...filtersFor(letters)])
+      for (const stopAt of [0, 1, 9, MANY - 1, MANY, MANY + 1]) {
+        const exact = await world.store.stats(filter)
+        const { atLeast, ...counted } = await world.store.stats(filter, { stopAt })
+        const text = `filter ${JSON.stringify(filter)}, stop at ${stopAt}`
+        if (atLeast !== true) {
+          assert.deepEqual(counted, exact, text)
+          continue
+        }
+        assert(exact.count > stopAt, `no more letters match: ${text}`)
+        assert.equal(counted.count, stopAt, text)
+        assert.deepEqual([counted.oldestAt, counted.newestAt], [exact.oldestAt, exact.newestAt], text)
+        for (const by of ['byState', 'byReason', 'byChannel'] as const)
+          assertLowerBounds(counted[by], exact[by], text)
+      }
+  })
+
   it('R10: letters are counted by channel and handler, for every filter', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(5))
     await world.send(...letters)
@@ -170,6 +190,16 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     assert.deepEqual(idsInOrder((await world.store.list()).letters), [older.id, newer.id])
     assert.deepEqual(sortedIds((await world.store.list({ after: at })).letters), [older.id])
   })
+}
+
+/** Every name of the exact counts is there, with one letter at least and with no more than the exact count. */
+function assertLowerBounds(
+  counted: Readonly<Record<string, number>>,
+  exact: Readonly<Record<string, number>>,
+  text: string,
+): void {
+  assert.deepEqual(Object.keys(counted).toSorted(), Object.keys(exact).toSorted(), text)
+  for (const [name, count] of Object.entries(counted)) assert(count >= 1 && count <= exact[name]!, text)
 }
 
 /** Each filter field alone, with a value that some letters have, and then each field with the next one. */
