@@ -42,6 +42,8 @@ describe('a text about an event', () => {
     ['a credential without its word', 'refused tok-4711-abcd', 'refused ***'],
     ['as a form sends it', 'GET /find?q=Ann+Droid failed', 'GET /find?q=*** failed'],
     ['in another case', 'no row for ANN DROID', 'no row for ***'],
+    ['in HTML', 'got <b>O&#39;Hara-Smith</b>', 'got <b>***</b>'],
+    ['without its line break', 'got a "quoted" line!', 'got ***!'],
     ['two that overlap', 'got zebra-1zebra-22', 'got ***'],
     ['in quotes of code', String.raw`got 'O\'Hara-Smith'`, "got '***'"],
     ['cut at its end', 'the person was Ann Dr…', 'the person was ***…'],

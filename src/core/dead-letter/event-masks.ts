@@ -2,9 +2,9 @@ import type { LazaretEvent } from '../event/event.ts'
 import { normalise } from '../failure/normalise.ts'
 import { type Grouping, groupingOf } from './group.ts'
 import { type HiddenValues, hiddenValues, joinHidden, NOTHING_HIDDEN } from './hidden-values.ts'
-import { hideIn } from './hide-in-text.ts'
 import type { DeadLetter } from './letter.ts'
 import type { Masks } from './masks.ts'
+import { TextMasker } from './text-masker.ts'
 
 /**
  * The masks for texts about an event: errors, stacks, keys, titles. They hide secrets by their form, and every value that
@@ -48,13 +48,13 @@ export function hiddenInLetter(letter: MaskedParts, masks: Masks): HiddenValues 
 /** Collects the values when the first text needs them. */
 function masksOfTexts(masks: Masks, collect: () => HiddenValues): Masks {
   if (masks.hidesNothing === true) return masks
-  let hidden: HiddenValues | undefined
+  let masker: TextMasker | undefined
   return {
     ...masks,
     isMaskedName: name => masks.isMaskedName(name),
     maskText(text) {
-      hidden ??= collect()
-      return hideIn(text, hidden, masks)
+      masker ??= new TextMasker(collect(), masks)
+      return masker.mask(text)
     },
   }
 }
@@ -83,7 +83,7 @@ function maskBasis(letter: DeadLetter, masks: Masks): string {
   const normalised = hidden.values
     .map(normalise)
     .filter(text => HAS_LETTERS.test(text) && !STANDS_FOR_ANY.test(text))
-  return hideIn(basis, { ...hidden, values: [...hidden.values, ...normalised] }, masks)
+  return new TextMasker({ ...hidden, values: [...hidden.values, ...normalised] }, masks).mask(basis)
 }
 
 /** Normalised values such as `#` and `<email>` stand for many values. */
