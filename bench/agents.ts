@@ -13,6 +13,7 @@ const execute = promisify(execFile)
 const FILL = fileURLToPath(new URL('./stores-sqlite-million.ts', import.meta.url))
 /** With this interval, thirty days have a million letters. */
 const EVERY_MS = 2_592
+const YEAR_MS = 31_536_000_000
 const ROUNDS = 60
 const MOST_MS = 200
 
@@ -79,9 +80,15 @@ async function callsOf(
   const planned = await fetch(`${url}/api/v1/replays`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin: url },
-    body: JSON.stringify({ ids: letters.map(({ id }: { id: string }) => id), reason: 'a bench' }),
+    body: JSON.stringify({
+      ids: letters.map(({ id }: { id: string }) => id),
+      reason: 'a bench',
+      to: 'channel-0',
+      maxAgeMs: YEAR_MS,
+    }),
   })
-  const { id: replay } = (await planned.json()) as { readonly id?: string }
+  if (!planned.ok) throw new Error(`no plan: ${await planned.text()}`)
+  const { id: replay } = (await planned.json()) as { readonly id: string }
   const nth = <T>(all: readonly T[], round: number) => all[round % all.length]!
   return {
     get_overview: () => ({ tool: 'get_overview', input: {} }),
@@ -102,7 +109,7 @@ async function callsOf(
       tool: 'get_dlq_event_detail',
       input: { id: nth<{ id: string }>(letters, round).id },
     }),
-    ...(replay === undefined ? {} : { get_replay: () => ({ tool: 'get_replay', input: { id: replay } }) }),
+    get_replay: () => ({ tool: 'get_replay', input: { id: replay } }),
     search_audit: () => ({ tool: 'search_audit', input: { limit: 100 } }),
   }
 }
