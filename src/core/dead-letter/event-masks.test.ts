@@ -124,6 +124,17 @@ describe('a text about an event', () => {
     expect(masksOfEvent(event, masks).maskText(`got ${whole} and more`)).toBe('got ***')
   })
 
+  it('P2: shows nothing of a text about a payload that was stored without some of its values', () => {
+    const customers = Array.from({ length: 101 }, (_, index) => ({ name: `Ann the ${index}th`, id: 1n }))
+    const event = { ...make.event({}), payload: { customers } }
+    const shown = (payload: unknown) =>
+      failedEvent(make.letter({ event: { ...event, payload }, error: new Error('no Ann the 100th') }))
+        .lastError
+    expect(shown({ customers })).toBe('***')
+    expect(shown({ customers: customers.slice(0, 100) })).toBe('Error: no Ann the 100th')
+    expect(shown({ customers: customers.slice(60, 101) })).toBe('Error: no ***')
+  })
+
   it('P2: takes a text made to be slow within the time of a test', { timeout: 20_000 }, () => {
     const tokens = Array.from({ length: 4_000 }, (_, index) => `aaaa${index}`)
     const event = make.event({ payload: { tokens, secret: 'a'.repeat(20_000) } })

@@ -1,9 +1,11 @@
 import type { LazaretEvent } from '../event/event.ts'
 import { normalise } from '../failure/normalise.ts'
+import { hasLeftOut } from './display-form.ts'
 import { type Grouping, groupingOf } from './group.ts'
 import { type HiddenValues, hiddenValues, joinHidden, NOTHING_HIDDEN } from './hidden-values.ts'
 import type { DeadLetter } from './letter.ts'
 import type { Masks } from './masks.ts'
+import { notReplayable } from './storable-event.ts'
 import { TextMasker } from './text-masker.ts'
 
 /**
@@ -41,8 +43,10 @@ export function hiddenInLetter(letter: MaskedParts, masks: Masks): HiddenValues 
   const { event, metadata } = letter
   if (!('cycle' in letter)) return hiddenValues({ ...event, metadata }, masks)
   const hidden = hiddenValues({ ...event, metadata, detail: letter.detail }, masks)
-  const written = (masks as Partial<MasksOfReplays>).hiddenByReplays?.(letter)
-  return written === undefined ? hidden : joinHidden(hidden, written)
+  const written = (masks as Partial<MasksOfReplays>).hiddenByReplays?.(letter) ?? NOTHING_HIDDEN
+  // An error may quote a value that the letter does not have.
+  const isComplete = notReplayable(letter) === undefined || !hasLeftOut(event.payload)
+  return joinHidden(hidden, written, { ...NOTHING_HIDDEN, isComplete })
 }
 
 /** Collects the values when the first text needs them. */
