@@ -25,9 +25,6 @@ export default defineConfig({
         test: {
           name: 'apart',
           include: ['src/**/*.{int,e2e}.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          // A machine that stands still for seconds can end a connection or a lease of a real server. The run lists what
-          // passed only at the second try; each such test is a defect to repair.
-          retry: process.env['CI'] === 'true' ? 1 : 0,
         },
       },
       {
