@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { SerialQueue } from '../adapter-kit/serial-queue.ts'
 import { createIdSource } from '../core/event/uuid.ts'
 import { DEFAULT_WATCH } from '../core/watch/options.ts'
 import { consumerGates } from '../replay/consumer-gates.ts'
@@ -150,6 +151,7 @@ export function createServerContext(options: ServerOptions) {
     /** What agents may do; undefined if they may not even read. */
     agents,
     agentLimiter: new RequestLimiter(agents?.rateLimit ?? given.rateLimit),
+    agentApprovals: new SerialQueue(),
     stores,
     consumers,
     fleet,

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { agentOn } from '../../../test/support/agent-client.ts'
 import { PEOPLE, secretOf, serverWorld } from '../../../test/support/server-world.ts'
+import { memoryStore } from '../../adapters/memory/index.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import type { Store } from '../../ports/store.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
 import type { ServerOptions } from '../options.ts'
 
 const HOUR_MS = 3_600_000
@@ -56,6 +59,46 @@ describe('S10: a person approves what an agent starts', () => {
     await clock.advance(HOUR_MS)
     const [young] = await idsOf(make.letter())
     expect((await replayOf(young!)).nextStep).toBe('watch')
+  })
+
+  it('calls at the same moment stay within the number of letters together', async () => {
+    const { agent, idsOf, make } = await world()
+    const ids = await idsOf(...Array.from({ length: 8 }, () => make.letter()))
+    const started = await Promise.all(ids.map(id => agent.call('replay_dlq_event', { id, reason: 'x' })))
+    expect(started.map(({ data }) => data.nextStep).toSorted()).toEqual([
+      ...Array.from({ length: 5 }, () => 'wait_for_approval'),
+      ...Array.from({ length: 3 }, () => 'watch'),
+    ])
+  })
+
+  it('plans that were made in advance wait for a person', async () => {
+    const { agent, idsOf, make, clock } = await world({
+      agents: { allow: ['replay'], withoutApproval: [{ ...RULE, maxAgeMs: 6 * HOUR_MS }] },
+    })
+    const [id] = await idsOf(make.letter())
+    const planned = await agent.call('plan_replay', { ids: [id], reason: 'x' })
+    await clock.advance(HOUR_MS + 1)
+    const { data } = await agent.call('start_replay', { id: planned.data.id })
+    expect(data.nextStep).toBe('wait_for_approval')
+  })
+
+  it('the replays of all stores of the server count together, and those of another server that is counting wait', async () => {
+    const clock = new FakeClock()
+    const stores = { one: memoryStore({ clock }), two: memoryStore({ clock }) }
+    const { agent, make } = await world({ stores, clock })
+    const replayIn = async (store: Store) => {
+      const letters = [make.letter(), make.letter()]
+      for (const letter of letters) await store.deadLetters.send(letter)
+      const ids = letters.map(({ id }) => id)
+      const { data } = await agent.call('plan_replay', { ids, reason: 'x' })
+      return async () => (await agent.call('start_replay', { id: data.id })).data.nextStep
+    }
+    const [first, second] = [await replayIn(stores.one), await replayIn(stores.two)]
+    const busy = await stores.one.ledger!.claim('lazaret-agents', 'approval', 10_000)
+    expect(await first()).toBe('wait_for_approval')
+    await stores.one.ledger!.release('lazaret-agents', 'approval', (busy as { token: string }).token)
+    expect(await first()).toBe('watch')
+    expect(await second()).toBe('wait_for_approval')
   })
 
   it('a server that requires a second person asks for one', async () => {
