@@ -36,6 +36,7 @@ import { Conditions } from '../connection/conditions.ts'
 import { runQuery } from '../connection/query.ts'
 import { asTime, storableText, timeParameter } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
+import { CountFolder } from './facet-counts.ts'
 import { countByHandler, countByTime, countLetters } from './letter-count.ts'
 import { readLetters } from './letter-list.ts'
 import { LetterTable, type StoredLetter } from './letter-table.ts'
@@ -49,22 +50,24 @@ export class PostgresDeadLetters implements DeadLetterStore {
   readonly #name: string
   readonly #pool: PgPool
   readonly #table: LetterTable
-  readonly #sending = new PendingWork()
+  readonly #pending = new PendingWork()
+  readonly #folder: CountFolder
   #closing: Promise<void> | undefined
 
   constructor(settings: PostgresSettings) {
     this.#name = settings.name
     this.#pool = settings.pool
     this.#table = new LetterTable(settings)
+    this.#folder = new CountFolder(settings.pool, this.#pending)
   }
 
   async send(letter: DeadLetter): Promise<void> {
     this.#requireOpen()
-    this.#sending.begin()
+    this.#pending.begin()
     try {
       await this.#table.save(this.#pool, letter)
     } finally {
-      this.#sending.end()
+      this.#pending.end()
     }
   }
 
@@ -137,7 +140,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
   async stats(filter: LetterFilter = {}, { stopAt }: CountOptions = {}): Promise<LetterStats> {
     if (isExamined(filter)) return examinedStats(this, filter)
     this.#requireOpen()
-    return countLetters(this.#pool, resolveLetterFilter(filter), stopAt)
+    return countLetters(this.#pool, this.#folder, resolveLetterFilter(filter), stopAt)
   }
 
   async countByHandler(filter: LetterFilter = {}): Promise<readonly HandlerCount[]> {
@@ -154,7 +157,8 @@ export class PostgresDeadLetters implements DeadLetterStore {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#sending.settled()
+    this.#folder.close()
+    this.#closing ??= this.#pending.settled()
     return this.#closing
   }
 

@@ -3,7 +3,7 @@ import type { PgPool, PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
 import { runQuery, runUncompiled } from '../connection/query.ts'
 import { asMs } from '../connection/values.ts'
-import { COUNTED, endOf, foldCounts } from './facet-counts.ts'
+import { COUNTED, type CountFolder, endOf } from './facet-counts.ts'
 import { addFields, addFilter, addTimes, FACET } from './letter-query.ts'
 
 /** The dimensions that a row of the count does not group by: one bit each for state, reason and channel. */
@@ -28,10 +28,11 @@ const DOING = 'counting dead letters'
  */
 export function countLetters(
   on: PgPool,
+  folder: CountFolder,
   filter: LetterFilter,
   stopAt: number | undefined,
 ): Promise<LetterStats> {
-  if (isOfFields(filter)) return sumFacets(on, filter)
+  if (isOfFields(filter)) return sumFacets(on, folder, filter)
   return stopAt === undefined || filter.search !== undefined
     ? countEach(on, filter)
     : countUpTo(on, filter, stopAt)
@@ -42,7 +43,7 @@ function isOfFields({ search, after, before }: LetterFilter): boolean {
   return search === undefined && after === undefined && before === undefined
 }
 
-async function sumFacets(on: PgPool, filter: LetterFilter): Promise<LetterStats> {
+async function sumFacets(on: PgPool, folder: CountFolder, filter: LetterFilter): Promise<LetterStats> {
   const facets = addFields(new Conditions(), filter)
   const { rows } = await runUncompiled(
     on,
@@ -58,7 +59,7 @@ async function sumFacets(on: PgPool, filter: LetterFilter): Promise<LetterStats>
      from present ${ALL_LEVELS}`,
     facets.values,
   )
-  await foldCounts(on, rows[0].changes)
+  folder.see(rows[0].changes)
   return statsOf(rows)
 }
 

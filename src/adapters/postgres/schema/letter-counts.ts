@@ -3,7 +3,7 @@ const FIELDS = 'channel, handler, type, reason, category, state, group_id, attem
 /**
  * The counts of facets, so that no count reads the letters. Every statement that adds, changes or deletes letters adds a row for
  * each facet that it changes, and the sum of the rows of a facet is its count. No row is ever updated: writers that update one
- * row wait for each other. A reader that finds many rows replaces them by their sums (`foldCounts`).
+ * row wait for each other. A reader that finds many rows replaces them by their sums (`CountFolder`).
  */
 export const LETTER_COUNTS = `
 create table lazaret.letter_counts (
