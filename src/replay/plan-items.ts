@@ -72,13 +72,9 @@ export class PlanItems implements Iterable<ReplayItem> {
       if (decision === 'replay') yield this.#letterIds[at]!
   }
 
-  /** The number of letters by decision of the gates. The decision on the first letter to send is the first one. */
+  /** The number of letters by decision of the gates. */
   findings(): { readonly [D in ReplayDecision]?: number } {
-    return countDecisions(this.#sortedDecisions())
-  }
-
-  *#sortedDecisions(): Generator<ReplayDecision> {
-    for (const at of this.#order) yield this.#decisions[at]!
+    return countDecisions(this.#decisions)
   }
 }
 

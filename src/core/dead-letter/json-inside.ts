@@ -1,4 +1,3 @@
-const STARTS_LIKE_JSON = /^\s*[[{]/
 const BRACE = 0x7b
 const BRACKET = 0x5b
 
@@ -7,7 +6,8 @@ const BRACKET = 0x5b
  * not JSON, or only a plain value.
  */
 export function jsonInside(text: string): object | undefined {
-  if (!STARTS_LIKE_JSON.test(text)) return undefined
+  const [first] = text.trimStart()
+  if (first !== '{' && first !== '[') return undefined
   try {
     return JSON.parse(text) as object
   } catch {

@@ -18,14 +18,10 @@ import type {
 } from '../schema/letters.ts'
 import { pick } from './pick.ts'
 
-export function letterSummary(
-  store: string,
-  letter: DeadLetter,
-  masks: Masks,
-  own: Masks = masksOfLetter(letter, masks),
-): LetterSummary {
+export function letterSummary(store: string, letter: DeadLetter, masks: Masks): LetterSummary {
   const { event, cycle } = letter
   const { failure } = cycle
+  const own = masksOfLetter(letter, masks)
   return {
     ...pick(
       letter,
@@ -69,7 +65,7 @@ export function letterDetailView(
   const { event, origin, detail, metadata, cycle } = letter
   const own = masksOfLetter(letter, masks)
   return {
-    ...letterSummary(store, letter, masks, own),
+    ...letterSummary(store, letter, masks),
     reasonText: reasonText(cycle.reason),
     grouping: groupingForDisplay(letter, masks),
     event: eventView(letter, masks, own),

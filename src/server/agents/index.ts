@@ -1,2 +1,0 @@
-export type { AgentOptions, AgentRight, BoundedReplay } from '../../core/options/agents.ts'
-export { type ServeAgentOptions, serveAgent } from './serve-agent.ts'
