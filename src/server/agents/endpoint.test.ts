@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { agentOn } from '../../../test/support/agent-client.ts'
 import { HOME, PEOPLE, secretOf, serverWorld } from '../../../test/support/server-world.ts'
+import { outputWithout } from '../../../test/support/without-package.ts'
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
 const HEADERS = { accept: 'application/json, text/event-stream', 'content-type': 'application/json' }
@@ -71,6 +72,21 @@ describe('S10: /mcp', () => {
     })
     expect((await world.ask('/api/v1/overview', { token: secretOf('ada') })).status).toBe(403)
     expect((await approve('ola')).status).toBe(200)
+  })
+
+  it('names the missing package and the remedy', async () => {
+    const printed = await outputWithout(
+      '@modelcontextprotocol/server',
+      `const { run } = await import('./src/cli/run.ts')
+       const { processIo } = await import('./src/cli/process-io.ts')
+       const out = text => Promise.resolve(void process.stdout.write(text))
+       const io = { ...processIo(), stderr: { write: out, isTerminal: false, columns: undefined } }
+       io.openStore = async () => (await import('./src/adapters/memory/index.ts')).memoryStore()
+       console.log(await run(['mcp', '--store', 'memory:'], io))`,
+    )
+    expect(printed).toBe(
+      'lazaret: @modelcontextprotocol/server: cannot be loaded; install it beside lazaret: npm install @modelcontextprotocol/server\n1',
+    )
   })
 
   it('limits the calls of each token, and says when to retry', async () => {

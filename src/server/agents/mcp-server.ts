@@ -67,8 +67,12 @@ export function createMcpServer(
       },
     )
   }
-  for (const { name, uri, title } of runbooks())
-    server.registerResource(name, uri, { title, mimeType: 'text/markdown' }, async () => readRunbook(uri))
+  for (const { name, uri, title } of runbooks()) {
+    const description = `What to do about an alert: ${title}`
+    server.registerResource(name, uri, { title, description, mimeType: 'text/markdown' }, async () =>
+      readRunbook(uri),
+    )
+  }
   server.registerResource(
     'letter',
     new ResourceTemplate(letterResource.template, { list: undefined }),
