@@ -62,6 +62,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
       'the cost of presence for a consumer, and of 1 000 processes for Postgres, the server and the console',
     load: () => import('./fleet.ts'),
   },
+  agents: {
+    about: 'the tools for agents that read, with a million letters on SQLite',
+    load: () => import('./agents.ts'),
+  },
   console: {
     about: 'load time of each console screen with a million letters, without a browser cache',
     load: () => import('./console.ts'),

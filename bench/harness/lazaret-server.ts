@@ -14,11 +14,14 @@ export interface LazaretServer {
   stop(): Promise<void>
 }
 
-/** Starts a server on a free port. `store` is an address such as `sqlite:FILE`. */
-export async function startLazaret(store: string, program = SOURCE): Promise<LazaretServer> {
-  const child = spawn(process.execPath, [program, 'serve', '--json', '--store', store, '--port', '0'], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
+/** Starts a server on a free port. `store` is an address such as `sqlite:FILE`; `flags` are further ones of `serve`. */
+export async function startLazaret(
+  store: string,
+  program = SOURCE,
+  flags: readonly string[] = [],
+): Promise<LazaretServer> {
+  const args = [program, 'serve', '--json', '--store', store, '--port', '0', ...flags]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const ended = once(child, 'exit').then(() => {
     throw new Error('bench: lazaret serve ended; its message is above')
   })

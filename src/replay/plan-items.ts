@@ -72,9 +72,13 @@ export class PlanItems implements Iterable<ReplayItem> {
       if (decision === 'replay') yield this.#letterIds[at]!
   }
 
-  /** The number of letters by decision of the gates. */
+  /** The number of letters by decision of the gates. The decision on the first letter to send is the first one. */
   findings(): { readonly [D in ReplayDecision]?: number } {
-    return countDecisions(this.#decisions)
+    return countDecisions(this.#sortedDecisions())
+  }
+
+  *#sortedDecisions(): Generator<ReplayDecision> {
+    for (const at of this.#order) yield this.#decisions[at]!
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openBrowser } from '../services/chromium.ts'
 import { accessibilityViolations, expectFreshConsole, openPage } from '../support/console-page.ts'
@@ -82,8 +82,7 @@ async function planFromGroup(page: Page, reason: string): Promise<void> {
   const freeze = page.getByRole('button', { name: 'Freeze and check' })
   expect(await freeze.getAttribute('aria-disabled')).toBe('true')
   await page.getByLabel('Reason for replay').fill(reason)
-  await freeze.click()
-  await page.getByRole('heading', { name: 'Gate results' }).waitFor()
+  await freezeAndCheck(page, freeze)
   const command = await page.locator('.command code').innerText()
   expect(command).toMatch(/^lazaret replay plan .*--group [0-9a-f]{16} .*--reason/)
   await page.getByRole('button', { name: /^Start: send \d+ letters?$/ }).click()
@@ -91,6 +90,22 @@ async function planFromGroup(page: Page, reason: string): Promise<void> {
     .getByRole('dialog')
     .getByRole('button', { name: /^Start: send/ })
     .click()
+}
+
+/** About every second payment fails, so the breaker may be open. Then no letter can be sent, and a person tries again. */
+async function freezeAndCheck(page: Page, freeze: Locator): Promise<void> {
+  const results = page.getByRole('heading', { name: 'Gate results' })
+  const refusal = page.getByText(/nothing was planned/)
+  await expect
+    .poll(
+      async () => {
+        await freeze.click()
+        await results.or(refusal).waitFor()
+        return await results.isVisible()
+      },
+      { timeout: 300_000, interval: 1_000 },
+    )
+    .toBe(true)
 }
 
 async function replaysTooSoon(page: Page): Promise<void> {

@@ -7,6 +7,7 @@ import { codeBlocks, type Page, pagesBelow } from './markdown.ts'
 /** Guides whose example is not a block on the page, and the test that runs it. */
 const RUN_BY: Readonly<Record<string, string>> = {
   'docs/guides/adapters.md': 'test/custom-adapter.test.ts',
+  'docs/guides/agents.md': 'test/agents/story.e2e.test.ts',
   'docs/guides/console.md': 'test/console/actions.e2e.test.ts',
   'docs/guides/demo.md': 'test/demo.e2e.test.ts',
   'docs/guides/sign-in.md': 'test/console/sign-in.e2e.test.ts',

@@ -11,6 +11,8 @@ import type { Query } from './client.ts'
 const LETTERS_ON_PAGE = 200
 const LETTERS_OF_GROUP = 50
 export const LATEST_REPLAYS = 200
+/** Agents are looked for among these audit entries. */
+export const LATEST_ENTRIES = 500
 
 export function groupsQuery(params: URLSearchParams) {
   return {

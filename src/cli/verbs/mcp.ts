@@ -2,7 +2,7 @@ import { Readable, Writable } from 'node:stream'
 import { loadConfig } from '../../config/load.ts'
 import type { Broker } from '../../ports/broker.ts'
 import type { Collector } from '../../ports/collector.ts'
-import { serveAgentOverStdio } from '../../server/agents/serve-stdio.ts'
+import { serveAgent } from '../../server/agents/index.ts'
 import { openBrokers } from '../brokers.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
@@ -23,23 +23,19 @@ export async function mcp({ io, flags }: Context<typeof mcpFlags>): Promise<Exit
     // They collect nothing here. They take the replays of letters that they collected.
     collectors = await openCollectors(config, io, onError)
     const { agents, ...options } = serverOptions(config, io, stores, onError)
-    await serveAgentOverStdio(
+    await serveAgent({
+      ...options,
       // `off` takes the tools off the server. The person who starts this process wants them.
-      {
-        ...options,
-        agents: agents === 'off' ? undefined : agents,
-        brokers,
-        collectors,
-        logger: stderrLogger(io),
-      },
-      {
-        owner: flags.by ?? io.user,
-        allow: flags.allow,
-        input: Readable.from(io.stdin.bytes, { objectMode: false }),
-        output: writableTo(io.stdout),
-        signal: io.interrupted,
-      },
-    )
+      agents: agents === 'off' ? undefined : agents,
+      brokers,
+      collectors,
+      logger: stderrLogger(io),
+      owner: flags.by ?? io.user,
+      allow: flags.allow,
+      input: Readable.from(io.stdin.bytes, { objectMode: false }),
+      output: writableTo(io.stdout),
+      signal: io.interrupted,
+    })
     return 0
   } finally {
     for (const { collector } of collectors) await collector.close()

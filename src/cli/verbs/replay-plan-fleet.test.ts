@@ -108,3 +108,16 @@ it('B18, P2: a replay shows why no process sends its letters, and since when, ma
   expect(JSON.parse(listed).problem).toMatchObject({ reason: expect.stringContaining('db is away') })
   expect(out + listed).not.toContain('hunter2')
 })
+
+it('B13, P2: a replay is shown with the values of its patch masked, and with what its problem quotes of them', async () => {
+  const { run, store, clock } = await fleetWorld()
+  const patch = [{ op: 'replace', path: '/customer', value: { name: 'Ada Lovelace', id: 7 } }] as const
+  const problem = { reason: 'it failed: no Ada Lovelace', since: clock.now() }
+  await store.replays.create(replayOf('edited', { state: 'running', patch, problem }), [])
+  const { out } = await run('replay', 'show', 'edited')
+  expect(out).toContain('{"op":"replace","path":"/customer","value":{"name":"***","id":7}}')
+  expect(out).toMatch(/problem +it failed: no \*\*\*/)
+  const { out: listed } = await run('replay', 'list', '--json')
+  expect(JSON.parse(listed).patch[0].value).toEqual({ name: '***', id: 7 })
+  expect(out + listed).not.toContain('Ada')
+})

@@ -83,17 +83,13 @@ export const PERSONAL_NAMES: readonly string[] = [
   '*mailing_address',
 ]
 
-const PEOPLE = '{customer,user,person,recipient,contact,patient,passenger,guest,buyer,payer,employee}'
-
 /**
- * Below these names, `name` and `holder` are names of people. The comparison ignores the same as that of names, so
- * `Customers[*].Name` is found too.
+ * Below these names, `name` and `holder` are names of people. The comparison ignores the same as that of names, and entries of
+ * lists: `Customers[0].Name` is found too.
  */
 export const PERSONAL_PATHS: readonly string[] = [
-  `**.${PEOPLE}.name`,
-  `**.${PEOPLE}[*].name`,
+  '**.{customer,user,person,recipient,contact,patient,passenger,guest,buyer,payer,employee}.name',
   '**.{card,account}.holder',
-  '**.{card,account}[*].holder',
 ]
 
 /** What the built-in patterns find in texts (mask-text.ts), in words. */

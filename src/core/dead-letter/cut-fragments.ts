@@ -10,6 +10,11 @@ const CUT_MARK = /…|\.{3}| ← /g
 /** A library that quotes a part of its input puts the part in quotes before the mark: `"{"name":"Ad"... is not valid JSON`. */
 const QUOTE = /["'`]/
 
+/** Whether a text has a mark of a cut. */
+export function hasCut(text: string): boolean {
+  return text.search(CUT_MARK) >= 0
+}
+
 /** A piece of a text between two cuts. */
 interface Piece {
   readonly text: string
@@ -22,10 +27,10 @@ interface Piece {
  * Finds the parts of values that stand where a text was cut: the beginning of a value before a mark of a cut or at the end of
  * the text, the end of a value after a mark, and any part of a value between two marks.
  */
-export function cutFragments(text: string, values: Iterable<string>): readonly Span[] {
-  const long = [...values].filter(value => value.length > MIN_FRAGMENT)
+export function cutFragments(text: string, values: readonly string[]): readonly Span[] {
+  if (values.length === 0) return []
   return piecesOf(text).flatMap(piece => {
-    const spans = fragmentsIn(piece, long)
+    const spans = fragmentsIn(piece, values)
     return piece.starts.flatMap(at => spans.map(([start, end]) => [at + start, at + end] as const))
   })
 }
@@ -60,6 +65,7 @@ function fragmentsIn({ text, isCutBefore }: Piece, values: readonly string[]): r
   let from = text.length
   let until = 0
   for (const value of values) {
+    if (value.length <= MIN_FRAGMENT) continue
     from = Math.min(from, beginningAtEnd(text, value) ?? from)
     if (!isCutBefore) continue
     until = Math.max(until, endAtBeginning(text, value) ?? 0)

@@ -8,6 +8,7 @@ const MAX_MEMBERS = 100
 const TEXT_MAX = 1_000
 const NAME_MAX = 200
 const LEFT_OUT = '[left out]'
+const LEFT_OUT_START = '[left out'
 
 /**
  * A form of any value that a person can read: plain data, bounded in size and depth, with a text for each part that JSON
@@ -15,6 +16,11 @@ const LEFT_OUT = '[left out]'
  */
 export function displayForm(value: unknown): JsonValue {
   return new Display().show(value)
+}
+
+/** Whether a display form lacks values, because there were too many of them or they were too deep. */
+export function hasLeftOut(form: unknown): boolean {
+  return JSON.stringify(form)?.includes(LEFT_OUT_START) === true
 }
 
 class Display {
@@ -70,7 +76,7 @@ class Display {
     // `message` of an error is not enumerable, so the loop over the properties misses it.
     const message = isInstance(value, Error) ? textProperty(value, 'message') : undefined
     if (message !== undefined) shown.unshift(['[error]', bounded(message, TEXT_MAX)])
-    if (names.length > MAX_MEMBERS) shown.push(['[left out]', names.length - MAX_MEMBERS])
+    if (names.length > MAX_MEMBERS) shown.push([LEFT_OUT, names.length - MAX_MEMBERS])
     return Object.fromEntries(shown)
   }
 
@@ -78,7 +84,7 @@ class Display {
     const shown = Array.from({ length: Math.min(value.length, MAX_MEMBERS) }, (_, index) =>
       this.show(property(value, index)),
     )
-    if (value.length > MAX_MEMBERS) shown.push(`[left out: ${value.length - MAX_MEMBERS}]`)
+    if (value.length > MAX_MEMBERS) shown.push(`${LEFT_OUT_START}: ${value.length - MAX_MEMBERS}]`)
     return shown
   }
 

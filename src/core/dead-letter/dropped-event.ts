@@ -1,8 +1,8 @@
 import type { LazaretEvent } from '../event/event.ts'
 import { allValues, type HiddenValues } from './hidden-values.ts'
-import { hideIn } from './hide-in-text.ts'
 import type { AttemptFailure, Cycle, DeadLetter } from './letter.ts'
 import { createMasks } from './masks.ts'
+import { TextMasker } from './text-masker.ts'
 
 const NO_MASKS = createMasks({ defaults: false })
 /** Shorter values are words that occur everywhere. */
@@ -17,7 +17,8 @@ export function withoutDroppedValues(letter: DeadLetter, kept: LazaretEvent): De
   if (contentOf(letter.event) === contentOf(kept)) return letter
   const dropped = onlyIn(letter.event, kept)
   if (dropped.isComplete && dropped.values.length === 0) return letter
-  const hide = (text: string) => hideIn(text, dropped, NO_MASKS)
+  const masker = new TextMasker(dropped, NO_MASKS)
+  const hide = (text: string) => masker.mask(text)
   const ofCycle = (cycle: Cycle) => (cycle.replayId === undefined ? hideInCycle(cycle, hide) : cycle)
   return { ...letter, cycle: ofCycle(letter.cycle), endedCycles: letter.endedCycles.map(ofCycle) }
 }
@@ -48,6 +49,7 @@ function onlyIn(dropped: LazaretEvent, kept: LazaretEvent): HiddenValues {
   const known = new Set(valuesOf(kept).values)
   const { values, isComplete } = valuesOf(dropped)
   return {
+    otherTexts: [],
     values: values.filter(value => value.length >= MIN_LENGTH && !known.has(value)),
     isComplete,
   }

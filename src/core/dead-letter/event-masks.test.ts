@@ -42,6 +42,8 @@ describe('a text about an event', () => {
     ['a credential without its word', 'refused tok-4711-abcd', 'refused ***'],
     ['as a form sends it', 'GET /find?q=Ann+Droid failed', 'GET /find?q=*** failed'],
     ['in another case', 'no row for ANN DROID', 'no row for ***'],
+    ['in HTML', 'got <b>O&#39;Hara-Smith</b>', 'got <b>***</b>'],
+    ['without its line break', 'got a "quoted" line!', 'got ***!'],
     ['two that overlap', 'got zebra-1zebra-22', 'got ***'],
     ['in quotes of code', String.raw`got 'O\'Hara-Smith'`, "got '***'"],
     ['cut at its end', 'the person was Ann Dr…', 'the person was ***…'],
@@ -120,6 +122,17 @@ describe('a text about an event', () => {
     const whole = 'q7'.repeat(800)
     const event = make.event({ payload: { password: `${whole.slice(0, 999)}…` } })
     expect(masksOfEvent(event, masks).maskText(`got ${whole} and more`)).toBe('got ***')
+  })
+
+  it('P2: shows nothing of a text about a payload that was stored without some of its values', () => {
+    const customers = Array.from({ length: 101 }, (_, index) => ({ name: `Ann the ${index}th`, id: 1n }))
+    const event = { ...make.event({}), payload: { customers } }
+    const shown = (payload: unknown) =>
+      failedEvent(make.letter({ event: { ...event, payload }, error: new Error('no Ann the 100th') }))
+        .lastError
+    expect(shown({ customers })).toBe('***')
+    expect(shown({ customers: customers.slice(0, 100) })).toBe('Error: no Ann the 100th')
+    expect(shown({ customers: customers.slice(60, 101) })).toBe('Error: no ***')
   })
 
   it('P2: takes a text made to be slow within the time of a test', { timeout: 20_000 }, () => {

@@ -1,10 +1,12 @@
 import type { LazaretEvent } from '../event/event.ts'
 import { normalise } from '../failure/normalise.ts'
+import { hasLeftOut } from './display-form.ts'
 import { type Grouping, groupingOf } from './group.ts'
 import { type HiddenValues, hiddenValues, joinHidden, NOTHING_HIDDEN } from './hidden-values.ts'
-import { hideIn } from './hide-in-text.ts'
 import type { DeadLetter } from './letter.ts'
 import type { Masks } from './masks.ts'
+import { notReplayable } from './storable-event.ts'
+import { TextMasker } from './text-masker.ts'
 
 /**
  * The masks for texts about an event: errors, stacks, keys, titles. They hide secrets by their form, and every value that
@@ -41,20 +43,22 @@ export function hiddenInLetter(letter: MaskedParts, masks: Masks): HiddenValues 
   const { event, metadata } = letter
   if (!('cycle' in letter)) return hiddenValues({ ...event, metadata }, masks)
   const hidden = hiddenValues({ ...event, metadata, detail: letter.detail }, masks)
-  const written = (masks as Partial<MasksOfReplays>).hiddenByReplays?.(letter)
-  return written === undefined ? hidden : joinHidden(hidden, written)
+  const written = (masks as Partial<MasksOfReplays>).hiddenByReplays?.(letter) ?? NOTHING_HIDDEN
+  // An error may quote a value that the letter does not have.
+  const isComplete = notReplayable(letter) === undefined || !hasLeftOut(event.payload)
+  return joinHidden(hidden, written, { ...NOTHING_HIDDEN, isComplete })
 }
 
 /** Collects the values when the first text needs them. */
 function masksOfTexts(masks: Masks, collect: () => HiddenValues): Masks {
   if (masks.hidesNothing === true) return masks
-  let hidden: HiddenValues | undefined
+  let masker: TextMasker | undefined
   return {
     ...masks,
     isMaskedName: name => masks.isMaskedName(name),
     maskText(text) {
-      hidden ??= collect()
-      return hideIn(text, hidden, masks)
+      masker ??= new TextMasker(collect(), masks)
+      return masker.mask(text)
     },
   }
 }
@@ -83,7 +87,7 @@ function maskBasis(letter: DeadLetter, masks: Masks): string {
   const normalised = hidden.values
     .map(normalise)
     .filter(text => HAS_LETTERS.test(text) && !STANDS_FOR_ANY.test(text))
-  return hideIn(basis, { ...hidden, values: [...hidden.values, ...normalised] }, masks)
+  return new TextMasker({ ...hidden, values: [...hidden.values, ...normalised] }, masks).mask(basis)
 }
 
 /** Normalised values such as `#` and `<email>` stand for many values. */

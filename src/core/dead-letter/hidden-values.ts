@@ -15,14 +15,21 @@ const LONG_NUMBER = 1e11
 
 /** The values that the masks hide, as texts. */
 export interface HiddenValues {
+  /** The values that a path or a name hides. */
   readonly values: readonly string[]
+  /** All other texts. Patterns may mask parts of them: see `maskedParts`. */
+  readonly otherTexts: readonly string[]
   /** False if there were too many values to collect. Then any text may quote a value that is missing here. */
   readonly isComplete: boolean
 }
 
-export const NOTHING_HIDDEN: HiddenValues = Object.freeze({ values: [], isComplete: true })
+export const NOTHING_HIDDEN: HiddenValues = Object.freeze({
+  values: [],
+  otherTexts: [],
+  isComplete: true,
+})
 
-/** Collects the values that masks hide in `value`: by path, by name, or because a pattern matches a part of a text. */
+/** Collects the values that masks hide in `value`, by path or by name. */
 export function hiddenValues(value: unknown, masks: Masks, cursors?: PathCursors): HiddenValues {
   return walk(value, masks, cursors ?? startCursors(masks.paths), false)
 }
@@ -35,6 +42,7 @@ export function allValues(value: unknown, masks: Masks): HiddenValues {
 export function joinHidden(...several: readonly HiddenValues[]): HiddenValues {
   return {
     values: several.flatMap(({ values }) => values),
+    otherTexts: several.flatMap(({ otherTexts }) => otherTexts),
     isComplete: several.every(({ isComplete }) => isComplete),
   }
 }
@@ -42,11 +50,12 @@ export function joinHidden(...several: readonly HiddenValues[]): HiddenValues {
 function walk(value: unknown, masks: Masks, cursors: PathCursors, isHidden: boolean): HiddenValues {
   const found = new HiddenWalk(masks)
   found.visit(value, cursors, isHidden, 0)
-  return { values: [...found.values], isComplete: found.isComplete }
+  return { values: [...found.values], otherTexts: found.otherTexts, isComplete: found.isComplete }
 }
 
 class HiddenWalk {
   readonly values = new Set<string>()
+  readonly otherTexts: string[] = []
   readonly #masks: Masks
   #nodes = 0
   #isTooDeep = false
@@ -98,17 +107,23 @@ class HiddenWalk {
   }
 
   #text(text: string, isHidden: boolean): void {
-    if (isHidden) {
-      if (text !== '') this.values.add(text)
-      // An error often quotes a credential without the word before it.
-      const [, credential] = /^(?:bearer|basic|token|apikey)\s+(\S{4,})$/i.exec(text) ?? []
-      if (credential !== undefined) this.values.add(credential)
-    } else for (const part of maskedParts(text, this.#masks.maskText(text))) this.values.add(part)
+    if (text === '') return
+    if (!isHidden) {
+      this.otherTexts.push(text)
+      return
+    }
+    this.values.add(text)
+    // An error often quotes a credential without the word before it.
+    const [, credential] = CREDENTIAL.exec(text) ?? []
+    if (credential !== undefined) this.values.add(credential)
   }
 }
 
-/** The parts of a text that patterns have masked. */
-function maskedParts(text: string, masked: string): readonly string[] {
+const CREDENTIAL = /^(?:bearer|basic|token|apikey)\s+(\S{4,})$/i
+
+/** The parts of a text that patterns mask. A text that was cut inside such a part no longer matches the pattern. */
+export function maskedParts(text: string, masks: Masks): readonly string[] {
+  const masked = masks.maskText(text)
   if (masked === text) return []
   const [start = '', ...shown] = masked.split(MASK)
   const parts: string[] = []

@@ -1,3 +1,4 @@
+const STARTS_LIKE_JSON = /^\s*[[{]/
 const BRACE = 0x7b
 const BRACKET = 0x5b
 
@@ -6,8 +7,7 @@ const BRACKET = 0x5b
  * not JSON, or only a plain value.
  */
 export function jsonInside(text: string): object | undefined {
-  const [first] = text.trimStart()
-  if (first !== '{' && first !== '[') return undefined
+  if (!STARTS_LIKE_JSON.test(text)) return undefined
   try {
     return JSON.parse(text) as object
   } catch {

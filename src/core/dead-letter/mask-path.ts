@@ -12,7 +12,12 @@ export interface MaskPath {
 type Segment =
   | { readonly kind: 'name'; readonly name: string }
   | { readonly kind: 'index'; readonly index: number }
-  | { readonly kind: 'one-of'; isOne(name: string): boolean }
+  | {
+      readonly kind: 'one-of'
+      isOne(name: string): boolean
+      /** Whether the name may be below entries of arrays: `customers[0].name` is `customers.name`. */
+      readonly skipsEntries?: true
+    }
   | { readonly kind: 'any-index' }
   | { readonly kind: 'any' }
   | { readonly kind: 'deep' }
@@ -28,7 +33,10 @@ const STEP = /^(?:\[(\*|\d{1,9})\]|(\.?)([^.[\]]+))/
 /** Returns a function that tells whether a name is one of several. */
 type NameMatcher = (names: readonly string[]) => (name: string) => boolean
 
-/** Returns the path, or undefined if the text is not a path. Names of the path are compared exactly, or by `matcherOf`. */
+/**
+ * Returns the path, or undefined if the text is not a path. Names of the path are compared exactly. With `matcherOf` it
+ * compares them, and the path reaches into arrays.
+ */
 export function parseMaskPath(text: string, matcherOf?: NameMatcher): MaskPath | undefined {
   const segments: Segment[] = []
   for (let rest = text; rest !== ''; ) {
@@ -46,7 +54,8 @@ function nameSegment(name: string, matcherOf: NameMatcher | undefined): Segment 
   if (name === '**') return { kind: 'deep' }
   if (name === '*') return { kind: 'any' }
   const [, several] = /^\{([^{}]+)\}$/.exec(name) ?? []
-  if (matcherOf !== undefined) return { kind: 'one-of', isOne: matcherOf((several ?? name).split(',')) }
+  if (matcherOf !== undefined)
+    return { kind: 'one-of', isOne: matcherOf((several ?? name).split(',')), skipsEntries: true }
   if (several === undefined) return { kind: 'name', name }
   const names = new Set(several.split(','))
   return { kind: 'one-of', isOne: each => names.has(each) }
@@ -88,6 +97,10 @@ function advance(path: MaskPath, into: string | number, open: Set<MaskPath>): bo
   if (segment.kind === 'deep') {
     open.add(path)
     return rest === undefined || advance(rest, into, open)
+  }
+  if (typeof into === 'number' && segment.kind === 'one-of' && segment.skipsEntries) {
+    open.add(path)
+    return false
   }
   if (!matches(segment, into)) return false
   if (rest !== undefined) open.add(rest)

@@ -22,6 +22,11 @@ export type AgentRight = (typeof AGENT_RIGHTS)[number]
 /** The names of agents in the audit log begin with it. No token may have such a name. */
 export const AGENT_PREFIX = 'agent:'
 
+/** Whether an agent of this token or person is the actor. */
+export function isAgentOf(actor: string, name: string): boolean {
+  return actor.startsWith(AGENT_PREFIX) && actor.endsWith(` for ${name}`)
+}
+
 /** Replays that agents may start without a person. All letters of the replay have to fit. */
 export interface BoundedReplay {
   /** The channel of the letters. */

@@ -117,6 +117,26 @@ describe('S10: a person approves what an agent starts', () => {
     expect((await agent.call('start_replay', { id: data.id })).data.nextStep).toBe('watch')
   })
 
+  it('the token of the agent cannot approve the plan through the API', async () => {
+    const { agent, idsOf, make, tell } = await world({ agents: { allow: ['replay'] } })
+    const [id] = await idsOf(make.letter())
+    const { data } = await agent.call('replay_dlq_event', { id, reason: 'the database is back' })
+    const approved = await tell(`/api/v1/replays/${data.id}/approve`, {}, { token: secretOf('ola') })
+    expect(approved).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('another token') },
+    })
+    expect((await agent.call('get_replay', { id: data.id })).data.nextStep).toBe('wait_for_approval')
+  })
+
+  it('without tokens everyone has one name, so the person at the console can approve', async () => {
+    const { server, bury, make, tell } = serverWorld({ agents: { allow: ['replay'] } })
+    const [letter] = await bury(make.letter())
+    const agent = await agentOn(server)
+    const { data } = await agent.call('replay_dlq_event', { id: letter!.id, reason: 'x' })
+    expect((await tell(`/api/v1/replays/${data.id}/approve`, {})).status).toBe(200)
+  })
+
   it('a plan of a person that nobody approved is not for the agent to start', async () => {
     const { agent, idsOf, make, tell } = await world()
     const [id] = await idsOf(make.letter())

@@ -1,5 +1,6 @@
 import { withDisclosing } from '../../adapter-kit/query/letter-query.ts'
 import { MASK } from '../../core/dead-letter/mask-text.ts'
+import { isAgentOf } from '../../core/options/agents.ts'
 import { maskReplay } from '../../operations/mask-replay.ts'
 import type { Replay } from '../../ports/replays.ts'
 import { REPLAY_STEPS } from '../../replay/control.ts'
@@ -188,6 +189,14 @@ export function replayPermission(
     }
   if (verb === 'approve' && replay.createdBy === caller.name)
     return { allowed: false, reason: 'You planned this replay. Another person must approve it.' }
+  // An agent that can read its own token could approve its plan with it. Without tokens everyone has one name.
+  const isOwnAgent =
+    isAgentOf(replay.createdBy, caller.name) && (caller.kind === 'token' || context.needsApproval)
+  if (verb === 'approve' && isOwnAgent)
+    return {
+      allowed: false,
+      reason: 'An agent with your token planned this replay. Approve it with another token.',
+    }
   if (verb !== 'start' && verb !== 'resume') return permission
   if (context.needsApproval && replay.approvedBy === undefined)
     return {

@@ -18,10 +18,14 @@ import type {
 } from '../schema/letters.ts'
 import { pick } from './pick.ts'
 
-export function letterSummary(store: string, letter: DeadLetter, masks: Masks): LetterSummary {
+export function letterSummary(
+  store: string,
+  letter: DeadLetter,
+  masks: Masks,
+  own: Masks = masksOfLetter(letter, masks),
+): LetterSummary {
   const { event, cycle } = letter
   const { failure } = cycle
-  const own = masksOfLetter(letter, masks)
   return {
     ...pick(
       letter,
@@ -65,7 +69,7 @@ export function letterDetailView(
   const { event, origin, detail, metadata, cycle } = letter
   const own = masksOfLetter(letter, masks)
   return {
-    ...letterSummary(store, letter, masks),
+    ...letterSummary(store, letter, masks, own),
     reasonText: reasonText(cycle.reason),
     grouping: groupingForDisplay(letter, masks),
     event: eventView(letter, masks, own),

@@ -5,6 +5,7 @@ import { Select } from '../../ui/fields.tsx'
 import { ErrorNote, Loading, MissingData } from '../../ui/notes.tsx'
 import { Page, Panel } from '../../ui/page.tsx'
 import '../../ui/search-field.css'
+import { AgentsPanel } from './agents-panel.tsx'
 import { ReplayTable } from './replay-table.tsx'
 
 const STATES = [
@@ -52,6 +53,7 @@ export function ReplaysScreen() {
           />
         </Panel>
       )}
+      {data && <AgentsPanel replays={data.replays} />}
       {data && data.replays.length === LATEST_REPLAYS && (
         <p className="quiet small">Showing the latest {LATEST_REPLAYS} replays.</p>
       )}

@@ -7,31 +7,31 @@ import type { ServerOptions } from '../options.ts'
 import { MCP_PACKAGE } from './endpoint.ts'
 import { createMcpServer } from './mcp-server.ts'
 
-/** How a process serves one agent over its standard streams. */
-interface StdioAgentOptions {
-  /** The person who started the process, for the audit log. */
+/** Options of `serveAgent()`: those of `createServer()`, and these. */
+export interface ServeAgentOptions extends ServerOptions {
+  /** The person or program that the agent works for, for the audit log. */
   readonly owner: string
-  /** The rights of the agent beside reading [none]. */
+  /** The rights of the agent beside reading [none]. `agents.allow` has no effect here. */
   readonly allow?: readonly AgentRight[] | undefined
-  readonly input: Readable
-  readonly output: Writable
-  /** Ends the service. */
-  readonly signal: AbortSignal
+  /** The stream that the client writes to [stdin]. */
+  readonly input?: Readable | undefined
+  /** The stream that the client reads from [stdout]. Nothing else may write to it. */
+  readonly output?: Writable | undefined
+  /** Ends the service [never: it ends with the input]. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /**
- * Serves one agent until its input ends. Without rights the process changes nothing. With the right to replay it also
- * runs started replays; a replay that is running when the process ends waits for another runner.
+ * Serves one agent over two streams until the input ends. Without rights the process changes nothing. With the right to
+ * replay it also runs started replays; a replay that is running when the process ends waits for another runner.
  */
-export async function serveAgentOverStdio(
-  options: ServerOptions,
-  { owner, allow = [], input, output, signal }: StdioAgentOptions,
-): Promise<void> {
+export async function serveAgent(options: ServeAgentOptions): Promise<void> {
+  const { owner, allow = [], input = process.stdin, output = process.stdout, signal, ...given } = options
   const mcp = await loadClient(MCP_PACKAGE, () => import('@modelcontextprotocol/server'))
   const stdio = await loadClient(MCP_PACKAGE, () => import('@modelcontextprotocol/server/stdio'))
   const context = createServerContext({
-    ...options,
-    readOnly: options.readOnly === true || allow.length === 0,
+    ...given,
+    readOnly: given.readOnly === true || allow.length === 0,
   })
   const session = {
     owner: { name: owner, role: 'admin', kind: 'local' } as const,
@@ -44,7 +44,7 @@ export async function serveAgentOverStdio(
   })
   try {
     // An input that is cut off ends the service like one that is closed.
-    await finished(input, { writable: false, signal }).catch(() => {})
+    await finished(input, { writable: false, ...(signal && { signal }) }).catch(() => {})
   } finally {
     input.destroy()
     await handle.close()
