@@ -1,10 +1,11 @@
+import { masksOfEvent } from '../core/dead-letter/event-masks.ts'
 import { maskForDisplay } from '../core/dead-letter/mask.ts'
 import { MASK } from '../core/dead-letter/mask-text.ts'
 import type { Masks } from '../core/dead-letter/masks.ts'
 import type { JsonValue } from '../core/event/event.ts'
 import type { GateCheck, PatchOperation, Replay, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
-import { masksAt } from './payload-masks.ts'
+import { hiddenInPatch, masksAt } from './payload-masks.ts'
 import { MAX_QUOTED_LETTERS, masksOfStoredLetters, quotesError } from './quoted-letters.ts'
 
 type ReplayStore = Pick<Store, 'deadLetters' | 'replays'>
@@ -22,12 +23,13 @@ export async function maskReplay(store: ReplayStore, replay: Replay, masks: Mask
   }
 }
 
-/** Masks the values of a patch like the payload paths that they are written to. */
+/** Masks the values of a patch like the payload paths that they are written to. A text may repeat a masked value of another path. */
 function maskPatch(patch: readonly PatchOperation[], masks: Masks): readonly PatchOperation[] {
+  const own = masksOfEvent(undefined, masks, hiddenInPatch(patch, masks))
   return patch.map(operation =>
     operation.value === undefined
       ? operation
-      : { ...operation, value: maskWritten(operation.value, masksAt(masks, operation.path)) },
+      : { ...operation, value: maskWritten(operation.value, masksAt(own, operation.path)) },
   )
 }
 

@@ -38,6 +38,18 @@ describe('a text about a replay', () => {
     expect((await read()).problem.reason).toBe('it failed: *** is refused')
   })
 
+  it('B13, P2: its patch hides a masked value that another text of the patch repeats', async () => {
+    const patch = [
+      { op: 'replace', path: '/card', value: 'Y-9999-tiger' },
+      { op: 'add', path: '/note', value: 'paid with Y-9999-tiger' },
+    ] as const
+    const { read } = await world({ patch })
+    expect((await read()).patch.map(({ value }: { value: string }) => value)).toEqual([
+      '***',
+      'paid with ***',
+    ])
+  })
+
   it('B18, P2: without the letter nobody knows what is masked, so the error of the problem is hidden', async () => {
     const { read, store, letter } = await world({ problem: { reason, since: 1 } })
     await store.deadLetters.delete(letter.id)

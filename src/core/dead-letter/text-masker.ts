@@ -38,11 +38,19 @@ export class TextMasker {
     if (!this.#hidden.isComplete) return MASK
     const spans: Span[] = []
     this.#forms ??= [...new Set(this.#hidden.values.flatMap(formsOf))].map(preparedForm)
-    const lowerCase = this.#forms.length === 0 ? undefined : inLowerCase(text)
-    for (const form of this.#forms) addOccurrences(spans, text, lowerCase, form)
-    for (const span of this.#cutFragments(text)) spans.push(span)
+    // Libraries wrap lines and write special spaces, so all white space counts as one kind. Every position stays the same.
+    const searched = this.#forms.length === 0 ? text : text.replace(SPACE, ' ')
+    const lowerCase = this.#forms.length === 0 ? undefined : inLowerCase(searched)
+    for (const form of this.#forms) addOccurrences(spans, searched, lowerCase, form)
+    for (const span of this.#cutFragments(searched)) spans.push(span)
+    if (lowerCase !== undefined && lowerCase !== searched)
+      for (const span of cutFragments(lowerCase, this.#lowerCaseForms())) spans.push(span)
     if (spans.length === 0) return this.#masks.maskText(text)
     return this.#masks.maskText(replaceSpans(text, spans)).replaceAll(PLACEHOLDER, MASK)
+  }
+
+  #lowerCaseForms(): readonly string[] {
+    return this.#forms!.flatMap(({ lowerCase }) => lowerCase ?? [])
   }
 
   /** The parts that patterns mask are collected for cut texts only, because that takes long. */
@@ -63,29 +71,55 @@ function preparedForm(text: string): Form {
   return { text, lowerCase }
 }
 
+const SPACE = /\s/g
+const LONG_NUMBER = /^-?\d{4,}$/
+
 /** The forms in which a text may quote a value: also without the white space that libraries remove. */
 function formsOf(value: string): readonly string[] {
+  if (LONG_NUMBER.test(value)) return [value, ...[',', '.', ' ', "'"].map(mark => groupDigits(value, mark))]
   // Most values are equal in every form.
   if (/^[\w.~-]*$/.test(value)) return [value]
   const trimmed = value.trim()
-  const forms = [value, trimmed, trimmed.replace(/\s+/g, ' ')].flatMap(escapedForms)
-  return forms.filter(form => form !== '')
+  const spellings = [value, trimmed, trimmed.replace(/\s+/g, ' ')].flatMap(each => [
+    ...[each, each.normalize('NFC'), each.normalize('NFD')],
+  ])
+  const forms = [...new Set(spellings)].flatMap(escapedForms)
+  return forms.filter(form => form !== '').map(form => form.replace(SPACE, ' '))
+}
+
+/** A number as people read it: 5,550,123,987. */
+function groupDigits(number: string, mark: string): string {
+  return number.replace(/\B(?=(\d{3})+$)/g, mark)
 }
 
 /** The text as it is, escaped in JSON, escaped in JSON inside JSON, in a URL, in code, in SQL and in HTML. */
 function escapedForms(text: string): readonly string[] {
   const escaped = JSON.stringify(text).slice(1, -1)
+  const inAscii = escaped.replace(NOT_ASCII, escapeCharacter)
   const inUrl = encodeURIComponent(text.toWellFormed())
   return [
-    ...[text, escaped, JSON.stringify(escaped).slice(1, -1), inUrl, inUrl.replaceAll('%20', '+')],
+    ...[text, escaped, JSON.stringify(escaped).slice(1, -1)],
+    // Many languages write JSON in ASCII alone.
+    ...(inAscii === escaped ? [] : [inAscii, JSON.stringify(inAscii).slice(1, -1)]),
+    ...[inUrl, inUrl.replaceAll('%20', '+'), encodeURIComponent(inUrl)],
     ...(text.includes("'") ? [text.replaceAll("'", "\\'"), text.replaceAll("'", "''")] : []),
-    ...(HTML.test(text) ? [text.replace(/[&<>"']/g, character => ENTITIES[character]!)] : []),
+    ...(HTML.test(text) ? APOSTROPHES.map(apostrophe => inHtml(text, apostrophe)) : []),
   ]
 }
 
+const NOT_ASCII = /[\u0080-\uffff]/g
 const HTML = /[&<>"']/
 const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' },
+  ...{ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' },
+}
+const APOSTROPHES = ['&#39;', '&#x27;', '&apos;']
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}
+
+function inHtml(text: string, apostrophe: string): string {
+  return text.replace(/[&<>"']/g, character => ENTITIES[character] ?? apostrophe)
 }
 
 /** The text in lower case, if every position stays the same. */
