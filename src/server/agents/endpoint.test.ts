@@ -111,7 +111,7 @@ describe('S10: /mcp', () => {
     const agent = await agentOn(world.server, { token: 'vic' })
     const missing = await agent.call('get_dlq_event_detail', { id: 'nothing' })
     expect(missing).toMatchObject({ isError: true })
-    expect(missing.said).toMatch(/^No dead letter has the ID nothing/)
+    expect(missing.said).toMatch(/^Nothing has this ID or name/)
     const wrong = await agent.call('list_dlq_events', { cursor: 'nonsense' })
     expect(wrong.isError).toBe(true)
     expect(wrong.texts[1]).toContain('cursor')

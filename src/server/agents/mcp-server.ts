@@ -3,7 +3,7 @@ import type { AgentRight } from '../../core/options/agents.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { ServerContext } from '../context.ts'
 import { agentActor } from './agent-name.ts'
-import { textOf, toolProblem } from './problems.ts'
+import { resourceProblem, textOf, toolProblem } from './problems.ts'
 import { PROMPTS } from './prompts.ts'
 import { letterResource, readLetter, readRunbook, runbooks } from './resources.ts'
 import type { Tool, ToolCall } from './tool.ts'
@@ -77,7 +77,13 @@ export function createMcpServer(
     'letter',
     new ResourceTemplate(letterResource.template, { list: undefined }),
     { title: letterResource.title, description: letterResource.about, mimeType: 'application/json' },
-    async (uri, { id }, request) => readLetter(callOf(request), uri.href, String(id)),
+    async (uri, { id }, request) => {
+      try {
+        return await readLetter(callOf(request), uri.href, String(id))
+      } catch (error) {
+        throw resourceProblem(error, context)
+      }
+    },
   )
   for (const { name, title, about, input, write } of PROMPTS)
     server.registerPrompt(name, { title, description: about, argsSchema: input }, given => ({

@@ -6,13 +6,13 @@ import { UNTRUSTED } from './untrusted.ts'
 /** The details of these problems quote no store, no payload and no error: they are in words of ours. */
 const IN_OUR_WORDS: readonly ProblemError['kind'][] = [
   'forbidden',
-  'not-found',
   'conflict',
   'too-many-requests',
   'server-fault',
 ]
 
 const TITLES: { readonly [K in ProblemError['kind']]?: string } = {
+  'not-found': 'Nothing has this ID or name. It may have been deleted.',
   'invalid-request': 'The input is not valid. The faults below say how to fix it.',
   unprocessable: 'This cannot be carried out. The detail below says why.',
   unavailable: 'A store does not answer. Retry later, or tell a person.',
@@ -36,6 +36,11 @@ export function toolProblem(error: unknown, { onError }: Pick<ServerContext, 'on
     isError: true,
     content: [textOf(text), ...(isTold ? [] : [textOf(JSON.stringify(data))])],
   }
+}
+
+/** The error of a resource, which has no place for data from outside: our own words alone. */
+export function resourceProblem(error: unknown, context: Pick<ServerContext, 'onError'>): Error {
+  return new Error(toolProblem(error, context).content[0]!.text)
 }
 
 export function textOf(text: string) {

@@ -38,13 +38,19 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
     rights: new Set(allow),
   }
   if (session.rights.has('replay')) context.runner.start()
+  const closed = Promise.withResolvers<void>()
+  const transport = new stdio.StdioServerTransport(input, output)
+  const close = transport.close.bind(transport)
+  // The transport closes itself when a message is too long, and then reads no more of the input.
+  transport.close = () => close().finally(closed.resolve)
   const handle = stdio.serveStdio(() => createMcpServer(mcp, context, session), {
-    transport: new stdio.StdioServerTransport(input, output),
+    transport,
     onerror: context.onError,
   })
   try {
     // An input that is cut off ends the service like one that is closed.
-    await finished(input, { writable: false, ...(signal && { signal }) }).catch(() => {})
+    const ended = finished(input, { writable: false, ...(signal && { signal }) }).catch(() => {})
+    await Promise.race([ended, closed.promise])
   } finally {
     input.destroy()
     await handle.close()
