@@ -90,6 +90,18 @@ describe('a process that does not send the letters of a replay', () => {
     )
   })
 
+  it('B18: returns the letters that nobody took when the process is gone', async () => {
+    const { store, fail, joinAs, start, run, until } = world(1)
+    await fail()
+    const silent = await joinAs('silent', { store: { fleet: store.fleet } })
+    const id = await start()
+    await expect(until(run(id))).rejects.toThrow('none took the letters')
+    await until(silent.close())
+    expect((await until(run(id))).state).toBe('finished')
+    expect(await store.replays.items(id)).toMatchObject([{ status: 'skipped', decision: 'skip_unreachable' }])
+    expect((await store.deadLetters.stats()).byState).toEqual({ dead: 1 })
+  })
+
   it('B18: does not end the run if it sends again within the minute', async () => {
     const { clock, store, fail, joinAs, start, run, until, shop } = world(2)
     await fail()

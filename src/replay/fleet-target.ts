@@ -162,6 +162,9 @@ class Deliveries implements FleetDeliveries {
     const record = await this.ended(id, keepLease)
     const refused = refusedIn(record)
     if (refused !== undefined) return { refused }
+    // Nobody can take it any more, so the items are again as if it had not been sent.
+    if (record?.state === 'expired' && record.claimedBy === undefined)
+      await this.#store.replays.record(replay.id, items, id)
     // It failed, or took the delivery and did not answer.
     if (record?.claimedBy !== undefined) this.#failedAt.set(record.claimedBy, clock.now())
     return { refused: [], problem: problemOf(record, owner) }
