@@ -32,8 +32,11 @@ inBrowser('the list of letters', () => {
 
   it('F8: is asked for once, before the console is drawn', async () => {
     const { page } = await openPage(opened.browser)
-    // Polls and the watch for a silent server ask again after seconds, which a page on a busy machine may take to load.
+    // Polls, the watch for a silent server and data that is out of date ask again after seconds, which a page on a busy
+    // machine may take to load. So time stands still in it.
     await page.addInitScript(`
+      const at = Date.now()
+      Date.now = () => at
       for (const name of ['setTimeout', 'setInterval']) {
         const begin = window[name].bind(window)
         window[name] = (call, ms, ...given) => (ms >= 1000 ? 0 : begin(call, ms, ...given))

@@ -47,6 +47,7 @@ describe('a text about an event', () => {
     ['as JSON in ASCII', String.raw`got "M\u00fcllerstr\u00F6m"`, 'got "***"'],
     ['with separate accents', `got ${'Müllerström'.normalize('NFD')}!`, 'got ***!'],
     ['with a line break or another space', 'got Ann\nDroid and Ann\u00a0Droid', 'got *** and ***'],
+    ['in the query of a URL', `GET ${new URL("http://a/?q=O'Hara-Smith")}`, 'GET http://a/?q=***'],
     ['in a URL in a URL', 'GET /go?to=%2Ffind%3Fq%3DAnn%2520Droid', 'GET /go?to=%2Ffind%3Fq%3D***'],
     ['a number in groups', 'pin 904,412 is wrong', 'pin *** is wrong'],
     ['cut and in another case', 'the person was ANN DR…', 'the person was ***…'],

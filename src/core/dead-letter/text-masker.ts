@@ -97,11 +97,14 @@ function escapedForms(text: string): readonly string[] {
   const escaped = JSON.stringify(text).slice(1, -1)
   const inAscii = escaped.replace(NOT_ASCII, escapeCharacter)
   const inUrl = encodeURIComponent(text.toWellFormed())
+  // The class URL also escapes these.
+  const inQuery = inUrl.replace(/[!'()~]/g, character => `%${character.charCodeAt(0).toString(16)}`)
   return [
     ...[text, escaped, JSON.stringify(escaped).slice(1, -1)],
     // Many languages write JSON in ASCII alone.
     ...(inAscii === escaped ? [] : [inAscii, JSON.stringify(inAscii).slice(1, -1)]),
     ...[inUrl, inUrl.replaceAll('%20', '+'), encodeURIComponent(inUrl)],
+    ...(inQuery === inUrl ? [] : [inQuery, inQuery.replaceAll('%20', '+'), inUrl.replaceAll("'", '%27')]),
     ...(text.includes("'") ? [text.replaceAll("'", "\\'"), text.replaceAll("'", "''")] : []),
     ...(HTML.test(text) ? APOSTROPHES.map(apostrophe => inHtml(text, apostrophe)) : []),
   ]

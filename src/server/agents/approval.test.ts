@@ -71,6 +71,22 @@ describe('S10: a person approves what an agent starts', () => {
     ])
   })
 
+  it('a letter that failed again in a replay is as old as its first failure', async () => {
+    const { replayOf, bury, make, store, clock } = await world()
+    const [letter] = await bury(make.letter())
+    await clock.advance(HOUR_MS + 1)
+    const again = {
+      ...letter!.cycle,
+      number: 1,
+      replayId: 'r0',
+      firstFailedAt: clock.now(),
+      lastFailedAt: clock.now(),
+    }
+    await store.deadLetters.send({ ...letter!, cycle: again, endedCycles: [letter!.cycle], replays: 1 })
+    expect((await store.deadLetters.get(letter!.id))!.cycle.firstFailedAt).toBe(clock.now())
+    expect((await replayOf(letter!.id)).nextStep).toBe('wait_for_approval')
+  })
+
   it('plans that were made in advance wait for a person', async () => {
     const { agent, idsOf, make, clock } = await world({
       agents: { allow: ['replay'], withoutApproval: [{ ...RULE, maxAgeMs: 6 * HOUR_MS }] },

@@ -1,3 +1,5 @@
+import { allCycles } from '../../core/dead-letter/cycles.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { AGENT_PREFIX, type BoundedReplay } from '../../core/options/agents.ts'
 import { claimLease } from '../../operations/held-lease.ts'
 import type { Replay } from '../../ports/replays.ts'
@@ -83,7 +85,12 @@ async function fits(
   if (sent.reduce((sum, letters) => sum + letters, count) > maxLetters) return false
   const items = await store.replays.items(id, { limit: maxLetters + 1 })
   const letters = await Promise.all(items.map(({ letterId }) => store.deadLetters.get(letterId)))
-  return letters.every(letter => letter?.channel === channel && letter.cycle.firstFailedAt >= now - maxAgeMs)
+  return letters.every(letter => letter?.channel === channel && firstFailureOf(letter) >= now - maxAgeMs)
+}
+
+/** A replay that fails begins a new cycle, and does not make the letter younger. */
+function firstFailureOf(letter: DeadLetter): number {
+  return Math.min(...allCycles(letter).map(({ firstFailedAt }) => firstFailedAt))
 }
 
 /** The number of letters that were approved without a person within the last hour; infinite if it cannot be known. */

@@ -51,6 +51,23 @@ describe.runIf(found.found)(`counts of letters${found.found ? '' : ` (skipped: $
     expect(await bothCounts()).toEqual({ counted: 0, stored: 0, byState: {} })
   })
 
+  it('E9: letters that are truncated while their counts are added up leave no counts', async () => {
+    const { pool } = database!
+    const make = createFactory({ clock: new FakeClock() })
+    for (let at = 0; at < 3; at++) await store!.deadLetters.send(make.letter())
+    const folding = await pool.connect()
+    await folding.query('begin')
+    await folding.query(`with gone as (delete from lazaret.letter_counts returning *)
+      insert into lazaret.letter_counts select facet, sum(letters), sum(replayed) from gone group by facet`)
+    const truncated = pool.query('truncate lazaret.dead_letters')
+    const waiting = `select 1 from pg_stat_activity where wait_event_type = 'Lock' and query like 'truncate%'`
+    await expect.poll(async () => (await pool.query(waiting)).rowCount).toBe(1)
+    await folding.query('commit')
+    folding.release()
+    await truncated
+    expect(await rowsIn('letter_counts')).toBe(0)
+  })
+
   it('E9: many changes are added up, while others write, and the counts stay the same', async () => {
     const make = createFactory({ clock: new FakeClock() })
     await store!.deadLetters.send(make.letter())

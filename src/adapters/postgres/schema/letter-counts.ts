@@ -29,6 +29,8 @@ begin
         select lazaret.letter_facet(${FIELDS}), -1, -(replays > 0)::integer from gone
       ) changed group by facet having sum(letters) <> 0 or sum(replayed) <> 0;
   else
+    -- It waits for a reader that is replacing rows by their sums. Without the lock the delete would not see these sums.
+    lock table lazaret.letter_counts in exclusive mode;
     delete from lazaret.letter_counts;
   end if;
   return null;

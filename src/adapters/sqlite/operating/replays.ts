@@ -18,15 +18,17 @@ export function sqliteReplays(session: Session): Replays {
     async create(replay, items, signal) {
       const { id, state, createdAt, revision } = replay
       let count = 0
-      for (const portion of portionsOf(items, WRITTEN_AT_ONCE)) {
-        if (count > 0) await yieldToEventLoop()
-        if (signal?.aborted) {
-          await removeItems(id, count)
-          throw new PlanCancelledError()
+      try {
+        for (const portion of portionsOf(items, WRITTEN_AT_ONCE)) {
+          if (count > 0) await yieldToEventLoop()
+          if (signal?.aborted) throw new PlanCancelledError()
+          if (!(await session.connection.write('replays', 'addItems', id, itemRows(portion))))
+            throw new ReplayExistsError(id)
+          count += portion.length
         }
-        if (!(await session.connection.write('replays', 'addItems', id, itemRows(portion))))
-          throw new ReplayExistsError(id)
-        count += portion.length
+      } catch (error) {
+        await removeItems(id, count)
+        throw error
       }
       const body = JSON.stringify(replay)
       const { connection } = session

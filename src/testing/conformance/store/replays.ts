@@ -76,6 +76,18 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual(await replays.items('one'), itemsOf(2))
   })
 
+  it('K8: nothing is left of a replay whose items cannot be read', async ({ replays }) => {
+    function* broken() {
+      yield* itemsOf(2_500)
+      throw new Error('a letter cannot be read')
+    }
+    await assert.rejects(replays.create(replayOf('one'), broken()), /a letter cannot be read/)
+    assert.equal(await replays.get('one'), undefined)
+    assert.deepEqual(await replays.items('one'), [])
+    await replays.create(replayOf('one'), itemsOf(2))
+    assert.deepEqual(await replays.items('one'), itemsOf(2))
+  })
+
   it('K8: items are selected by status and position, and recorded together', async ({ replays }) => {
     await replays.create(replayOf('one'), itemsOf(5))
     const [, second, , fourth] = itemsOf(5)
