@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, onTestFailed } from 'vitest'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { systemRandom } from '../../src/ports/clock.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
@@ -49,6 +49,19 @@ async function dies(args: readonly string[], told: CampaignOutput, kill: () => N
   return child.signalCode === 'SIGKILL'
 }
 
+/** Without it, a run that stands still says only that its time is over. */
+function tellWhereItStands(channel: string, told: CampaignOutput): void {
+  onTestFailed(async () => {
+    const outside = await RabbitmqAdmin.at(server!.url)
+    const places = [channel, `${channel}.suspects`, `${channel}.dlq`]
+    const depths = await Promise.all(places.map(place => outside.depth(place).catch(String)))
+    process.stdout.write(
+      `${told.handled.size} handled, ${told.letters} letters, messages in ${places}: ${depths}\n`,
+    )
+    await outside.close()
+  })
+}
+
 describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
   it.each(['quorum', 'classic'] as const)(
     'B8: on %s queues, what kills its process is in quarantine after 3 tries, and its neighbours are handled',
@@ -62,6 +75,7 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
 
       const told = new CampaignOutput()
+      tellWhereItStands(channel, told)
       const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
       let deaths = 0
       while (await dies([channel, queueType], told, () => (isDone() ? 'SIGTERM' : undefined))) {
@@ -101,6 +115,7 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       const events = make.events(60, { channel })
       await broker.publish(events)
       const told = new CampaignOutput()
+      tellWhereItStands(channel, told)
       const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
       expect(await dies([channel, queueType, '1'], told, kill)).toBe(true)
       const isDone = () => (told.handled.size === events.length ? 'SIGTERM' : undefined)
