@@ -21,29 +21,15 @@ const control = z.strictObject({ ...oneReplay.shape, ...controlBody.shape })
 
 /** A search in the filter would disclose masked values by its number of letters, so agents select without one. */
 const agentFilter = letterFilter.omit({ search: true, error: true, where: true })
-const {
-  ids,
-  store,
-  reason,
-  stages,
-  perSecond,
-  haltRefailRatio,
-  haltOnSameFingerprint,
-  maxAgeMs,
-  requireSchema,
-} = planBody.shape
-const planInput = z.strictObject({
-  filter: agentFilter.optional().describe(letterFilterText()),
-  ids,
-  store,
-  reason,
-  stages,
-  perSecond,
-  haltRefailRatio,
-  haltOnSameFingerprint,
-  maxAgeMs,
-  requireSchema,
-})
+/** What an agent may choose. A field that the API gets later is not among it. */
+const planInput = z
+  .object(planBody.shape)
+  .pick({
+    ...{ ids: true, store: true, reason: true, stages: true, perSecond: true },
+    ...{ haltRefailRatio: true, haltOnSameFingerprint: true, maxAgeMs: true, requireSchema: true },
+  })
+  .extend({ filter: agentFilter.optional().describe(letterFilterText()) })
+  .strict()
 
 function letterFilterText(): string {
   return `${planBody.shape.filter.description} Agents cannot select by search, error or where, because these could disclose masked values.`
@@ -71,7 +57,7 @@ export const replayTools = [
     right: 'replay',
     actions: ['replay.plan', 'replay.start'],
     changes: 'A new plan of one letter. With a rule in agents.withoutApproval the event is sent.',
-    input: z.strictObject({ ...oneRecord.shape, reason }),
+    input: z.strictObject({ ...oneRecord.shape, reason: planBody.shape.reason }),
     answer: agentReplay,
     async run(call, { id, store, reason }) {
       const planned = await plan(call, { ids: [id], store, reason })
