@@ -144,10 +144,7 @@ for at = 1, #ARGV, 3 do
       groups[known.g] = true
       note(lettersOf(known.f), id)
       note(firstsOf(known.f), id)
-      note(root .. ':all', id)
-      note(root .. ':expiry', id)
-      note(by('g', known.g), id)
-      note(root .. ':first:' .. known.g, id)
+      for _, index in ipairs(indexesOf(known)) do note(index, id) end
       countLetter(known, -1, noteCount)
     else
       unindex(id, known)

@@ -68,14 +68,19 @@ local function placeGroup(id)
   end
 end
 
+-- The indexes of a letter beside those of its facet. Without its facts only these two are known.
+local function indexesOf(facts)
+  local indexes = { root .. ':all', root .. ':expiry' }
+  if not facts then return indexes end
+  indexes[3], indexes[4] = by('g', facts.g), root .. ':first:' .. facts.g
+  return indexes
+end
+
 local function unindex(id, facts)
   if facts and facts.f then takeFromFacet(id, facts.f, facts) end
   if facts and not facts.f then takeFromEarlier(id, facts) end
-  redis.call('ZREM', root .. ':all', id)
-  redis.call('ZREM', root .. ':expiry', id)
+  for _, index in ipairs(indexesOf(facts)) do redis.call('ZREM', index, id) end
   if not facts then return end
-  redis.call('ZREM', by('g', facts.g), id)
-  redis.call('ZREM', root .. ':first:' .. facts.g, id)
   countLetter(facts, -1, count)
   placeGroup(facts.g)
 end
