@@ -4,10 +4,10 @@ import { beforeTime } from '../../../../test/support/before-time.ts'
 import { countedClient } from '../../../../test/support/redis-counted.ts'
 import { faultsOf } from '../../../../test/support/redis-letters.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { LETTER_STATES } from '../../../core/dead-letter/state.ts'
+import { LETTER_STATES, type LetterState } from '../../../core/dead-letter/state.ts'
 import { systemClock } from '../../../ports/clock.ts'
 import { plainCodec } from '../../../ports/codec.ts'
-import type { SeenLetter } from '../../../ports/dead-letters.ts'
+import type { DeadLetterStore, SeenLetter } from '../../../ports/dead-letters.ts'
 import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { seededRandom } from '../../../testing/seeded-random.ts'
@@ -35,6 +35,13 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
     return store
   }
   const gone = (store: RedisStore) => async () => (await store.deadLetters.stats()).count === 0
+
+  async function deleteSome(deadLetters: DeadLetterStore, state: LetterState): Promise<void> {
+    const { letters } = await deadLetters.list({ state, limit: 5 })
+    await deadLetters.deleteMany(
+      letters.map(({ id, cycle }) => ({ id, state, lastFailedAt: cycle.lastFailedAt })),
+    )
+  }
 
   it('E11: whatever is done to letters at once, nothing points to one that is not there, and counts are right', async () => {
     const prefix = uniqueName('random')
@@ -65,6 +72,7 @@ describe.runIf(redis.found)(`dead letters on Redis${why}`, () => {
         () => deadLetters.send(letter),
         () => deadLetters.change(letter.id, { to, at: systemClock.now() }).catch(() => {}),
         () => deadLetters.delete(letter.id),
+        () => deleteSome(deadLetters, to),
         () => deadLetters.list({ state: to }),
       ])
     })
