@@ -2,6 +2,7 @@ import { findAlertmanager } from './alertmanager.ts'
 import { findChromium } from './chromium.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
+import { findKafka } from './kafka.ts'
 import { findNginx } from './nginx.ts'
 import { findPostgres } from './postgres.ts'
 import { findPrometheus } from './prometheus.ts'
@@ -16,6 +17,7 @@ export async function setup(): Promise<void> {
   await findPostgres()
   await findRabbitmq()
   await findRedis()
+  await findKafka()
   await findPrometheus()
   await findAlertmanager()
   await findNginx()

@@ -1,0 +1,214 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Admin } from '@platformatic/kafka'
+import { freePorts } from './free-ports.ts'
+import { KAFKA_FILES, type KafkaInstall } from './kafka-install.ts'
+import { logIn, ServerProcess, spawnIn } from './server-process.ts'
+
+const START_MS = 300_000
+const POLL_MS = 50
+const CLUSTER = 'lazaret'
+
+/** Settings of `server.properties`. */
+export type KafkaConfig = Readonly<Record<string, string>>
+
+/** A test needs a broker soon and for a short time. A benchmark needs one that is compiled well. */
+export const QUICK_START = ['-Xmx256m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-Xshare:auto']
+export const FULL_SPEED = ['-Xms1g', '-Xmx1g', '-XX:+UseG1GC']
+
+/** What it is started with unless a test says otherwise. Topics are created by those who need them, never by accident. */
+const CONFIG: KafkaConfig = {
+  'auto.create.topics.enable': 'false',
+  'num.network.threads': '2',
+  'num.io.threads': '4',
+  'log.index.size.max.bytes': '1048576',
+  'log.cleaner.dedupe.buffer.size': '4194304',
+  'offsets.topic.num.partitions': '3',
+  'offsets.load.buffer.size': '1048576',
+  'transaction.state.log.num.partitions': '3',
+  'share.coordinator.state.topic.num.partitions': '1',
+  // The first member of a group gets its partitions at once, and a member that was killed is missed soon.
+  'group.initial.rebalance.delay.ms': '0',
+  'group.min.session.timeout.ms': '500',
+  'group.consumer.min.session.timeout.ms': '500',
+  'group.consumer.session.timeout.ms': '10000',
+  'group.consumer.min.heartbeat.interval.ms': '100',
+  'group.consumer.heartbeat.interval.ms': '500',
+  // A broker that was killed may register again when its session has expired.
+  'broker.heartbeat.interval.ms': '300',
+  'broker.session.timeout.ms': '2000',
+}
+
+interface Place {
+  readonly id: number
+  readonly port: number
+  readonly controllerPort: number
+}
+
+/** One Kafka broker and controller: loopback only, free ports, a folder of its own. It can be killed, stopped, frozen and started again. */
+export class KafkaNode {
+  readonly id: number
+  readonly port: number
+  readonly folder: string
+  readonly #server: ServerProcess
+  #config: KafkaConfig
+
+  private constructor(
+    install: KafkaInstall,
+    jvm: readonly string[],
+    place: Place,
+    folder: string,
+    config: KafkaConfig,
+  ) {
+    this.id = place.id
+    this.port = place.port
+    this.folder = folder
+    this.#config = config
+    const logging = `-Dlog4j2.configurationFile=${join(KAFKA_FILES, 'log4j2.properties')}`
+    const properties = join(folder, 'server.properties')
+    this.#server = new ServerProcess({
+      name: `Kafka ${place.id}`,
+      startMs: START_MS,
+      pollMs: POLL_MS,
+      spawn: async () => {
+        await writeFile(properties, toProperties(this.#config))
+        return spawnIn(folder, 'java', [...jvm, logging, '-cp', install.classPath, 'kafka.Kafka', properties])
+      },
+      answers: () => this.#answers(),
+      log: logIn(folder),
+      isTriedAgain: false,
+      isGroup: false,
+    })
+  }
+
+  /** The nodes of a cluster. Three replicas of everything if there are three, of which two must have each write. */
+  static async createCluster(
+    install: KafkaInstall,
+    count: number,
+    config: KafkaConfig = {},
+    jvm: readonly string[] = QUICK_START,
+  ): Promise<KafkaNode[]> {
+    const ports = await freePorts(2 * count)
+    const places = Array.from({ length: count }, (_, index) => ({
+      id: index + 1,
+      port: ports[2 * index]!,
+      controllerPort: ports[2 * index + 1]!,
+    }))
+    const voters = places.map(({ id, controllerPort }) => `${id}@127.0.0.1:${controllerPort}`).join(',')
+    return Promise.all(
+      places.map(async place => {
+        const folder = await mkdtemp(join(tmpdir(), 'lazaret-kafka-'))
+        await format(install, place, folder)
+        const settings = {
+          ...CONFIG,
+          ...replicated(Math.min(count, 3)),
+          ...config,
+          ...placed(place, voters, folder),
+        }
+        return new KafkaNode(install, jvm, place, folder, settings)
+      }),
+    )
+  }
+
+  get address(): string {
+    return `127.0.0.1:${this.port}`
+  }
+
+  /** Changes settings. They count from the next start. */
+  configure(config: KafkaConfig): void {
+    this.#config = { ...this.#config, ...config }
+  }
+
+  /** Resolves when it answers and the cluster lists it. The first start of a cluster needs most of its nodes at once. */
+  async start(): Promise<void> {
+    await this.#server.start()
+  }
+
+  /** As a crash does it. */
+  async kill(): Promise<void> {
+    await this.#server.end('SIGKILL')
+  }
+
+  /** Its partitions get other leaders first. */
+  async stop(): Promise<void> {
+    await this.#server.end('SIGTERM')
+  }
+
+  /** It keeps its connections and answers nothing. */
+  freeze(): void {
+    this.#server.signal('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#server.signal('SIGCONT')
+  }
+
+  async remove(): Promise<void> {
+    await this.kill()
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
+  }
+
+  async #answers(): Promise<boolean> {
+    const admin = new Admin({
+      clientId: 'lazaret-tests',
+      bootstrapBrokers: [this.address],
+      retries: 0,
+      connectTimeout: 1_000,
+      requestTimeout: 2_000,
+    })
+    try {
+      return (await admin.metadata({ topics: [] })).brokers.has(this.id)
+    } catch {
+      return false
+    } finally {
+      await admin.close()
+    }
+  }
+}
+
+/** Does what `kafka-storage format` does, without a Java process. */
+async function format(install: KafkaInstall, { id }: Place, folder: string): Promise<void> {
+  const data = dataIn(folder)
+  await cp(install.formatted, data, { recursive: true })
+  const directory = Buffer.alloc(16, id).toString('base64url')
+  await writeFile(
+    join(data, 'meta.properties'),
+    toProperties({ version: '1', 'cluster.id': CLUSTER, 'node.id': String(id), 'directory.id': directory }),
+  )
+}
+
+function placed({ id, port, controllerPort }: Place, voters: string, folder: string): KafkaConfig {
+  return {
+    'node.id': String(id),
+    'process.roles': 'broker,controller',
+    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'controller.listener.names': 'CONTROLLER',
+    'controller.quorum.voters': voters,
+    'log.dirs': dataIn(folder),
+  }
+}
+
+function replicated(count: number): KafkaConfig {
+  const replicas = String(count)
+  const inSync = String(count === 1 ? 1 : count - 1)
+  return {
+    'default.replication.factor': replicas,
+    'min.insync.replicas': inSync,
+    'offsets.topic.replication.factor': replicas,
+    'transaction.state.log.replication.factor': replicas,
+    'transaction.state.log.min.isr': inSync,
+    'share.coordinator.state.topic.replication.factor': replicas,
+    'share.coordinator.state.topic.min.isr': inSync,
+  }
+}
+
+function toProperties(settings: KafkaConfig): string {
+  return Object.entries(settings)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+function dataIn(folder: string): string {
+  return join(folder, 'data')
+}
