@@ -1,3 +1,4 @@
+export { NotCollectedError } from '../../adapter-kit/collecting/errors.ts'
 export { ClientMissingError } from '../../adapter-kit/load-client.ts'
 export { type RabbitmqBroker, rabbitmq } from './broker/broker.ts'
 export type {
@@ -9,7 +10,6 @@ export type {
 } from './connection/amqp.ts'
 export {
   HeadersTooLargeError,
-  NotCollectedError,
   QueueFullError,
   RabbitmqRefusedError,
   RabbitmqUnreachableError,

@@ -1,6 +1,5 @@
+import { resolveNotReturned } from '../../../adapter-kit/collecting/not-returned.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
-import { letterPages } from '../../../adapter-kit/query/letter-pages.ts'
-import { lastSendingOf } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { BrokerClosedError, type QueueDepth } from '../../../ports/broker.ts'
@@ -161,7 +160,10 @@ class RabbitmqCollector implements Collector {
 
   async #resolveOutcomes(store: DeadLetterStore): Promise<void> {
     const seenUpTo = this.#seenUpTo()
-    if (seenUpTo !== undefined) await resolveNotReturned(store, this.#settings, seenUpTo)
+    if (seenUpTo === undefined) return
+    const { handledAfterMs, connection } = this.#settings
+    const { clock } = connection
+    await resolveNotReturned(store, { broker: this.name, handledAfterMs, seenUpTo, clock })
   }
 
   /** The time up to which all returned messages are saved; undefined while a message is being saved. */
@@ -201,33 +203,4 @@ async function peekQueue(
   } finally {
     isOpen = false
   }
-}
-
-const BY = 'collector'
-
-/**
- * Resolves letters that were sent back and did not return, because nobody reports success. `seenUpTo` is the time up to
- * which all returned messages are saved.
- */
-async function resolveNotReturned(
-  store: DeadLetterStore,
-  { connection, handledAfterMs }: CollectorSettings,
-  seenUpTo: number,
-): Promise<void> {
-  for await (const page of letterPages(store, { state: 'replaying' }))
-    for (const letter of page) {
-      const isOver = letter.updatedAt + handledAfterMs <= seenUpTo
-      if (isOver && isOurs(letter, connection.name))
-        await store.change(letter.id, {
-          from: 'replaying',
-          to: 'resolved',
-          at: connection.clock.now(),
-          onlyIfSentBy: lastSendingOf(letter),
-          by: BY,
-        })
-    }
-}
-
-function isOurs({ origin }: DeadLetter, broker: string): boolean {
-  return origin.broker === broker && origin['collectedFrom'] !== undefined
 }

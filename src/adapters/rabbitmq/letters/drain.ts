@@ -1,3 +1,4 @@
+import { NotCollectedError } from '../../../adapter-kit/collecting/errors.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import { settlesWithin } from '../../../ports/clock.ts'
@@ -5,7 +6,6 @@ import { ConsumerChannel } from '../broker/consume/consumer-channel.ts'
 import { PollTimer, type PrefetchWindow, StallDetector } from '../broker/consume/stall-detector.ts'
 import type { AmqpMessage } from '../connection/amqp.ts'
 import { CLOSE_MS, type Link } from '../connection/link.ts'
-import { NotCollectedError } from '../errors.ts'
 import type { CollectorSettings } from './options.ts'
 import type { Saver } from './saver.ts'
 

@@ -1,41 +1,22 @@
+import type { FailureCache } from '../../../adapter-kit/collecting/failure-cache.ts'
+import { countText, readMassTransitFault, rootCause } from '../../../adapter-kit/collecting/foreign-faults.ts'
 import { isPlainObject } from '../../../core/event/plain.ts'
-import { classify } from '../../../core/failure/classify.ts'
 import type { Failure } from '../../../core/failure/failure.ts'
-import { countOf, textOf, timeOf } from '../broker/wire/headers.ts'
+import { countOf, textOf } from '../broker/wire/headers.ts'
 import type { AmqpHeaders } from '../connection/amqp.ts'
 
-const MAX_CACHED = 1_000
-
-/**
- * Caches the failures of messages. Many messages of a dead-letter queue have the same failure, and classifying it takes
- * longer than the rest of the reading.
- */
-export class Failures {
-  readonly #known = new Map<string, Failure>()
-
-  of(death: Death | undefined, fault: Fault | undefined): Failure | undefined {
-    if (fault !== undefined) {
-      const { error: name, message, stack } = fault
-      // The stack is left out, because its lines belong to another language. The message distinguishes the causes.
-      const failure = this.#classified(name, message, undefined)
-      return stack === undefined ? failure : { ...failure, stack }
-    }
-    if (death === undefined) return undefined
-    return this.#classified('DeadLettered', describeDeath(death), death.reason)
+/** The failure of a message: that which a framework wrote on it, or the reason of the server. */
+export function failureOf(
+  failures: FailureCache,
+  death: Death | undefined,
+  fault: Fault | undefined,
+): Failure | undefined {
+  if (fault !== undefined) {
+    const { error: name, message, stack } = fault
+    return failures.of({ name, message, stack })
   }
-
-  #classified(name: string, message: string, code: string | undefined): Failure {
-    const key = `${name}\n${code ?? ''}\n${message}`
-    let failure = this.#known.get(key)
-    if (failure === undefined) {
-      const classified = classify({ name, message, code })
-      // The fingerprint is computed on access. A copy must contain its value.
-      failure = { ...classified, fingerprint: classified.fingerprint }
-      if (this.#known.size >= MAX_CACHED) this.#known.clear()
-      this.#known.set(key, failure)
-    }
-    return failure
-  }
+  if (death === undefined) return undefined
+  return failures.of({ name: 'DeadLettered', message: describeDeath(death), code: death.reason })
 }
 
 /** One entry of `x-death`: the server moved the message out of a queue. */
@@ -123,7 +104,11 @@ export function isFaultHeader(header: string): boolean {
 }
 
 export function readFault(headers: AmqpHeaders): Fault | undefined {
-  return readSpringFault(headers) ?? readMassTransitFault(headers) ?? readNServiceBusFault(headers)
+  return (
+    readSpringFault(headers) ??
+    readMassTransitFault(name => wordOf(headers[name])) ??
+    readNServiceBusFault(headers)
+  )
 }
 
 /** Spring AMQP's RepublishMessageRecoverer, and Spring Cloud Stream with `republishToDlq`. */
@@ -145,48 +130,6 @@ function readSpringFault(headers: AmqpHeaders): Fault | undefined {
   }
 }
 
-const JAVA_LINE = /^(?:Caused by: )?((?:[\w$]+\.)+[\w$]+)(?:: (.*))?$/
-
-/** The exception of the listener only wraps that of the application, so the last cause counts. */
-function rootCause(stack: string): { readonly error: string; readonly message: string } {
-  const lines = stack.split('\n').map(line => line.trimEnd())
-  const causes = lines.filter((line, index) => index === 0 || line.startsWith('Caused by: '))
-  const [, error, message] = JAVA_LINE.exec(causes.at(-1) ?? '') ?? []
-  return { error: error ?? 'Exception', message: message ?? '' }
-}
-
-/** Reads a message that MassTransit moved to `QUEUE_error`, or for another reason to `QUEUE_skipped`. */
-function readMassTransitFault(headers: AmqpHeaders): Fault | undefined {
-  const reason = textOf(headers['MT-Reason'])
-  const error = textOf(headers['MT-Fault-ExceptionType'])
-  if (reason === undefined && error === undefined) return undefined
-  return {
-    writtenBy: 'masstransit',
-    error: error ?? 'MassTransit',
-    message: textOf(headers['MT-Fault-Message']) ?? REASONS[reason ?? ''] ?? `moved here: ${reason}`,
-    stack: textOf(headers['MT-Fault-StackTrace']),
-    at: timeOf(headers['MT-Fault-Timestamp']),
-    queue: lastOfPath(textOf(headers['MT-Fault-InputAddress'])),
-    attempts: numberOf(headers['MT-Fault-RetryCount']) + 1,
-  }
-}
-
-const REASONS: Readonly<Record<string, string>> = {
-  'dead-letter': 'no consumer of the endpoint takes messages of this type',
-}
-
-/** `rabbitmq://host/vhost/queue?durable=true` */
-function lastOfPath(address: string | undefined): string | undefined {
-  const [path = ''] = (address ?? '').split('?', 1)
-  const name = path.slice(path.lastIndexOf('/') + 1)
-  if (name === '') return undefined
-  try {
-    return decodeURIComponent(name)
-  } catch {
-    return name
-  }
-}
-
 /** Reads a message that NServiceBus moved to its error queue, which many endpoints share. */
 function readNServiceBusFault(headers: AmqpHeaders): Fault | undefined {
   const info = (name: string) => textOf(headers[`NServiceBus.ExceptionInfo.${name}`])
@@ -201,7 +144,7 @@ function readNServiceBusFault(headers: AmqpHeaders): Fault | undefined {
     at: wireTime(textOf(headers['NServiceBus.TimeOfFailure'])),
     // On other transports a machine's name comes behind the queue's.
     queue: failedQueue?.split('@', 1)[0] || undefined,
-    attempts: numberOf(headers['NServiceBus.FLRetries']) + 1,
+    attempts: countText(wordOf(headers['NServiceBus.FLRetries'])) + 1,
   }
 }
 
@@ -215,6 +158,6 @@ function wireTime(text: string | undefined): number | undefined {
 }
 
 /** Numbers come as numbers or as texts of them. */
-function numberOf(value: unknown): number {
-  return countOf(typeof value === 'string' ? Number(value) : value)
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'number' ? String(value) : textOf(value)
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { FailureCache } from '../../../adapter-kit/collecting/failure-cache.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
 import { REPLAY_HEADERS } from '../../../core/event/replay-headers.ts'
 import type { AmqpHeaders, AmqpMessage, AmqpProperties } from '../connection/amqp.ts'
-import { Failures } from './failures.ts'
 import { collect } from './letter.ts'
 import { returned } from './returned-message.ts'
 
@@ -23,7 +23,7 @@ function found(content: string | Buffer, properties: AmqpProperties = {}, redeli
 }
 
 function read(message: AmqpMessage, queue = 'orders.dlq', now = NOW) {
-  return collect(message, { broker: 'rabbitmq', queue, now, failures: new Failures() }).letter
+  return collect(message, { broker: 'rabbitmq', queue, now, failures: new FailureCache() }).letter
 }
 
 function withHeaders(headers: AmqpHeaders, properties: AmqpProperties = {}): AmqpMessage {
@@ -273,7 +273,7 @@ describe('a message that a framework gave up on', () => {
       broker: 'r',
       queue: 'bills.DLQ',
       now: NOW,
-      failures: new Failures(),
+      failures: new FailureCache(),
     })
     expect(isTimeKnown).toBe(false)
     expect(letter).toMatchObject({

@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto'
+import type { FailureCache } from '../../../adapter-kit/collecting/failure-cache.ts'
+import { channelName, withoutEnding } from '../../../adapter-kit/collecting/names.ts'
 import { createLetter } from '../../../core/dead-letter/create.ts'
 import { letterId } from '../../../core/dead-letter/identity.ts'
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
-import { isChannelName, MAX_CHANNEL_BYTES } from '../../../core/event/channel.ts'
+import { isChannelName } from '../../../core/event/channel.ts'
 import { checkEvent } from '../../../core/event/check.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import {
@@ -19,7 +21,7 @@ import { readLetter } from '../broker/wire/letter.ts'
 import { readExchange, readLog } from '../broker/wire/message-log.ts'
 import type { AmqpHeaders, AmqpMessage } from '../connection/amqp.ts'
 import type { Route } from '../options.ts'
-import { type Death, type Failures, type Fault, readDeaths, readFault } from './failures.ts'
+import { type Death, type Fault, failureOf, readDeaths, readFault } from './failures.ts'
 import { type CollectedHeaders, collectedHeaders, keptProperties } from './returned-message.ts'
 
 /** The queue and the time at which a message was found. */
@@ -28,10 +30,10 @@ interface CollectionContext {
   readonly broker: string
   readonly queue: string
   readonly now: number
-  readonly failures: Failures
+  readonly failures: FailureCache
 }
 
-export interface Collected {
+interface Collected {
   readonly letter: DeadLetter
   /** False if the time of the failure is unknown. Then it is the time of the collection. */
   readonly isTimeKnown: boolean
@@ -69,7 +71,7 @@ function foreignLetter(message: AmqpMessage, { broker, queue, now, failures }: C
     handler,
     reason: deaths[0]?.reason === 'expired' && fault === undefined ? 'expired' : 'collected',
     at: times.length === 0 ? now : Math.max(...times),
-    failure: failures.of(deaths[0], fault),
+    failure: failureOf(failures, deaths[0], fault),
     attempts: readLog(headers).history,
     attemptCount: attemptsOf(headers, deaths, fault),
     origin: {
@@ -222,24 +224,6 @@ function routeBack(queue: string, death: Death | undefined, fault: Fault | undef
   if (death !== undefined && death.queue === queue && fault?.queue === undefined)
     return { exchange: death.exchange, routingKey: death.routingKey }
   return { exchange: '', routingKey: queue }
-}
-
-const ENDINGS =
-  /(?:[._-](?:dlq(?:\.quarantine)?\.(?:transient|schema|business|integration|unknown)|dlq|dead-?letters?|error|errors|skipped|parking-?lot|failed))+$/i
-
-function withoutEnding(queue: string): string {
-  return queue.replace(ENDINGS, '') || queue
-}
-
-/** Queues may have any name. Characters that a channel cannot have become dashes. The handler keeps the whole name. */
-function channelName(queue: string): string {
-  if (isChannelName(queue)) return queue
-  const name = queue
-    .replace(/[^A-Za-z0-9._-]/g, '-')
-    .replace(/\.{2,}/g, '.')
-    .slice(0, MAX_CHANNEL_BYTES)
-    .replace(/^[._-]+|[._-]+$/g, '')
-  return name === '' ? 'unnamed' : name
 }
 
 /** A number is exact up to fifteen digits. */

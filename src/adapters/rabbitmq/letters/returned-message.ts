@@ -1,6 +1,7 @@
+import { eventHeaderName, shownHeaderName } from '../../../adapter-kit/collecting/names.ts'
 import type { Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { HEADER_NAME, MAX_HEADER_NAME_BYTES, WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
+import { WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
 import { isBytes, isPlainObject } from '../../../core/event/plain.ts'
 import { replayOf } from '../../../core/event/replay-headers.ts'
 import { queueName } from '../broker/topology/names.ts'
@@ -58,10 +59,11 @@ function headersFromWire(entries: readonly TableEntry[]): CollectedHeaders {
   const faults: string[] = []
   for (const { name, value } of entries) {
     const typed = typedText(value)
-    const asName = eventName(name)
-    if (typed === undefined) faults.push(`header '${shown(name)}' has a value that a letter cannot store`)
+    const asName = eventHeaderName(name)
+    if (typed === undefined)
+      faults.push(`header '${shownHeaderName(name)}' has a value that a letter cannot store`)
     else if (asName === undefined || taken.has(asName))
-      faults.push(`header '${shown(name)}' has a name that a letter cannot store`)
+      faults.push(`header '${shownHeaderName(name)}' has a name that a letter cannot store`)
     else {
       taken.add(asName)
       texts.push([asName, typed.text])
@@ -93,21 +95,6 @@ function headersFromClient(headers: AmqpHeaders): CollectedHeaders {
   )
   const names = Object.keys(texts).filter(name => typeof headers[name] !== 'string')
   return { texts, origin: names.length === 0 ? {} : { typedHeaders: JSON.stringify(names) } }
-}
-
-/** A name that an event can have. Other characters are escaped as in a URL, so that the original can be restored. */
-function eventName(name: string): string | undefined {
-  if (name !== '__proto__' && HEADER_NAME.test(name) && name.length <= MAX_HEADER_NAME_BYTES) return name
-  if (name === '' || name.includes('\ufffd')) return undefined
-  const written =
-    name === '__proto__'
-      ? '%5F_proto__'
-      : encodeURIComponent(name).replace(/[()]/g, each => (each === '(' ? '%28' : '%29'))
-  return written.length <= MAX_HEADER_NAME_BYTES && HEADER_NAME.test(written) ? written : undefined
-}
-
-function shown(name: string): string {
-  return name.slice(0, MAX_HEADER_NAME_BYTES)
 }
 
 /** The headers to send back: each with the type it had, unless it was edited into something else. */
