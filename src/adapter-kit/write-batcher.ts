@@ -42,3 +42,43 @@ export class WriteBatcher<I, O> {
     this.#isBusy = false
   }
 }
+
+/**
+ * Gathers as `WriteBatcher` does, for writes with one answer for the whole batch. All items of a batch share its promise,
+ * so an item costs no promise of its own.
+ */
+export class SharedWriteBatcher<I, O> {
+  readonly #flush: (items: readonly I[]) => Promise<O>
+  readonly #most: number
+  /** The batch that is written next, and its answer. */
+  #items: I[] = []
+  #answer: Promise<O> | undefined
+  /** Never rejects. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor(most: number, flush: (items: readonly I[]) => Promise<O>) {
+    this.#most = most
+    this.#flush = flush
+  }
+
+  add(item: I): Promise<O> {
+    if (this.#answer !== undefined && this.#items.length < this.#most) {
+      this.#items.push(item)
+      return this.#answer
+    }
+    const items = [item]
+    const answer = this.#write(items, this.#last)
+    this.#items = items
+    this.#answer = answer
+    this.#last = answer.catch(() => {})
+    return answer
+  }
+
+  async #write(items: I[], previous: Promise<unknown>): Promise<O> {
+    await previous
+    // Behind everything that is resolved in this turn: then their items go together.
+    await new Promise<void>(resolve => process.nextTick(resolve))
+    if (this.#items === items) this.#answer = undefined
+    return this.#flush(items)
+  }
+}

@@ -62,6 +62,11 @@ export class TrackedDelivery implements Delivery {
     return { started: this.#startedNow, ended: this.#endedNow, history: this.#historyNow }
   }
 
+  /** The attempts that have started, those of this delivery included. */
+  get startedNow(): number {
+    return this.#startedNow
+  }
+
   /** Attempts that started in this delivery and have not ended. */
   get running(): number {
     return this.#startedNow - this.started - (this.#endedNow - this.ended)

@@ -86,9 +86,16 @@ export class DeliverySettler {
   }
 
   /** A method of its own, because its closure would cost every settlement, also one that the broker accepts at once. */
-  #settledLater(settling: Promise<void>, ...settled: Parameters<DeliverySettler['settle']>): Promise<Next> {
+  #settledLater(
+    settling: Promise<void>,
+    work: Work,
+    settlement: Settlement,
+    outcome: ProcessedOutcome,
+    startedAt: number,
+    afterwards: (() => void) | undefined,
+  ): Promise<Next> {
     return settling.then(
-      () => this.#settled(...settled),
+      () => this.#settled(work, settlement, outcome, startedAt, afterwards),
       (error: unknown) => this.lost(error),
     )
   }

@@ -38,6 +38,8 @@ export interface WithdrawableDelivery extends Delivery {
   readonly signal?: AbortSignal | undefined
 }
 
+const NONE: readonly AttemptRecord[] = Object.freeze([])
+
 /** One delivery in a consumer, with its attempts and its checks so far. */
 export class Work {
   readonly delivery: Delivery
@@ -49,9 +51,10 @@ export class Work {
   readonly replayed: EventReplay | undefined
   started: number
   ended: number
-  readonly history: AttemptRecord[]
+  /** The same array as in the delivery, until an attempt fails here. */
+  history: readonly AttemptRecord[]
   /** Attempts that ended in this process and that the broker has not recorded yet. */
-  unrecorded: AttemptRecord[] = []
+  unrecorded: readonly AttemptRecord[] = NONE
   /** The event passed its checks. They run once for a delivery, and not before every attempt. */
   isChecked = false
   /** The answer of an async schema, until an attempt has awaited it. It never rejects. */
@@ -84,7 +87,7 @@ export class Work {
     this.replayed = replayOf(this.event)
     this.started = delivery.started
     this.ended = delivery.ended
-    this.history = [...delivery.history]
+    this.history = delivery.history
   }
 
   /** The caller does not wait for the delivery any more, so no further attempt starts. */
@@ -107,13 +110,13 @@ export class Work {
 
   record(attempt: AttemptRecord): void {
     this.ended++
-    this.history.push(attempt)
-    this.unrecorded.push(attempt)
+    this.history = [...this.history, attempt]
+    this.unrecorded = [...this.unrecorded, attempt]
   }
 
   takeUnrecorded(): readonly AttemptRecord[] {
     const { unrecorded } = this
-    if (unrecorded.length > 0) this.unrecorded = []
+    this.unrecorded = NONE
     return unrecorded
   }
 

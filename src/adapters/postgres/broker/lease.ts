@@ -1,4 +1,4 @@
-import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
+import { SharedWriteBatcher } from '../../../adapter-kit/write-batcher.ts'
 import { LeaseWitness } from '../../../core/lease-witness.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import type { PgQueryable } from '../connection/client.ts'
@@ -21,7 +21,7 @@ export class ProcessLease {
   /** The claim whose attempt runs, by the number of the row. */
   readonly #running = new Map<number, number>()
   #written = new Set<number>()
-  readonly #writes: WriteBatcher<undefined, number | undefined>
+  readonly #writes: SharedWriteBatcher<undefined, number | undefined>
   #owner: Promise<number> | undefined
   /** The number of the owner, once it is known. */
   #current: number | undefined
@@ -31,10 +31,7 @@ export class ProcessLease {
   constructor(settings: Pick<PostgresSettings, 'pool' | 'clock' | 'leaseMs'>) {
     this.#settings = settings
     this.#witness = new LeaseWitness(settings.leaseMs)
-    this.#writes = new WriteBatcher(MAX_PER_WRITE, async items => {
-      const writtenFor = await this.#writeAttempts()
-      return items.map(() => writtenFor)
-    })
+    this.#writes = new SharedWriteBatcher(MAX_PER_WRITE, () => this.#writeAttempts())
   }
 
   /** The number of the owner. It is registered when it is first needed. */
@@ -112,12 +109,14 @@ export class ProcessLease {
   }
 
   /** Records that an attempt begins. False when its lease was lost: then another process has the event, or will. */
-  async beginAttempt(row: HeldRow): Promise<boolean> {
-    if (row.owner !== this.#current) return false
+  beginAttempt(row: HeldRow): Promise<boolean> {
+    if (row.owner !== this.#current) return Promise.resolve(false)
     this.#running.set(row.seq, row.claim)
-    const isAlive = (await this.#writes.add(undefined)) === row.owner
-    if (!isAlive) this.endAttempt(row)
-    return isAlive
+    return this.#writes.add(undefined).then(writtenFor => {
+      const isAlive = writtenFor === row.owner
+      if (!isAlive) this.endAttempt(row)
+      return isAlive
+    })
   }
 
   /** The end is written together with the next attempt that begins. */

@@ -50,32 +50,48 @@ export class Settler {
     this.#ended = new WriteBatcher(MAX_PER_STATEMENT, rows => recordEnds(pool, rows))
   }
 
-  async begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
+  begin(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
+    if (ended.length > 0) return this.#beginNext(delivery, ended)
+    delivery.recordStart()
+    return this.#lease.beginAttempt(delivery)
+  }
+
+  settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
+    const { replay } = delivery
+    const isPlain = settlement.outcome === 'done' && replay === undefined
+    const settling = isPlain ? this.#done.add(delivery) : this.#settle(delivery, settlement, replay)
+    return settling.then(isSettled => {
+      // The attempt ends only when the event is settled: if the process crashes before, the attempt must count.
+      this.forget(delivery)
+      this.#backoff.forget(delivery.seq)
+      if ('notBefore' in settlement) this.#rounds.wakeIn(settlement.notBefore - this.#settings.clock.now())
+      return isSettled
+    })
+  }
+
+  /** Another process has the event, or will have it, or it is settled. This process does not change it any more. */
+  forget(delivery: OutboxDelivery): void {
+    this.#lease.endAttempt(delivery)
+    this.#claimed.drop(delivery)
+  }
+
+  /** The attempts that ended in this process are written before the next one begins. */
+  async #beginNext(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
     const before = delivery.log.started
     delivery.recordEnds(ended)
     delivery.recordStart()
-    const isOpen = ended.length === 0 || (await this.#ended.add(endedRow(delivery, before, ended)))
-    const hasBegun = isOpen && (await this.#lease.beginAttempt(delivery))
-    // Another process has the event, or will have it, so this one does not change it.
-    if (!hasBegun) this.#forget(delivery)
-    return hasBegun
+    const isOpen = await this.#ended.add(endedRow(delivery, before, ended))
+    return isOpen && this.#lease.beginAttempt(delivery)
   }
 
-  async settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
-    const isSettled = await this.#settle(delivery, settlement)
-    // The attempt ends only when the event is settled: if the process crashes before, the attempt must count.
-    this.#forget(delivery)
-    this.#backoff.forget(delivery.seq)
-    if ('notBefore' in settlement) this.#rounds.wakeIn(settlement.notBefore - this.#settings.clock.now())
-    return isSettled
-  }
-
-  #settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
+  async #settle(
+    delivery: OutboxDelivery,
+    settlement: Settlement,
+    replay: DeliveredReplay | undefined,
+  ): Promise<boolean> {
     switch (settlement.outcome) {
-      case 'done': {
-        const { replay } = delivery
+      case 'done':
         return replay === undefined ? this.#done.add(delivery) : this.#resolve(delivery, replay)
-      }
       case 'retry':
         delivery.recordEnds(settlement.ended)
         return this.#returned.add({
@@ -118,22 +134,18 @@ export class Settler {
   async #return(delivery: OutboxDelivery, row: ReturnedRow): Promise<void> {
     try {
       await this.#returned.add(row)
-      this.#forget(delivery)
+      this.forget(delivery)
     } catch {
       this.#claimed.lose(delivery)
       this.#lease.endAttempt(delivery)
     }
   }
 
-  #forget(delivery: OutboxDelivery): void {
-    this.#lease.endAttempt(delivery)
-    this.#claimed.drop(delivery)
-  }
-
   /** Runs one statement for each owner and number of attempts. If one fails, the others still count. */
   async #markDone(deliveries: readonly OutboxDelivery[]): Promise<(boolean | Promise<boolean>)[]> {
     const { pool, delivered } = this.#settings
-    const alike = Map.groupBy(deliveries, ({ owner, log }) => `${owner} ${log.started}`)
+    if (deliveries.every(each => isAlike(each, deliveries[0]!))) return markDone(pool, deliveries, delivered)
+    const alike = Map.groupBy(deliveries, ({ owner, startedNow }) => `${owner} ${startedNow}`)
     const answers = new Map<OutboxDelivery, boolean | Promise<boolean>>()
     const markGroup = async (group: readonly OutboxDelivery[]) => {
       try {
@@ -253,14 +265,18 @@ const DONE = {
   ),
 } as const
 
+function isAlike(one: OutboxDelivery, other: OutboxDelivery): boolean {
+  return one.owner === other.owner && one.startedNow === other.startedNow
+}
+
 /** Settles deliveries with the same owner and number of attempts. */
 function markDone(
   on: PgQueryable,
   deliveries: readonly OutboxDelivery[],
   delivered: keyof typeof DONE,
 ): Promise<boolean[]> {
-  const { owner, log } = deliveries[0]!
-  const values = delivered === 'delete' ? [owner] : [owner, log.started]
+  const { owner, startedNow } = deliveries[0]!
+  const values = delivered === 'delete' ? [owner] : [owner, startedNow]
   return settleRows(on, 'settling events as done', DONE[delivered], deliveries, values)
 }
 
@@ -341,8 +357,8 @@ async function lockOpen(on: PgQueryable, { seq, owner }: OutboxDelivery): Promis
 }
 
 function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly AttemptRecord[]): EndedRow {
-  const failed = ended.filter(({ failure }) => failure !== undefined)
-  const last = failed.at(-1)?.failure
+  const first = ended.find(({ failure }) => failure !== undefined)
+  const last = ended.findLast(({ failure }) => failure !== undefined)?.failure
   return {
     seq: delivery.seq,
     owner: delivery.owner,
@@ -350,7 +366,7 @@ function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly At
     ended: delivery.log.ended,
     log: delivery.attemptLog,
     error: last === undefined ? null : errorText(last, delivery.isSealed),
-    firstFailedAt: failed[0]?.endedAt ?? null,
+    firstFailedAt: first?.endedAt ?? null,
   }
 }
 

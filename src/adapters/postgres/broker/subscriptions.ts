@@ -245,24 +245,23 @@ class OutboxSubscription implements Subscription {
     this.#pull()
   }
 
-  async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
-    const { settler } = this.#shared
-    if (!this.#holds(delivery)) throw this.#shared.lostError(this.scope.channel)
-    try {
-      if (!(await settler.begin(delivery, ended))) throw this.#shared.lostError(this.scope.channel)
-    } catch (error) {
-      this.#open.delete(delivery)
-      // The consumer forgets the delivery. Nothing was tried, and it comes again.
-      if (!(error instanceof DeliveryLostError)) await settler.putOff(delivery)
-      this.#pull()
-      throw error
-    }
+  /** One promise for an attempt, because every event of the outbox pays for it. So does `settle`. */
+  begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
+    if (!this.#holds(delivery)) return Promise.reject(this.#lostError())
+    return this.#shared.settler.begin(delivery, ended).then(
+      hasBegun => (hasBegun ? undefined : this.#lost(delivery)),
+      (error: unknown) => this.#notBegun(delivery, error),
+    )
   }
 
   settle(delivery: Delivery, settlement: Settlement): Promise<void> {
-    if (!this.#holds(delivery)) return Promise.reject(this.#shared.lostError(this.scope.channel))
+    if (!this.#holds(delivery)) return Promise.reject(this.#lostError())
     this.#open.delete(delivery)
-    return this.#settle(delivery, settlement)
+    this.#settling.begin()
+    return this.#shared.settler.settle(delivery, settlement).then(
+      isSettled => this.#settled(isSettled),
+      (error: unknown) => this.#notSettled(delivery, settlement, error),
+    )
   }
 
   pause(): void {
@@ -280,20 +279,38 @@ class OutboxSubscription implements Subscription {
     return this.#closing
   }
 
-  async #settle(delivery: OutboxDelivery, settlement: Settlement): Promise<void> {
-    const { settler } = this.#shared
+  #lost(delivery: OutboxDelivery): never {
+    this.#shared.settler.forget(delivery)
+    this.#open.delete(delivery)
+    this.#pull()
+    throw this.#lostError()
+  }
+
+  /** The consumer forgets the delivery. Nothing was tried, and it comes again. */
+  async #notBegun(delivery: OutboxDelivery, error: unknown): Promise<never> {
+    this.#open.delete(delivery)
+    await this.#shared.settler.putOff(delivery)
+    this.#pull()
+    throw error
+  }
+
+  #settled(isSettled: boolean): void {
     const { channel, handler, isByKey } = this.scope
-    this.#settling.begin()
-    try {
-      if (!(await settler.settle(delivery, settlement))) throw this.#shared.lostError(channel)
-      if (isByKey) this.#shared.wake(channel, handler)
-    } catch (error) {
-      if (!(error instanceof DeliveryLostError)) await settler.putOff(delivery, settlement)
-      throw error
-    } finally {
-      this.#settling.end()
-      this.#pullSoon()
-    }
+    this.#settling.end()
+    this.#pullSoon()
+    if (!isSettled) throw this.#lostError()
+    if (isByKey) this.#shared.wake(channel, handler)
+  }
+
+  async #notSettled(delivery: OutboxDelivery, settlement: Settlement, error: unknown): Promise<never> {
+    await this.#shared.settler.putOff(delivery, settlement)
+    this.#settling.end()
+    this.#pullSoon()
+    throw error
+  }
+
+  #lostError(): DeliveryLostError {
+    return this.#shared.lostError(this.scope.channel)
   }
 
   /** Claims once for everything that is settled in this turn. */

@@ -1,4 +1,4 @@
-import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
+import { SharedWriteBatcher } from '../../../adapter-kit/write-batcher.ts'
 import { LeaseWitness } from '../../../core/lease-witness.ts'
 import { run } from '../connection/script.ts'
 import type { HandlerContext } from './context.ts'
@@ -24,10 +24,9 @@ export class GroupConsumer {
   readonly #newName: () => string
   readonly #onLost: () => void
   readonly #witness: LeaseWitness
-  readonly #starts = new WriteBatcher<StreamDelivery, boolean>(MAX_STARTS, async deliveries => {
-    const hasBegun = await this.#begin(deliveries)
-    return deliveries.map(() => hasBegun)
-  })
+  readonly #starts = new SharedWriteBatcher<StreamDelivery, boolean>(MAX_STARTS, deliveries =>
+    this.#begin(deliveries),
+  )
   #running = new RunningLists()
   #name: string
   #hasResigned = false

@@ -99,12 +99,14 @@ export class StreamSubscription implements Subscription {
     this.#reader.resume()
   }
 
-  async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
-    if (!this.#holds(delivery)) throw this.#lost()
+  begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
+    if (!this.#holds(delivery)) return Promise.reject(this.#lost())
     delivery.hasNotes ||= ended.length > 0
     delivery.recordEnds(ended)
     delivery.recordStart()
-    if (!(await this.#consumer.begin(delivery)) || !this.#open.has(delivery)) throw this.#lost()
+    return this.#consumer.begin(delivery).then(hasBegun => {
+      if (!hasBegun || !this.#open.has(delivery)) throw this.#lost()
+    })
   }
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { SharedWriteBatcher } from './write-batcher.ts'
+
+interface Write {
+  readonly items: readonly number[]
+  answer(value: string): void
+  fail(error: Error): void
+}
+
+/** Writes that the test answers, in the order in which they begin. */
+function writing(most: number) {
+  const begun: Write[] = []
+  let onBegin = () => {}
+  const batcher = new SharedWriteBatcher<number, string>(most, items => {
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    begun.push({ items: [...items], answer: resolve, fail: reject })
+    onBegin()
+    return promise
+  })
+  const next = () => new Promise<void>(resolve => (onBegin = resolve)).then(() => begun.at(-1)!)
+  return { batcher, begun, next }
+}
+
+describe('SharedWriteBatcher', () => {
+  it('B8: items of one turn share a write and its promise, later ones share the next write', async () => {
+    const { batcher, next } = writing(10)
+    const first = next()
+    const one = batcher.add(1)
+    expect(batcher.add(2)).toBe(one)
+    const write = await first
+    expect(write.items).toEqual([1, 2])
+    const three = batcher.add(3)
+    expect(three).not.toBe(one)
+    expect(batcher.add(4)).toBe(three)
+    const second = next()
+    write.answer('first')
+    expect(await one).toBe('first')
+    const later = await second
+    expect(later.items).toEqual([3, 4])
+    later.answer('second')
+    expect(await three).toBe('second')
+  })
+
+  it('B8: a write has at most so many items, and writes follow each other', async () => {
+    const { batcher, begun, next } = writing(2)
+    const first = next()
+    const answers = [1, 2, 3].map(item => batcher.add(item))
+    const write = await first
+    expect(begun.map(({ items }) => items)).toEqual([[1, 2]])
+    const second = next()
+    write.answer('first')
+    const later = await second
+    later.answer('second')
+    expect(await Promise.all(answers)).toEqual(['first', 'first', 'second'])
+    expect(begun.map(({ items }) => items)).toEqual([[1, 2], [3]])
+  })
+
+  it('B8: a failed write rejects its own items only', async () => {
+    const { batcher, next } = writing(10)
+    const first = next()
+    const one = batcher.add(1)
+    const write = await first
+    const second = next()
+    const two = batcher.add(2)
+    write.fail(new Error('the server is away'))
+    await expect(one).rejects.toThrow('the server is away')
+    const later = await second
+    later.answer('second')
+    expect(await two).toBe('second')
+  })
+})
