@@ -32,6 +32,7 @@ export {
   commandsOf,
   isOver,
   type NewCommandRow,
+  newlyOver,
   outcomeText,
   resolveLimit,
 } from './fleet/check-commands.ts'

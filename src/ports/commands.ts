@@ -26,7 +26,7 @@ export type CommandOutcome =
 /**
  * `waiting` ─▶ `claimed` ─▶ `done` or `failed`. A command that nobody claims in time is `expired` and is never executed. A
  * claimed command without an outcome is `unanswered` when its time is over: its instance died, hangs or lost the store, and
- * nobody knows whether the task was done.
+ * nobody knows whether the task was done. An expired command stays expired. An unanswered one can only get its outcome late.
  */
 export type CommandState = 'waiting' | 'claimed' | 'done' | 'failed' | 'expired' | 'unanswered'
 
@@ -50,7 +50,10 @@ export interface CommandRecord {
  *   refused with an OptionsError.
  * - `claim` gives an instance the oldest commands it is a recipient of, at most `limit` of them. It is atomic: a command is
  *   claimed once, however many claim at once, and is never given out again, also if the claimer dies. Expired commands are
- *   not given out. A recipient that claimed after a command had expired never gets it, even if the clock is set back.
+ *   not given out.
+ * - A command is over when the clock is `ttlMs` away from the time it was sent, before or after it. So a clock that is set
+ *   back by an hour does not keep it waiting for that hour. What a call of `claim`, `get` or `list` found over stays over
+ *   for every later call, although the clock then comes round to the time of the command again.
  * - `finish` stores the outcome, durably. Only the claimer may, once. It answers whether this call stored it. After the
  *   time is over an outcome is still taken: late news is better than none.
  * - `get` has the commands of a request in the order they were sent; none for an unknown request.

@@ -75,6 +75,7 @@ export interface CommandRow {
   readonly ttlMs: number
   readonly claimedBy?: string | null | undefined
   readonly claimedAt?: number | null | undefined
+  /** The time of the outcome. Without an outcome, the time at which somebody found that the command is over. */
   readonly endedAt?: number | null | undefined
   readonly outcome?: string | null | undefined
 }
@@ -130,9 +131,17 @@ function recordOf(command: Command, row: CommandRow, now: number): CommandRecord
   }
 }
 
-/** A command from the future was sent before the clock was set back: after its time it counts no longer. */
-export function isOver({ sentAt, ttlMs }: Pick<CommandRow, 'sentAt' | 'ttlMs'>, now: number): boolean {
-  return Math.abs(now - sentAt) >= ttlMs
+/**
+ * A command from the future was sent before the clock was set back: after its time it counts no longer. One that was found
+ * over stays so, also when the clock comes round to its time again.
+ */
+export function isOver({ sentAt, ttlMs, endedAt }: Omit<CommandRow, 'body'>, now: number): boolean {
+  return endedAt != null || Math.abs(now - sentAt) >= ttlMs
+}
+
+/** The commands that are over, and whose rows do not say so yet. A reader writes it into them before it answers. */
+export function newlyOver<Row extends CommandRow>(rows: readonly Row[], now: number): readonly Row[] {
+  return rows.filter(row => row.endedAt == null && isOver(row, now))
 }
 
 function stateOf(row: CommandRow, outcome: CommandOutcome | undefined, now: number): CommandState {

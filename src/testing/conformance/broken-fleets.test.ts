@@ -104,12 +104,30 @@ const COMMANDS: readonly Break<Commands>[] = [
   [
     'gives expired commands out once the clock is set',
     'B17: a command that has expired is not given out when the clock is set',
-    whole => ({
-      claim: async instance =>
-        (await whole.list(100))
-          .filter(({ state, command }) => state === 'waiting' && command.recipients.includes(instance))
-          .map(({ command }) => command),
-    }),
+    whole => {
+      const sent: Command[] = []
+      return {
+        send: async (commands, ttlMs) => {
+          sent.push(...commands)
+          await whole.send(commands, ttlMs)
+        },
+        claim: async instance => sent.filter(({ recipients }) => recipients.includes(instance)).slice(0, 1),
+      }
+    },
+  ],
+  [
+    'shows an expired command as waiting once the clock is set',
+    'B17: a command that was shown as over stays so when the clock comes round to its time again',
+    whole => {
+      let reads = 0
+      return {
+        get: async request => {
+          const isFirst = reads++ === 0
+          const records = await whole.get(request)
+          return isFirst ? records : records.map(each => ({ ...each, state: 'waiting' as const }))
+        },
+      }
+    },
   ],
   [
     'stops at an expired command',

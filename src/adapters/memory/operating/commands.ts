@@ -4,6 +4,7 @@ import {
   commandRows,
   commandsOf,
   isOver,
+  newlyOver,
   outcomeText,
   resolveLimit,
 } from '../../../adapter-kit/fleet/check-commands.ts'
@@ -15,12 +16,25 @@ import type { Commands } from '../../../ports/commands.ts'
 interface StoredCommand extends CommandRow {
   readonly request: string
   readonly recipients: readonly string[]
+  endedAt?: number
 }
 
 export function memoryCommands(open: OpenState, clock: Clock): Commands {
   /** In the order they were sent. */
   const rows = new Map<string, StoredCommand>()
   const listeners = new Map<() => void, string>()
+
+  /** Commands that are over stay so, whatever happens to the clock. */
+  const keepOver = (found: readonly StoredCommand[], now: number) => {
+    for (const row of newlyOver(found, now)) row.endedAt = now
+  }
+
+  const recordsOf = (found: readonly StoredCommand[]) => {
+    const now = clock.now()
+    keepOver(found, now)
+    return commandRecords(found, now)
+  }
+
   return {
     async send(commands, ttlMs) {
       open.requireOpen()
@@ -37,8 +51,8 @@ export function memoryCommands(open: OpenState, clock: Clock): Commands {
       const waiting = [...rows].filter(
         ([, row]) => row.claimedBy === undefined && row.recipients.includes(instance),
       )
-      // A command without recipients stays expired, even if the clock is set later.
-      for (const [id, row] of waiting) if (isOver(row, now)) rows.set(id, { ...row, recipients: [] })
+      const found = waiting.map(([, row]) => row)
+      keepOver(found, now)
       const due = waiting.filter(([, row]) => !isOver(row, now)).slice(0, most)
       for (const [id, row] of due) rows.set(id, { ...row, claimedBy: instance, claimedAt: now })
       return commandsOf(due.map(([, { body }]) => body))
@@ -55,22 +69,19 @@ export function memoryCommands(open: OpenState, clock: Clock): Commands {
 
     async get(request) {
       open.requireOpen()
-      const own = [...rows.values()].filter(row => row.request === request)
-      return commandRecords(own, clock.now())
+      return recordsOf([...rows.values()].filter(row => row.request === request))
     },
 
     async list(limit) {
       open.requireOpen()
       const most = resolveLimit(limit)
-      return commandRecords([...rows.values()].reverse().slice(0, most), clock.now())
+      return recordsOf([...rows.values()].reverse().slice(0, most))
     },
 
     async purge(before) {
       open.requireOpen()
       const [bound, now] = [resolvePurge(before), clock.now()]
-      const past = [...rows].filter(
-        ([, row]) => row.sentAt < bound && (row.outcome !== undefined || isOver(row, now)),
-      )
+      const past = [...rows].filter(([, row]) => row.sentAt < bound && isOver(row, now))
       for (const [id] of past) rows.delete(id)
       return past.length
     },

@@ -3,6 +3,7 @@ import {
   commandRecords,
   commandRows,
   commandsOf,
+  newlyOver,
   outcomeText,
   resolveLimit,
 } from '../../../adapter-kit/fleet/check-commands.ts'
@@ -17,7 +18,7 @@ import { asMs, asTime, NOW_MS, storableText } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
 import { CommandListeners } from './command-listeners.ts'
 
-const IS_OVER = `abs(${asMs(`${NOW_MS} - c.sent_at`)}) >= c.ttl_ms`
+const IS_OVER = `(c.ended_at is not null or abs(${asMs(`${NOW_MS} - c.sent_at`)}) >= c.ttl_ms)`
 
 // Each column is a separate parameter, because ->> fails on a text that contains NUL.
 const SEND = `with sent as (
@@ -52,15 +53,23 @@ const CLAIM = `with taken as materialized (
   ), claimed as (
     update lazaret.commands set claimed_by = $1, claimed_at = ${NOW_MS}
     where seq = any (array(select seq from taken where not is_over)) returning seq, body::text as body
+  ), expired as (
+    update lazaret.commands set ended_at = ${NOW_MS}
+    where seq = any (array(select seq from taken where is_over)) and ended_at is null
   )
   select body from taken left join claimed using (seq) order by seq`
 
 const FINISH = `update lazaret.commands set ended_at = ${NOW_MS}, outcome = $3
   where id = $1 and claimed_by = $2 and outcome is null`
 
+/** Keeps that commands are over, unless their outcomes came meanwhile. It waits for no claim and no outcome. */
+const END = `update lazaret.commands set ended_at = ${NOW_MS} where seq = any (array(
+    select seq from lazaret.commands where seq = any ($1::bigint[]) and ended_at is null for update skip locked
+  ))`
+
 const read = (
   which: string,
-) => `select c.body::text as body, ${asMs('c.sent_at')} as "sentAt", c.ttl_ms as "ttlMs",
+) => `select c.seq, c.body::text as body, ${asMs('c.sent_at')} as "sentAt", c.ttl_ms as "ttlMs",
     c.claimed_by as "claimedBy", ${asMs('c.claimed_at')} as "claimedAt", ${asMs('c.ended_at')} as "endedAt",
     c.outcome::text as outcome, ${asMs('now')} as now
   from lazaret.commands c cross join (select ${NOW_MS} as now) as clock ${which}`
@@ -69,9 +78,15 @@ const LIST = read('order by c.seq desc limit $1')
 
 const PURGE = `delete from lazaret.commands where seq = any (array(
     select c.seq from lazaret.commands c
-    where c.sent_at < ${asTime(1)} and (c.outcome is not null or ${IS_OVER})
+    where c.sent_at < ${asTime(1)} and ${IS_OVER}
     order by c.seq limit $2 for update skip locked
   ))`
+
+/** The row of a command, and the time at which it was read. */
+interface ReadCommand extends CommandRow {
+  readonly seq: string
+  readonly now: number
+}
 
 /** Commands to the processes that work on the database. The clock is the server's. `openPool` throws once the store is closed. */
 export function postgresCommands(
@@ -160,8 +175,13 @@ export function postgresCommands(
     value: unknown,
     pool = openPool(),
   ): Promise<readonly CommandRecord[]> {
-    const { rows } = await runQuery(pool, 'reading commands', statement, [value])
-    const [first] = rows as readonly (CommandRow & { readonly now: number })[]
-    return first === undefined ? [] : commandRecords(rows, first.now)
+    const found = await runQuery(pool, 'reading commands', statement, [value])
+    const rows: readonly ReadCommand[] = found.rows
+    const [first] = rows
+    if (first === undefined) return []
+    const over = newlyOver(rows, first.now).map(({ seq }) => seq)
+    // A server that cannot write now can still be read. The next reader keeps what this one found.
+    if (over.length > 0) await runQuery(pool, 'ending commands', END, [over]).catch(() => {})
+    return commandRecords(rows, first.now)
   }
 }

@@ -77,6 +77,15 @@ async function idsOf(claim: ReturnType<Commands['claim']>): Promise<string[]> {
   return (await claim).map(({ id }) => id)
 }
 
+async function statesOf(commands: Commands): Promise<string[]> {
+  return (await commands.get('request')).map(({ command, state }) => `${command.id} ${state}`)
+}
+
+/** Moves the commands instead of the clock of the server. */
+function setClock(by: string): Promise<unknown> {
+  return database!.pool.query(`update lazaret.commands set sent_at = sent_at ${by}`)
+}
+
 let sent = 0
 /** Sends commands until the listener is called, because the server may not know a listener yet. */
 async function notified({ commands }: PostgresStore, instance: string, calls: () => number): Promise<void> {
@@ -100,13 +109,38 @@ describe.runIf(found.found)(`commands in Postgres${why}`, () => {
 
   it('B17: a command that expired because the clock was set back is never given out', async () => {
     const { commands } = openStore().store
-    const setClock = (by: string) =>
-      database!.pool.query(`update lazaret.commands set sent_at = sent_at ${by}`)
     await commands.send([commandOf('one', 'a')], HOUR_MS)
     await setClock("+ interval '2 hours'")
     expect(await commands.claim('a', 1)).toEqual([])
     await setClock("- interval '2 hours'")
     expect(await commands.claim('a', 1)).toEqual([])
+    expect(await statesOf(commands)).toEqual(['one expired'])
+  })
+
+  it('B17: a command that was shown as over stays so when the clock comes round to its time again', async () => {
+    const { commands } = openStore().store
+    await commands.send([commandOf('one', 'a'), commandOf('two', 'b'), commandOf('three', 'c')], HOUR_MS)
+    await commands.claim('b', 1)
+    await setClock("+ interval '2 hours'")
+    expect((await commands.list(1))[0]?.state).toBe('expired')
+    // A command that is being answered does not hold up readers.
+    await during(`select from lazaret.commands where id = 'one' for update`, async () => {
+      expect(await statesOf(commands)).toEqual(['one expired', 'two unanswered', 'three expired'])
+    })
+    expect(await statesOf(commands)).toEqual(['one expired', 'two unanswered', 'three expired'])
+    await setClock("- interval '2 hours'")
+    expect(await statesOf(commands)).toEqual(['one expired', 'two unanswered', 'three expired'])
+    for (const instance of ['a', 'b', 'c']) expect(await commands.claim(instance, 1)).toEqual([])
+    expect(await commands.finish('two', 'b', { ok: true })).toBe(true)
+    expect(await statesOf(commands)).toEqual(['one expired', 'two done', 'three expired'])
+  })
+
+  it('B17: a database that cannot be written still shows which commands are over', async () => {
+    const { store, pool } = openStore({ max: 1 })
+    await store.commands.send([commandOf('one', 'a')], HOUR_MS)
+    await setClock("+ interval '2 hours'")
+    await pool.query('set default_transaction_read_only = on')
+    expect(await statesOf(store.commands)).toEqual(['one expired'])
   })
 
   it('B17: a poll reads one index of the commands that wait, and claimed commands are not in it', async () => {

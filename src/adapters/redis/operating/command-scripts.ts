@@ -17,12 +17,16 @@ local function commandKey(id) return root .. ':command:' .. id end
 local function requestKey(request) return root .. ':request:' .. request end
 local function inboxKey(instance) return root .. ':inbox:' .. instance end
 local function claimKey(token) return root .. ':claim:' .. token end
--- A command without a readable time is over.
-local function isOver(sentAt, ttlMs)
+-- A command without a readable time is over, and so is one that was found over before the clock was set.
+local function isOver(sentAt, ttlMs, endedAt)
   local at, ttl = tonumber(sentAt or ''), tonumber(ttlMs or '')
-  return not (at and ttl) or math.abs(now - at) >= ttl
+  return endedAt or not (at and ttl) or math.abs(now - at) >= ttl
 end
 local function whole(number) return string.format('%.0f', number) end
+-- Keeps that a command is over. A full server may refuse it, and then the next reader does it.
+local function keepOver(id, endedAt)
+  if not endedAt then redis.pcall('HSET', commandKey(id), 'endedAt', whole(now)) end
+end
 -- A key may disappear when the last of its entries does.
 local function expireAfter(key, ms)
   if redis.call('PTTL', key) < tonumber(ms) then redis.call('PEXPIRE', key, ms) end
@@ -83,12 +87,12 @@ end
 if #answer == 1 then
   for _, id in ipairs(redis.call('ZRANGE', inbox, 0, ARGV[4] - 1)) do
     if #answer > most or room <= 0 then break end
-    local body, sentAt, ttlMs, claimedBy, hasExpired =
-      unpack(redis.call('HMGET', commandKey(id), 'body', 'sentAt', 'ttlMs', 'claimedBy', 'hasExpired'))
-    if body and not claimedBy and isOver(sentAt, ttlMs) then
+    local body, sentAt, ttlMs, claimedBy, endedAt =
+      unpack(redis.call('HMGET', commandKey(id), 'body', 'sentAt', 'ttlMs', 'claimedBy', 'endedAt'))
+    if body and not claimedBy and isOver(sentAt, ttlMs, endedAt) then
       -- Another recipient must not get it later, when the clock was set.
-      redis.call('HSET', commandKey(id), 'hasExpired', '1')
-    elseif body and not claimedBy and not hasExpired then
+      keepOver(id, endedAt)
+    elseif body and not claimedBy then
       redis.call('HSET', commandKey(id), 'claimedBy', instance, 'claimedAt', whole(now), 'token', token)
       redis.call('ZADD', claimKey(token), #answer, id)
       answer[#answer + 1] = body
@@ -133,6 +137,7 @@ local function rowsOf(entries, most, room)
   for at = 1, #entries, 2 do
     local row = redis.call('HMGET', commandKey(entries[at]), ${FIELDS.map(field => `'${field}'`).join(', ')})
     if row[1] then
+      if isOver(row[2], row[3], row[6]) then keepOver(entries[at], row[6]) end
       answer[#answer + 1] = row
       room = room - #row[1] - #(row[7] or '')
     end
@@ -189,12 +194,12 @@ local deleted, kept = 0, 0
 for _, id in ipairs(due) do
   if room <= 0 then break end
   local key = commandKey(id)
-  local request, to, sentAt, ttlMs, token, outcome =
-    unpack(redis.call('HMGET', key, 'request', 'to', 'sentAt', 'ttlMs', 'token', 'outcome'))
+  local request, to, sentAt, ttlMs, token, endedAt =
+    unpack(redis.call('HMGET', key, 'request', 'to', 'sentAt', 'ttlMs', 'token', 'endedAt'))
   if not request then
     redis.call('ZREM', all, id)
     redis.call('ZREM', sent, id)
-  elseif outcome or isOver(sentAt, ttlMs) then
+  elseif isOver(sentAt, ttlMs, endedAt) then
     for instance in string.gmatch(to or '', '%S+') do
       redis.call('ZREM', inboxKey(instance), id)
       room = room - 1

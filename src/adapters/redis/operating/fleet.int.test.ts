@@ -177,6 +177,29 @@ describe.runIf(server !== undefined)(`commands in Redis${server ? '' : why}`, ()
     expect(await commands.claim('a', 2)).toEqual([])
     await server!.node!.command('HSET', key, 'sentAt', sentAt)
     expect(idsOf(await commands.claim('b', 2))).toEqual(['two'])
+    expect((await commands.get('request')).map(({ state }) => state)).toEqual(['expired', 'claimed'])
+  })
+
+  it('B17: a command that was shown as over stays so when the clock comes round to its time again', async () => {
+    const { commands } = openStore()
+    const ids = ['one', 'two', 'three']
+    await commands.send(
+      ids.map(id => commandOf(id, [id])),
+      LONG_MS,
+    )
+    await commands.claim('two', 1)
+    const keyOf = (id: string) => `{${prefix}}:commands:command:${id}`
+    const moveAll = (ms: number) =>
+      Promise.all(ids.map(id => server!.node!.command('HINCRBY', keyOf(id), 'sentAt', String(ms))))
+    const states = async () => (await commands.get('request')).map(({ state }) => state)
+    await moveAll(2 * LONG_MS)
+    expect((await commands.list(1))[0]?.state).toBe('expired')
+    expect(await states()).toEqual(['expired', 'unanswered', 'expired'])
+    await moveAll(-2 * LONG_MS)
+    expect(await states()).toEqual(['expired', 'unanswered', 'expired'])
+    for (const id of ids) expect(await commands.claim(id, 1)).toEqual([])
+    expect(await commands.finish('two', 'two', { ok: true })).toBe(true)
+    expect(await states()).toEqual(['expired', 'done', 'expired'])
   })
 
   it('B17: of purged commands no key is left', async () => {

@@ -1,9 +1,13 @@
 import type { CommandRow, NewCommandRow } from '../../../adapter-kit/fleet/check-commands.ts'
 import type { Database } from '../connection/database.ts'
 
+interface StoredCommand extends CommandRow {
+  readonly seq: number
+}
+
 /** Rows, and the time at which they were read. */
-interface ReadCommands {
-  readonly rows: readonly CommandRow[]
+export interface ReadCommands {
+  readonly rows: readonly StoredCommand[]
   readonly now: number
 }
 
@@ -55,14 +59,22 @@ export class CommandTable {
   #take(instance: string, limit: number): readonly WaitingCommand[] {
     const { now } = this.#context
     const found = this.#db.all<WaitingCommand>`
-      select c.seq, c.body, abs(${now} - c.sent_at) >= c.ttl_ms as isOver
+      select c.seq, c.body, c.ended_at is not null or abs(${now} - c.sent_at) >= c.ttl_ms as isOver
       from recipients r join commands c on c.seq = r.seq where r.instance = ${instance} order by r.seq limit ${limit}`
     for (const { seq, isOver } of found) {
       this.#db.run`delete from recipients where seq = ${seq}`
       if (isOver === 0)
         this.#db.run`update commands set claimed_by = ${instance}, claimed_at = ${now} where seq = ${seq}`
     }
+    this.end(found.filter(({ isOver }) => isOver !== 0).map(({ seq }) => seq))
     return found
+  }
+
+  /** Keeps that these commands are over, unless their outcome came meanwhile. */
+  end(seqs: readonly number[]): void {
+    for (const seq of seqs)
+      this.#db
+        .run`update commands set ended_at = ${this.#context.now} where seq = ${seq} and ended_at is null`
   }
 
   finish(id: string, instance: string, outcome: string): boolean {
@@ -73,7 +85,7 @@ export class CommandTable {
 
   get(request: string): ReadCommands {
     return this.#read(
-      this.#db.all`select body, sent_at as sentAt, ttl_ms as ttlMs, claimed_by as claimedBy,
+      this.#db.all`select seq, body, sent_at as sentAt, ttl_ms as ttlMs, claimed_by as claimedBy,
       claimed_at as claimedAt, ended_at as endedAt, outcome from commands where request = ${request} order by seq`,
     )
   }
@@ -81,7 +93,7 @@ export class CommandTable {
   /** The newest first. */
   list(limit: number): ReadCommands {
     return this.#read(
-      this.#db.all`select body, sent_at as sentAt, ttl_ms as ttlMs, claimed_by as claimedBy,
+      this.#db.all`select seq, body, sent_at as sentAt, ttl_ms as ttlMs, claimed_by as claimedBy,
       claimed_at as claimedAt, ended_at as endedAt, outcome from commands order by seq desc limit ${limit}`,
     )
   }
@@ -89,7 +101,7 @@ export class CommandTable {
   /** Deletes at most this many commands that are over and were sent before a time. Returns their number. */
   purge(before: number, most: number): number {
     const over = this.#db.all<{ seq: number }>`select seq from commands where sent_at < ${before}
-      and (outcome is not null or abs(${this.#context.now} - sent_at) >= ttl_ms) order by seq limit ${most}`
+      and (ended_at is not null or abs(${this.#context.now} - sent_at) >= ttl_ms) order by seq limit ${most}`
     for (const { seq } of over) {
       this.#db.run`delete from recipients where seq = ${seq}`
       this.#db.run`delete from commands where seq = ${seq}`
@@ -97,7 +109,7 @@ export class CommandTable {
     return over.length
   }
 
-  #read(rows: readonly CommandRow[]): ReadCommands {
+  #read(rows: readonly StoredCommand[]): ReadCommands {
     return { rows, now: this.#context.now }
   }
 }

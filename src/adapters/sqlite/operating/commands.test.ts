@@ -52,4 +52,17 @@ describe('commands in a sqlite file', () => {
     expect(file.with(db => db.prepare('select * from recipients').all())).toEqual([])
     await store.close()
   })
+
+  it('B17: one that is over is shown so also while another process writes', async () => {
+    const { path } = file
+    const store = openSqlite({ path, busyTimeoutMs: 0 })
+    await store.commands.send([{ ...commandOf('three'), request: 'over' }], 60_000)
+    file.with(db => db.prepare("update commands set sent_at = 0 where id = 'three'").run())
+    const other = new DatabaseSync(path)
+    other.exec('begin immediate')
+    expect(await store.commands.get('over')).toMatchObject([{ state: 'expired' }])
+    other.exec('rollback')
+    other.close()
+    await store.close()
+  })
 })

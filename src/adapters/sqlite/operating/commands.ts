@@ -2,13 +2,15 @@ import {
   commandRecords,
   commandRows,
   commandsOf,
+  newlyOver,
   outcomeText,
   resolveLimit,
 } from '../../../adapter-kit/fleet/check-commands.ts'
 import { resolvePurge } from '../../../adapter-kit/query/snapshot-query.ts'
 import { purgeRows } from '../../../adapter-kit/snapshots/rows.ts'
-import type { Commands } from '../../../ports/commands.ts'
+import type { CommandRecord, Commands } from '../../../ports/commands.ts'
 import type { Session } from '../connection/connection.ts'
+import type { ReadCommands } from './command-table.ts'
 
 /** Commands to the processes that have the file open. They find theirs by polling, because processes cannot notify each other. */
 export function sqliteCommands(session: Session): Commands {
@@ -31,19 +33,24 @@ export function sqliteCommands(session: Session): Commands {
     },
 
     async get(request) {
-      const { rows, now } = await session.connection.read('commands', 'get', request)
-      return commandRecords(rows, now)
+      return await recordsOf(await session.connection.read('commands', 'get', request))
     },
 
     async list(limit) {
       const { connection } = session
-      const { rows, now } = await connection.read('commands', 'list', resolveLimit(limit))
-      return commandRecords(rows, now)
+      return await recordsOf(await connection.read('commands', 'list', resolveLimit(limit)))
     },
 
     async purge(before) {
       const bound = resolvePurge(before)
       return await purgeRows(most => session.connection.write('commands', 'purge', bound, most))
     },
+  }
+
+  async function recordsOf({ rows, now }: ReadCommands): Promise<readonly CommandRecord[]> {
+    const over = newlyOver(rows, now).map(({ seq }) => seq)
+    // A file that cannot be written now can still be read. The next reader keeps what this one found.
+    if (over.length > 0) await session.connection.write('commands', 'end', over).catch(() => {})
+    return commandRecords(rows, now)
   }
 }
