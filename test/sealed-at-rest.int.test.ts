@@ -11,6 +11,7 @@ import {
   auditSecrets,
   commandWithSecrets,
   fillWithSecrets,
+  reportWithSecrets,
   retryWithSecrets,
   SEALING,
   SECRETS,
@@ -33,8 +34,18 @@ describe.runIf(postgres.found)('a sealed Postgres store', () => {
     await fillWithSecrets(store)
     await auditSecrets(store)
     await commandWithSecrets(store)
+    await reportWithSecrets(store)
     await retryWithSecrets(store.broker)
-    const tables = ['outbox', 'dead_letters', 'groups', 'replays', 'replay_items', 'audit', 'commands']
+    const tables = [
+      'outbox',
+      'dead_letters',
+      'groups',
+      'replays',
+      'replay_items',
+      'audit',
+      'commands',
+      'instances',
+    ]
     for (const table of tables) {
       const { rows } = await database!.pool.query(`select t::text as row from lazaret.${table} t`)
       expect(rows.length, table).toBeGreaterThan(0)
@@ -60,6 +71,7 @@ describe.runIf(redis.found)('a sealed Redis store', () => {
     await fillWithSecrets(store)
     await auditSecrets(store)
     await commandWithSecrets(store)
+    await reportWithSecrets(store)
     const broker = redisStreams({ url: redisServer!.url, codec: SEALING, prefix: 'sealed' })
     await retryWithSecrets(broker)
     const port = new URL(redisServer!.url).port

@@ -11,6 +11,7 @@ import {
   auditSecrets,
   commandWithSecrets,
   fillWithSecrets,
+  reportWithSecrets,
   retryWithSecrets,
   SEALING,
   SECRETS,
@@ -37,6 +38,7 @@ describe('a sealed store', () => {
         await fillWithSecrets(store)
         await auditSecrets(store)
         await commandWithSecrets(store)
+        await reportWithSecrets(store)
         if (store.broker !== undefined) await retryWithSecrets(store.broker)
         expect(bytesIn(dir)).not.toMatch(SECRETS)
         await store.close()

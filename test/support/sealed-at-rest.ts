@@ -1,7 +1,11 @@
 import { expect } from 'vitest'
+import { memoryBroker } from '../../src/adapters/memory/index.ts'
 import type { Broker, Delivery } from '../../src/ports/broker.ts'
 import type { Store } from '../../src/ports/store.ts'
 import { planReplay } from '../../src/replay/plan.ts'
+import { createConsumer } from '../../src/runtime/consumer/consumer.ts'
+import { createDispatcher } from '../../src/runtime/dispatcher/dispatcher.ts'
+import { joinFleet } from '../../src/runtime/fleet/join-fleet.ts'
 import { createSealing } from '../../src/runtime/sealing/sealing.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { FakeClock } from '../../src/testing/fake-clock.ts'
@@ -78,6 +82,32 @@ export async function commandWithSecrets({ commands }: Store): Promise<void> {
       { command: to, outcome: { ok: true, result: { letters: [{ reason: 'told-it' }] } } },
       { command: other, outcome: { ok: false, error: 'told-it' } },
     ])
+}
+
+/** Lets a process of the fleet fail at events with secrets, and report that. */
+export async function reportWithSecrets({ fleet, deadLetters }: Store): Promise<void> {
+  if (fleet === undefined) return
+  const broker = memoryBroker()
+  const fail = () => Promise.reject(new Error('login with hunter2 refused, told-it'))
+  const given = { deadLetters, retry: { attempts: 1 }, leaveOpen: true } as const
+  const consumer = createConsumer({ ...given, broker, channel: 'logins', name: 'check', handle: fail })
+  const dispatcher = createDispatcher({ ...given, sinks: { crm: { write: fail } }, channel: 'events' })
+  await consumer.start()
+  const secret = { headers: { authorization: 'tok-9zq8' }, payload: { password: 'hunter2' } }
+  await broker.publish([createFactory().event({ ...secret, channel: 'logins', key: 'cust-4711' })])
+  await dispatcher.track({ type: 'login', ...secret }).catch(() => {})
+  const reported = Promise.withResolvers<void>()
+  const observed: typeof fleet = {
+    ...fleet,
+    async report(report, leaseMs) {
+      await fleet.report(report, leaseMs)
+      if (report.consumers[0]?.failureRate === 1 && report.sinks[0]?.gaveUp === 1) reported.resolve()
+    },
+  }
+  const parts = { consumers: [consumer], dispatchers: [dispatcher] }
+  const member = joinFleet({ store: { fleet: observed }, service: 'shop', reportEveryMs: 100, ...parts })
+  await reported.promise
+  for (const part of [member, consumer, dispatcher]) await part.close()
 }
 
 /** Writes audit entries as a search and a purge do, and sees that they come back as they were. */
