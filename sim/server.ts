@@ -1,3 +1,4 @@
+import { DEFAULT_MASKS } from '../src/core/dead-letter/masks.ts'
 import { createIdSource } from '../src/core/event/uuid.ts'
 import type { Store } from '../src/ports/store.ts'
 import { fleetGate } from '../src/replay/fleet-gate.ts'
@@ -63,6 +64,7 @@ export class Server {
       targetOf: () => target,
       observer: {},
       tracing: undefined,
+      masks: DEFAULT_MASKS,
       log: new ServerLog(undefined),
       onChange: () => {},
       onError: () => {},

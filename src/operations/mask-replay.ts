@@ -19,7 +19,9 @@ export async function maskReplay(store: ReplayStore, replay: Replay, masks: Mask
     ...replay,
     ...(patch && { patch: maskPatch(patch, masks) }),
     ...(checks && { checks: await maskChecks(checks, items, store, replay, masks) }),
-    ...(problem && { problem: await maskProblem(store, replay, problem, masks) }),
+    ...(problem && {
+      problem: { ...problem, reason: await maskProblemReason(store, replay, problem.reason, masks) },
+    }),
   }
 }
 
@@ -58,12 +60,12 @@ export async function maskChecks(
 }
 
 /** Masks the error of a process about letters that it was to send. These are being sent, or they are the next ones. */
-async function maskProblem(
+export async function maskProblemReason(
   store: ReplayStore,
-  replay: Replay,
-  problem: NonNullable<Replay['problem']>,
+  replay: Pick<Replay, 'id' | 'patch'>,
+  reason: string,
   masks: Masks,
-): Promise<Replay['problem']> {
+): Promise<string> {
   const limit = MAX_QUOTED_LETTERS + 1
   const [sent, waiting] = await Promise.all([
     store.replays.items(replay.id, { status: 'sent', limit }),
@@ -74,5 +76,5 @@ async function maskProblem(
   const unsent = isCut ? sent : [...sent.filter(({ handedOn }) => handedOn === undefined), ...waiting]
   const ids = unsent.map(({ letterId }) => letterId)
   const own = await masksOfStoredLetters(store, ids, replay, masks)
-  return { ...problem, reason: own.maskText(problem.reason) }
+  return own.maskText(reason)
 }

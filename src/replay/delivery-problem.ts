@@ -1,3 +1,5 @@
+import { DEFAULT_MASKS, type Masks } from '../core/dead-letter/masks.ts'
+import { maskProblemReason } from '../operations/mask-replay.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Replay } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
@@ -15,16 +17,22 @@ const UNDELIVERED_MS = 60_000
 export class DeliveryProblem {
   readonly #store: Store
   readonly #clock: Clock
+  readonly #masks: Masks
   /** When a process failed to send, if none has sent a letter since. */
   #since: number | undefined
 
-  constructor(store: Store, clock: Clock) {
+  constructor(store: Store, clock: Clock, masks: Masks = DEFAULT_MASKS) {
     this.#store = store
     this.#clock = clock
+    this.#masks = masks
   }
 
-  /** Throws ReplayUndeliveredError once it has lasted too long. */
-  async tell({ id, problem }: Replay, reason: string): Promise<void> {
+  /**
+   * Throws ReplayUndeliveredError once it has lasted too long. The store keeps the reason as it is, and those who show it mask
+   * it. The error goes to logs and terminals, so it is masked here.
+   */
+  async tell(replay: Replay, reason: string): Promise<void> {
+    const { id, problem } = replay
     const now = this.#clock.now()
     this.#since ??= now
     const since = problem?.since ?? this.#since
@@ -33,7 +41,8 @@ export class DeliveryProblem {
         state === 'running' ? { problem: { reason, since } } : undefined,
       )
     // The absolute difference also covers a clock that was set back.
-    if (Math.abs(now - this.#since) >= UNDELIVERED_MS) throw new ReplayUndeliveredError(id, reason)
+    if (Math.abs(now - this.#since) >= UNDELIVERED_MS)
+      throw new ReplayUndeliveredError(id, await maskProblemReason(this.#store, replay, reason, this.#masks))
   }
 
   /** A letter was sent, or nobody has failed. */

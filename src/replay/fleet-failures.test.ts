@@ -80,6 +80,20 @@ describe('a process that does not send the letters of a replay', () => {
     expect((await until(again)).state).toBe('finished')
   })
 
+  it('B18, P2: ends the run with an error that hides masked values, and the store keeps the reason as it is', async () => {
+    const { store, fail, joinAs, start, run, until, shop } = world(1)
+    await fail()
+    await joinAs('shop')
+    const patch = [{ op: 'add', path: '/password', value: 'hunter2' }] as const
+    const id = await start({ patch })
+    shop.beforePublish = () => Promise.reject(new Error('no user has hunter2'))
+    const error = await until(run(id)).catch((caught: unknown) => caught)
+    expect(String(error)).toMatch(/could not send the letters: no user has \*\*\*; fix that/)
+    expect((error as Error).stack).not.toContain('hunter2')
+    expect((await store.replays.get(id))?.problem?.reason).toContain('no user has hunter2')
+    shop.beforePublish = async () => {}
+  })
+
   it('B18: ends the run when it lives and takes nothing', async () => {
     const { store, fail, joinAs, start, run, until } = world(1)
     await fail()

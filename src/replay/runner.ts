@@ -1,5 +1,6 @@
 import { withAudit } from '../adapter-kit/with-audit.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import type { Masks } from '../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
 import { RENEW_MS } from '../operations/held-lease.ts'
@@ -51,6 +52,8 @@ export interface RunOptions {
   readonly observer?: Observer | undefined
   /** Gives each replayed event its own trace, with a link to the trace of its first cycle [none]. */
   readonly tracing?: Tracing | undefined
+  /** Hide values of letters in the error of a run that ends because no process sends them [the default masks]. */
+  readonly masks?: Masks | undefined
   /** Receives the replay and its counts while it runs [none]. */
   readonly onProgress?: ((replay: Replay, counts: ReplayCounts) => void) | undefined
 }
@@ -89,7 +92,7 @@ class Runner {
     this.#forgiven = new OutcomesBeforeResume(store.replays)
     this.#sentItems = new SentItems(store.replays, id)
     this.#fleetItems = new FleetItems(store.replays, id, options.environment.clock)
-    this.#problem = new DeliveryProblem(store, options.environment.clock)
+    this.#problem = new DeliveryProblem(store, options.environment.clock, options.masks)
     this.#ownItems = new OwnItems(store, id, this.#lease, options.environment)
     this.#environment = withRoutes(options.environment, options.target)
   }
@@ -393,6 +396,4 @@ function isTakenBy({ state, replayId }: DeadLetter, { id }: Replay): boolean {
   return state === 'replaying' && replayId === id
 }
 
-function rateOf({ perSecond }: Replay): Rate {
-  return rate({ perSecond, burst: 1 })
-}
+const rateOf = ({ perSecond }: Replay): Rate => rate({ perSecond, burst: 1 })

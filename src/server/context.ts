@@ -109,7 +109,7 @@ export function createServerContext(options: ServerOptions) {
   const log = new ServerLog(given.logger)
   const signIn = given.signIn && createSignIn(given.signIn, given.basePath, { clock, log })
   const replaying = {
-    ...{ stores, environment, targetOf, observer: metricsEndpoint.observer, tracing, onError },
+    ...{ stores, environment, targetOf, observer: metricsEndpoint.observer, tracing, masks, onError },
     owner: `server ${newId(clock.now()).slice(-12)}`,
   }
   const onChange = () => changeStream.touch('replays', 'letters', 'groups')

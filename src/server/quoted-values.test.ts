@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { joinFailing, ONLY_ITS_OWN } from '../../test/support/failing-process.ts'
 import { PEOPLE, secretOf, serverWorld } from '../../test/support/server-world.ts'
 import { createMasks } from '../core/dead-letter/masks.ts'
 import type { Replay, ReplayItem } from '../ports/replays.ts'
@@ -47,6 +48,21 @@ describe('a text about a replay', () => {
     expect((await read()).patch.map(({ value }: { value: string }) => value)).toEqual([
       '***',
       'paid with ***',
+    ])
+  })
+
+  it('B18, P2: the error that the server reports when no process delivers it hides what is masked', async () => {
+    const { make, bury, store, clock, tell, errors } = serverWorld({ tokens: PEOPLE, masks })
+    await bury(make.letter({ ...ONLY_ITS_OWN, event: make.event({ payload: PAYLOAD }) }))
+    await joinFailing(store, clock, 'card X-4711-zebra is refused')
+    const token = secretOf('ola')
+    const { body } = await tell('/api/v1/replays', { filter: {}, reason: 'fixed' }, { token })
+    await tell(`/api/v1/replays/${body.id}/start`, {}, { token })
+    for (let step = 0; errors.length === 0 && step < 2_000; step++) await clock.advance(100)
+    expect(errors.map(String)).toEqual([
+      expect.stringMatching(
+        /^ReplayUndeliveredError: .* could not send the letters: card \*\*\* is refused; /,
+      ),
     ])
   })
 

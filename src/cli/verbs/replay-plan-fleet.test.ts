@@ -1,10 +1,24 @@
 import { expect, it } from 'vitest'
-import { cliWorld } from '../../../test/support/cli.ts'
+import { type CliWorld, cliWorld, type Ran } from '../../../test/support/cli.ts'
+import { joinFailing, ONLY_ITS_OWN } from '../../../test/support/failing-process.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
 import { joinFleet } from '../../runtime/fleet/join-fleet.ts'
 import { replayOf } from '../../testing/conformance/store/replays.ts'
 import { settle } from '../../testing/fake-clock.ts'
 import { seededRandom } from '../../testing/seeded-random.ts'
+
+/** Runs a command. Time passes from the moment that it asks a process. */
+async function runInTime({ clock, store, lazaret }: CliWorld, argv: readonly string[]): Promise<Ran> {
+  const commands = async () => (await store.commands!.list(100)).length
+  const before = await commands()
+  const running = lazaret(...argv)
+  let isOver = false
+  void running.finally(() => {
+    isOver = true
+  })
+  while (!isOver) await ((await commands()) > before ? clock.advance(50) : settle())
+  return running
+}
 
 /** The command line, and a service in another process whose consumer has a schema. */
 async function fleetWorld() {
@@ -30,6 +44,7 @@ async function fleetWorld() {
   return {
     ...world,
     member,
+    run: (...argv: readonly string[]) => runInTime(world, argv),
     bury: (payload: object) =>
       store.deadLetters.send(
         world.factory.letter({
@@ -37,18 +52,6 @@ async function fleetWorld() {
           event: world.factory.event({ payload: payload as { amount: number } }),
         }),
       ),
-    /** Runs a command. Time passes from the moment that it asks the process. */
-    async run(...argv: string[]) {
-      const commands = async () => (await store.commands!.list(100)).length
-      const before = await commands()
-      const running = world.lazaret(...argv)
-      let isOver = false
-      void running.finally(() => {
-        isOver = true
-      })
-      while (!isOver) await ((await commands()) > before ? clock.advance(50) : settle())
-      return running
-    },
   }
 }
 
@@ -120,4 +123,18 @@ it('B13, P2: a replay is shown with the values of its patch masked, and with wha
   const { out: listed } = await run('replay', 'list', '--json')
   expect(JSON.parse(listed).patch[0].value).toEqual({ name: '***', id: 7 })
   expect(out + listed).not.toContain('Ada')
+})
+
+it('B18, P2: the error of a replay that no process delivers hides what is masked in its letters', async () => {
+  const world = cliWorld()
+  const { store, clock, factory, bury } = world
+  await bury(factory.letter({ ...ONLY_ITS_OWN, event: factory.event({ payload: { password: 'hunter2' } }) }))
+  await joinFailing(store, clock, 'no user has hunter2')
+  const planned = await runInTime(world, ['replay', 'plan', '--reason', 'fixed', '--json'])
+  const { code, out, err } = await runInTime(world, ['replay', 'start', planned.json[0].id])
+  expect(code).toBe(1)
+  expect(err).toMatch(
+    /is not delivered: the process .* could not send the letters: no user has \*\*\*; fix that/,
+  )
+  expect(out + err).not.toContain('hunter2')
 })

@@ -57,7 +57,7 @@ function question({ stages, perSecond, reason }: Replay, waiting: number): strin
 }
 
 async function runToEnd(
-  { io, store, by }: Session,
+  { io, store, masks, by }: Session,
   target: ReplayTarget,
   { id, count }: Replay,
 ): Promise<Replay> {
@@ -70,6 +70,7 @@ async function runToEnd(
       target,
       environment: replayEnvironment(io, store),
       owner,
+      masks,
       signal,
       onProgress: (replay, counts) => {
         void progress.show(endedCount(counts), progressNote(replay, counts)).catch(() => {})

@@ -1,3 +1,4 @@
+import type { Masks } from '../../core/dead-letter/masks.ts'
 import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
 import { RENEW_MS } from '../../operations/held-lease.ts'
 import type { Cancel } from '../../ports/clock.ts'
@@ -24,6 +25,7 @@ export interface RunnerOptions {
   readonly targetOf: (named: NamedStore) => ReplayTarget | undefined
   readonly observer: Observer
   readonly tracing: Tracing | undefined
+  readonly masks: Masks
   readonly log: ServerLog
   readonly onChange: () => void
   readonly onError: (error: unknown) => void
@@ -96,7 +98,7 @@ export class ReplayRunner {
   }
 
   async #run(named: NamedStore, id: string, target: ReplayTarget): Promise<void> {
-    const { environment, owner, observer, tracing, log, onChange, onError } = this.#options
+    const { environment, owner, observer, tracing, masks, log, onChange, onError } = this.#options
     let isOurs = true
     try {
       const replay = await runReplay(named.store, id, {
@@ -105,6 +107,7 @@ export class ReplayRunner {
         owner,
         observer,
         tracing,
+        masks,
         signal: this.#stop.signal,
         onProgress: (replay, counts) => this.#progress(named, replay, counts),
       })

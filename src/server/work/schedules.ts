@@ -30,7 +30,7 @@ export function startSchedules(options: ScheduleOptions, context: ScheduleContex
 function startOf(
   named: NamedStore,
   { automaticReplay, needsApproval, cleanup, retentionMs, expireUndecidedAfterMs }: ScheduleOptions,
-  { environment, owner, targetOf, observer, tracing, onError }: ScheduleContext,
+  { environment, owner, targetOf, observer, tracing, masks, onError }: ScheduleContext,
 ): () => Promise<void> {
   const { store } = named
   const target = targetOf(named)
@@ -39,7 +39,7 @@ function startOf(
       ? undefined
       : replayAutomatically({
           ...automaticReplay,
-          ...{ needsApproval, store, target, environment, owner, observer, tracing, onError },
+          ...{ needsApproval, store, target, environment, owner, observer, tracing, masks, onError },
         })
   const { clock } = environment
   const housekeeping =
