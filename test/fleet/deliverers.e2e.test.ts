@@ -58,6 +58,15 @@ async function startHeld(kind: ServiceKind, when: 'before' | 'after', { onTestFi
   return { shop, held, letters }
 }
 
+/** The ids of the letters that the store has as handed on, and by whom they are held. */
+const handedOn = (shop: Shop) =>
+  shop.database.rows<{ readonly letter: string; readonly holder: string | null }>(
+    `select body->>'letterId' as letter, body->>'heldBy' as holder from lazaret.replay_items
+     where body->>'handedOn' is not null order by 1`,
+  )
+
+const idsOf = (journal: readonly JournalEntry[]) => journal.map(({ letter }) => letter.split(' ')[0]!)
+
 const twice = (journal: readonly JournalEntry[]) =>
   [...sendings(journal)].filter(([, count]) => count > 1).map(([letter]) => letter)
 
@@ -72,6 +81,19 @@ describe.runIf(missingServer === undefined)(
         const { url } = await shop.serve()
         const id = await startReplay(url)
         await held.says('holding')
+        // Each letter is recorded after its send and before the next one. Only the one at which it stands still is not.
+        const steps = readJournals(shop.folder).filter(
+          ({ what }) => what === 'sending' || what === 'recorded',
+        )
+        const isSent = when === 'after' ? HELD_AT : HELD_AT - 1
+        const sent = steps.filter(isSending).map(({ letter }) => letter)
+        expect(sent).toHaveLength(isSent)
+        expect(steps.map(({ what, letter }) => `${what} ${letter}`)).toEqual(
+          sent.flatMap(letter => [`sending ${letter}`, `recorded ${letter}`]).slice(0, isSent + HELD_AT - 1),
+        )
+        expect((await handedOn(shop)).map(({ letter }) => letter)).toEqual(
+          idsOf(steps.filter(({ what }) => what === 'recorded')).sort(),
+        )
         const heir = await shop.start('orders')
         await end(held, 'SIGKILL')
         const before = readJournals(shop.folder)
@@ -96,6 +118,13 @@ describe.runIf(missingServer === undefined)(
         const { url } = await shop.serve()
         const id = await startReplay(url)
         await held.says('holding')
+        // The process records what its sinks have, while they stand still: every letter of this delivery.
+        await timing.eventually(async () => {
+          const items = await handedOn(shop)
+          const ids = items.map(({ letter }) => letter)
+          return idsOf(readJournals(shop.folder).filter(isSending)).every(id => ids.includes(id))
+        }, 'the records of the letters that were sent')
+        for (const { holder } of await handedOn(shop)) expect(holder).toBe(held.id)
         await shop.start('events')
         await end(held, 'SIGKILL')
         const open = new Set(

@@ -1,6 +1,68 @@
 import { expect, it } from 'vitest'
 import { deliveryWorld } from '../../../test/support/delivery-world.ts'
+import { sinkWorld } from '../../../test/support/sink-delivery-world.ts'
+import type { Store } from '../../ports/store.ts'
 import { sleep } from '../sleep.ts'
+
+/** The steps of a delivery. Those who send add `sent`. A record counts only under the delivery that its item belongs to. */
+function stepsOf({ replays }: Pick<Store, 'replays'>): string[] {
+  const steps: string[] = []
+  const { record } = replays
+  replays.record = async (id, items, delivery) => {
+    await record.call(replays, id, items, delivery)
+    for (const item of items)
+      if (item.handedOn !== undefined && delivery !== undefined && delivery === item.delivery)
+        steps.push('recorded')
+  }
+  return steps
+}
+
+const oneByOne = (letters: number) => Array.from({ length: letters }, () => ['sent', 'recorded']).flat()
+
+it('B18: a process records each letter right after it has sent it, under its delivery, and before it sends the next', async () => {
+  const { clock, store, fail, join, start, run, until, published, shop } = deliveryWorld(5)
+  await fail()
+  const one = await join('one')
+  await clock.advance(1_000)
+  const id = await start({ stages: ['rest'] })
+  const steps = stepsOf(store)
+  shop.beforePublish = async () => {
+    // The broker takes its time, so a record that does not wait for it comes first.
+    await sleep(clock, 10)
+    steps.push('sent')
+  }
+  expect((await until(run(id), 10)).state).toBe('finished')
+  expect(steps).toEqual(oneByOne(5))
+  expect(published).toHaveLength(5)
+  await until(one.close())
+})
+
+it('B18: a process records each letter right after its sink has it, under its delivery, with its own id', async () => {
+  const { clock, store, sinkOf, join, start, run, until, reach } = await sinkWorld()
+  const dispatcher = sinkOf('one', async () => {}, { breaker: {}, whenOpen: 'wait' })
+  dispatcher.breaker('crm')!.force('open')
+  const steps = stepsOf(store)
+  const { resend } = dispatcher
+  dispatcher.resend = letter => {
+    steps.push('sent')
+    return resend.call(dispatcher, letter)
+  }
+  const one = await join('one', { consumers: [], dispatchers: [dispatcher] })
+  await clock.advance(1_000)
+  const id = await start({ stages: ['rest'] })
+  const running = run(id)
+  // The breaker is open, so nothing has an outcome that could stand for the record.
+  await reach(() => dispatcher.health().sinks.crm.buffered === 12)
+  await clock.advance(1_000)
+  expect(steps).toEqual(oneByOne(12))
+  const items = await store.replays.items(id)
+  expect(items.map(({ handedOn, heldBy }) => [handedOn, heldBy])).toEqual(
+    Array(12).fill(['in-process', one.id]),
+  )
+  dispatcher.breaker('crm')!.force('closed')
+  expect((await until(running)).state).toBe('finished')
+  await until(one.close())
+})
 
 it('B18: a process whose claim is answered late may send no longer than if it had been answered at once', async () => {
   const { clock, store, fail, join, start, run, until, reach, published } = deliveryWorld(1)
