@@ -12,6 +12,8 @@ export type Values = readonly [Labels, readonly number[]]
 export interface Standing {
   readonly now: number
   readonly consumers: readonly ConsumerHealth[]
+  /** In the order of the consumers; undefined if the broker cannot count. */
+  readonly lags: readonly (number | undefined)[]
   readonly dispatcher: DispatcherHealth
   readonly letters: readonly DeadLetter[]
 }
@@ -181,6 +183,10 @@ const BREAKER_STATES: Readonly<Record<string, number>> = { closed: 0, 'half-open
 const WAITING: readonly string[] = ['dead', 'quarantined', 'parked']
 
 export const GAUGES: Readonly<Record<string, (standing: Standing, log: EventLog) => readonly Value[]>> = {
+  consumer_lag: ({ consumers, lags }) =>
+    consumers.flatMap(({ channel, handler }, index): Value[] =>
+      lags[index] === undefined ? [] : [[{ channel, name: handler }, lags[index]]],
+    ),
   retry_queue_size: ({ consumers, dispatcher }) => [
     ...consumers.map(({ handler, retrying }): Value => [{ name: handler }, retrying]),
     ...Object.entries(dispatcher.sinks).map(([name, { retrying }]): Value => [{ name }, retrying]),

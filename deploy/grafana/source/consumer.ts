@@ -74,6 +74,12 @@ export const consumer: Dashboard = {
         'short',
         inHand('lazaret_retry_queue_size', NAME, 'name', '{{name}}'),
       ),
+      lines(
+        'Lag',
+        'Events that a handler has not finished. A lag that grows needs more consumers, or a faster handler.',
+        'short',
+        worst('lazaret_consumer_lag', CHANNEL, 'channel, name', '{{channel}} {{name}}'),
+      ),
     ],
     [
       lines(

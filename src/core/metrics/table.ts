@@ -40,6 +40,12 @@ export const METRICS = {
   retry_delay_seconds: histogram('Chosen wait before a retry, in seconds.', DELAYS, 'name'),
   retry_limiter_allowed_total: counter('Retries that the retry limit admitted.', 'name'),
   retry_limiter_limited_total: counter('Retries that the retry limit delayed or refused.', 'name', 'action'),
+  consumer_lag: gauge(
+    'Events that a handler has not finished, as its broker counts them.',
+    'most',
+    'channel',
+    'name',
+  ),
   retry_queue_size: gauge('Retries that wait in this process for their next attempt.', 'sum', 'name'),
   retry_dropped_total: counter('Events that were dropped and not stored anywhere.', 'name', 'reason'),
   retry_batches_total: counter('Batches of retries that were started.', 'name'),

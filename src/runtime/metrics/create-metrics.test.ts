@@ -177,6 +177,21 @@ describe('what is watched', () => {
     expect(await of('breaker_state')).toEqual(['name=loki 1'])
   })
 
+  it('E20: the lag of a consumer is shown once, and a broker that cannot count it or hangs hides nothing else', async () => {
+    const { metrics, of, clock } = world()
+    const health = (handler: string) =>
+      ({ channel: 'orders', handler, breakerState: 'open', retrying: 2 }) as never
+    metrics.watch({ health: () => health('bill'), lag: async () => 7 })
+    metrics.watch({ health: () => health('bill'), lag: async () => 9 })
+    metrics.watch({ health: () => health('ship'), lag: async () => undefined })
+    metrics.watch({ health: () => health('mail'), lag: () => Promise.reject(new Error('gone')) })
+    expect(await of('consumer_lag')).toEqual(['channel=orders name=bill 9'])
+    metrics.watch({ health: () => health('slow'), lag: () => new Promise(() => {}) })
+    const reading = of('breaker_state')
+    await clock.advance(2_000)
+    expect(await reading).toContain('name=slow 2')
+  })
+
   it('E20: a source that throws, hangs or answers nonsense has no series, and the others have', async () => {
     const { metrics, of, clock } = world()
     const reading = { name: 'dlq_size', labels: { channel: 'orders', name: 'bill' }, value: 4 }

@@ -8,7 +8,7 @@ const PROMISED = `
 events_processed_total{channel,outcome} · handler_duration_seconds{channel} · retry_attempts_total{name} ·
 retry_successes_total{name} · retry_exhausted_total{name} · retry_permanent_failures_total{name,error_class} ·
 retry_delay_seconds{name} · retry_limiter_allowed_total{name} · retry_limiter_limited_total{name,action} ·
-retry_queue_size{name} · retry_dropped_total{name,reason} · retry_batches_total{name} · breaker_state{name} ·
+consumer_lag{channel,name} · retry_queue_size{name} · retry_dropped_total{name,reason} · retry_batches_total{name} · breaker_state{name} ·
 breaker_opened_total{name} · breaker_closed_total{name} · breaker_rejected_total{name} ·
 dlq_saved_total{channel,name,reason,error_class} · dlq_replayed_total{channel,name} · dlq_replay_failed_total{channel} ·
 dlq_filtered_total{channel} · dlq_write_errors_total{channel} · dlq_expired_total{state} · outbox_removed_total{broker,unit} · dlq_size{channel,name} · dlq_oldest_age_seconds{channel} ·
