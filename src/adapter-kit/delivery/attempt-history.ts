@@ -38,3 +38,13 @@ function withTexts(attempt: AttemptRecord, change: (text: string) => string): At
   }
   return { ...attempt, failure: changed }
 }
+
+/** Whether a stored value has what an attempt needs: a message can come from anyone. */
+export function isAttempt(value: unknown): value is AttemptRecord {
+  const { number, startedAt, failure } = (value ?? {}) as Partial<AttemptRecord>
+  return (
+    typeof number === 'number' &&
+    typeof startedAt === 'number' &&
+    (failure === undefined || typeof failure?.fingerprint === 'string')
+  )
+}

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { LazaretEvent } from '../../../core/event/event.ts'
 import { sortedIds } from '../harness.ts'
 import { unwritablePayloads } from '../unwritable.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
@@ -35,7 +36,12 @@ export function deliveringTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     await world.broker.publish(events)
     const deliveries = await inbox.take(events.length)
-    assert.deepEqual(deliveries.map(eventOf), events)
+    const received = deliveries.map(eventOf).sort((a, b) => a.id.localeCompare(b.id))
+    assert.deepEqual(
+      received,
+      events,
+      'in the order of their ids, because partitions have no order between them',
+    )
     assert(deliveries.every(delivery => delivery.channel === world.channel))
   })
 
@@ -113,7 +119,29 @@ export function deliveringTests(suite: BrokerConformance): void {
     await ship.assertEmpty('an event arrived twice')
   })
 
-  it('subscribe: subscriptions of one handler share its events', async world => {
+  const { sharesPartitions } = suite
+  const itSharesEvents = inWorld(suite, sharesPartitions ? 'subscriptions share partitions' : undefined)
+  const itSharesPartitions = inWorld(
+    suite,
+    sharesPartitions ? undefined : 'subscriptions share single events',
+  )
+
+  itSharesPartitions('subscribe: subscriptions of one handler share its partitions', async world => {
+    const inboxes = [await world.subscribe(), await world.subscribe()]
+    const events: LazaretEvent[] = []
+    await world.timing.eventually(async () => {
+      for (let count = 0; count < 8; count++)
+        events.push(...(await world.publish(1, { key: `key-${events.length}` })))
+      const received = () => new Set(inboxes.flatMap(({ all }) => idsOf(all)))
+      await world.timing.eventually(() => received().size === events.length, 'every event')
+      // A delivery is lost if its partition goes to the other subscription meanwhile.
+      for (const inbox of inboxes)
+        for (const delivery of await inbox.take(inbox.waiting)) await inbox.done(delivery).catch(() => {})
+      return inboxes.every(({ all }) => all.length > 0)
+    }, 'both subscriptions have a partition')
+  })
+
+  itSharesEvents('subscribe: subscriptions of one handler share its events', async world => {
     const first = await world.subscribe({ prefetch: 2 })
     const second = await world.subscribe({ prefetch: 2 })
     const events = await world.publish(4)

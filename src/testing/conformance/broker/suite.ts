@@ -13,6 +13,8 @@ export interface BrokerConformance {
   readonly canPublishRaw?: boolean | undefined
   /** The fixture has `keptLetters`, which reads the broker's own dead letters. */
   readonly canReadLetters?: boolean | undefined
+  /** The subscriptions of a handler share partitions and not single events: one without a partition gets nothing. */
+  readonly sharesPartitions?: boolean | undefined
   /** The faults that the server of this broker can have. */
   readonly faults?: readonly BrokerFault[] | undefined
 }

@@ -1,4 +1,4 @@
-import { decodeAttempts } from '../../../../adapter-kit/delivery/attempt-history.ts'
+import { decodeAttempts, isAttempt } from '../../../../adapter-kit/delivery/attempt-history.ts'
 import { type AttemptLog, EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import { keepFirstAndLatest } from '../../../../core/dead-letter/caps.ts'
 import type { AttemptRecord, Origin } from '../../../../core/dead-letter/letter.ts'
@@ -166,13 +166,4 @@ function withoutRoutingHeaders(properties: AmqpProperties): Record<string, unkno
 function isForeign(death: unknown): boolean {
   const queue = (death as { readonly queue?: unknown } | null)?.queue
   return typeof queue === 'string' && !/\.retry\.\d+(?:ms|s|m|h)$/.test(queue)
-}
-
-function isAttempt(value: unknown): value is AttemptRecord {
-  const { number, startedAt, failure } = (value ?? {}) as Partial<AttemptRecord>
-  return (
-    typeof number === 'number' &&
-    typeof startedAt === 'number' &&
-    (failure === undefined || typeof failure?.fingerprint === 'string')
-  )
 }

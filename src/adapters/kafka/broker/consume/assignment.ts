@@ -1,0 +1,253 @@
+import { delay } from '../../../../ports/clock.ts'
+import { explain } from '../../connection/protocol-errors.ts'
+import type { FetchedRecords } from '../../connection/records.ts'
+import { RecordsRemovedError, TopicMissingError } from '../../errors.ts'
+import { Committer } from '../group/committer.ts'
+import { GroupMember, type TopicPartition } from '../group/member.ts'
+import { readOffsets, readProgress } from '../group/offsets.ts'
+import { progressAt } from '../group/progress.ts'
+import type { SubscriptionContext } from './context.ts'
+import { Fetcher } from './fetcher.ts'
+import { AssignedPartition } from './partition.ts'
+
+/** What a subscription does with its partitions. */
+interface AssignmentListener {
+  received(partition: AssignedPartition, fetched: FetchedRecords): void
+  /** Resolves when nothing of them is being handled, or when that took too long. */
+  drain(partitions: readonly AssignedPartition[]): Promise<void>
+  /** They are not ours any more: their open deliveries are lost. */
+  lost(partitions: readonly AssignedPartition[]): void
+  /** Called before its first record is read. */
+  opened(partition: AssignedPartition): Promise<void>
+  /** Announced attempts may begin. */
+  committed(): void
+  /** Whether records may be read. */
+  mayFetch(): boolean
+}
+
+const REOPEN_MS = 500
+
+/**
+ * The partitions that the group has given to a subscription. It opens them where the group is, reads their records,
+ * commits their progress and gives them back.
+ */
+export class Assignment {
+  readonly #context: SubscriptionContext
+  readonly #listener: AssignmentListener
+  readonly #member: GroupMember
+  readonly #fetcher: Fetcher
+  readonly committer: Committer
+  readonly #steps: ReadonlyMap<string, number>
+  #partitions = new Map<string, AssignedPartition>()
+  #failures = 0
+
+  constructor(context: SubscriptionContext, topics: readonly string[], listener: AssignmentListener) {
+    this.#context = context
+    this.#listener = listener
+    const { cluster, settings, names, id, stalls } = context
+    this.#steps = new Map([
+      [names.again, 0],
+      ...names.retries.map(({ name, stepMs }): [string, number] => [name, stepMs]),
+    ])
+    this.#member = new GroupMember(cluster, settings, names.group, topics, id, {
+      assigned: partitions => this.#assigned(partitions),
+      revoked: partitions => this.#revoked(partitions),
+      lost: () => this.#lost(),
+      failed: error => this.#failed(error),
+      works: () => this.#works(),
+    })
+    this.#fetcher = new Fetcher(cluster, settings, id, {
+      wanted: () => (listener.mayFetch() ? this.wanted() : []),
+      received: (partition, fetched, end) => this.#received(partition, fetched, end),
+      outOfRange: partition => void this.#reopen(partition),
+      topicMissing: partition => void this.#restore(partition.topic),
+      failed: (_, error) => this.#failed(explain(cluster.servers, `group '${names.group}'`, error)),
+      works: () => this.#works(),
+    })
+    this.committer = new Committer(cluster, settings, names.group, this.#member, {
+      partitions: () => this.#partitions.values(),
+      committed: () => listener.committed(),
+      failed: error => stalls.stalled('settlements', this, error),
+      works: () => stalls.gaveUp('settlements', this),
+    })
+  }
+
+  get partitions(): Iterable<AssignedPartition> {
+    return this.#partitions.values()
+  }
+
+  partition(topic: string, partition: number): AssignedPartition | undefined {
+    return this.#partitions.get(`${topic} ${partition}`)
+  }
+
+  wanted(): Iterable<AssignedPartition> {
+    const { bufferBytes } = this.#context.settings
+    let bytes = 0
+    for (const each of this.#partitions.values()) bytes += each.bufferedBytes
+    if (bytes > bufferBytes) return []
+    return [...this.#partitions.values()].filter(each => each.wantsRecords)
+  }
+
+  join(): Promise<void> {
+    return this.#member.join()
+  }
+
+  /** Reads a partition again from where it is settled. */
+  async rewind(partition: AssignedPartition): Promise<void> {
+    const { window } = partition
+    partition.isOpen = false
+    const { settings, names, cluster } = this.#context
+    while (partition.isOurs && !partition.isLeaving) {
+      try {
+        await this.#listener.opened(partition)
+        partition.open(window.progress(window.position, undefined))
+        this.fetch()
+        return
+      } catch (error) {
+        this.#failed(explain(cluster.servers, `group '${names.group}'`, error))
+        await delay(settings.clock, REOPEN_MS)
+      }
+    }
+  }
+
+  /** Reads on where there is room. */
+  fetch(): void {
+    this.#fetcher.run()
+  }
+
+  /** Gives everything back and leaves the group. */
+  async close(): Promise<void> {
+    try {
+      await this.committer.finish([...this.#partitions.values()])
+    } catch {
+      // The next owner reads what is not committed again.
+    }
+    for (const each of this.#partitions.values()) each.isOurs = false
+    this.committer.close()
+    await Promise.all([this.#member.leave(), this.#fetcher.close()])
+  }
+
+  #assigned(partitions: readonly TopicPartition[]): void {
+    const added = partitions.map(each => new AssignedPartition(each, this.#steps.get(each.topic)))
+    for (const each of added) this.#partitions.set(`${each.topic} ${each.partition}`, each)
+    void this.#open(added)
+  }
+
+  /** A partition without a commit is read from its beginning: it is new, or its topic was created again. */
+  async #open(added: readonly AssignedPartition[]): Promise<void> {
+    const { cluster, names, settings } = this.#context
+    const byTopic = Map.groupBy(added, ({ topic }) => topic)
+    const questions = new Map(
+      [...byTopic].map(([topic, each]) => [topic, each.map(({ partition }) => partition)]),
+    )
+    for (let left = added.filter(each => each.isOurs); left.length > 0; ) {
+      try {
+        await cluster.topics([...byTopic.keys()])
+        const stored = await readProgress(cluster, names.group, questions)
+        for (const each of left) {
+          if (!each.isOurs) continue
+          each.open(stored.get(each.topic)?.get(each.partition) ?? progressAt(0))
+          await this.#listener.opened(each)
+        }
+        this.fetch()
+        return
+      } catch (error) {
+        this.#failed(explain(cluster.servers, `group '${names.group}'`, error))
+        await delay(settings.clock, REOPEN_MS)
+        left = left.filter(each => each.isOurs && !each.isOpen)
+      }
+    }
+  }
+
+  async #revoked(partitions: readonly TopicPartition[]): Promise<void> {
+    const leaving = partitions
+      .map(({ topic, topicId, partition }) => {
+        const found = this.partition(topic, partition)
+        return found?.topicId === topicId ? found : undefined
+      })
+      .filter(each => each !== undefined)
+    for (const each of leaving) each.isLeaving = true
+    await this.#listener.drain(leaving)
+    try {
+      await this.committer.finish(leaving)
+    } catch {
+      // The next owner reads what is not committed again.
+    }
+    this.#drop(leaving)
+  }
+
+  #lost(): void {
+    this.#drop([...this.#partitions.values()])
+  }
+
+  #drop(partitions: readonly AssignedPartition[]): void {
+    for (const each of partitions) {
+      each.isOurs = false
+      this.#partitions.delete(`${each.topic} ${each.partition}`)
+    }
+    this.committer.forget()
+    this.#listener.lost(partitions)
+  }
+
+  #received(partition: AssignedPartition, fetched: FetchedRecords, end: number): void {
+    if (!partition.isOurs || partition.isLeaving) return
+    partition.window.limitSuspects(end)
+    const before = partition.window.position
+    this.#listener.received(partition, fetched)
+    partition.window.skipTo(fetched.nextOffset)
+    if (partition.window.position > before) {
+      partition.isDirty = true
+      this.committer.soon()
+    }
+    this.fetch()
+  }
+
+  /**
+   * The topic has no record at the offset that we wanted. Retention removed it, or the topic lost its end in a failure of its
+   * brokers. In both cases it is read from its beginning: to deliver twice is better than to lose.
+   */
+  async #reopen(partition: AssignedPartition): Promise<void> {
+    const { cluster, stalls } = this.#context
+    try {
+      const info = await cluster.topic(partition.topic)
+      if (info?.id !== partition.topicId) return
+      const first = (await readOffsets(cluster, info, 'earliest'))[partition.partition]
+      if (first === undefined || !partition.isOurs) return
+      const { readTo } = partition.window
+      if (readTo > 0) {
+        stalls.stalled(
+          'deliveries',
+          partition,
+          new RecordsRemovedError(info.name, partition.partition, readTo, first),
+        )
+        stalls.gaveUp('deliveries', partition)
+      }
+      if (readTo < first) partition.window.skipTo(first)
+      else {
+        this.#listener.lost([partition])
+        partition.open(progressAt(first))
+      }
+    } catch {
+      // The next fetch finds the same.
+    }
+    this.fetch()
+  }
+
+  async #restore(topic: string): Promise<void> {
+    const { topics, stalls, cluster } = this.#context
+    const error = new TopicMissingError(topic)
+    if ((await cluster.topics([topic]).catch(() => undefined))?.has(topic) !== false) return
+    stalls.stalled('deliveries', this, error)
+    await topics.restore(topic).catch(() => {})
+  }
+
+  /** A single failure is not reported: a leader that moves fails the fetches of its partitions. */
+  #failed(error: Error): void {
+    if (++this.#failures > 3) this.#context.stalls.stalled('deliveries', this, error)
+  }
+
+  #works(): void {
+    this.#failures = 0
+    this.#context.stalls.gaveUp('deliveries', this)
+  }
+}

@@ -1,0 +1,196 @@
+import { monotonicNow } from '../../../../ports/clock.ts'
+import type { FetchAnswer, FetchAnswerPartition } from '../../connection/client.ts'
+import type { Cluster } from '../../connection/cluster.ts'
+import { answerOf, CODE } from '../../connection/protocol-errors.ts'
+import { type FetchedRecords, readBatches } from '../../connection/records.ts'
+import type { KafkaSettings } from '../../options.ts'
+import type { AssignedPartition } from './partition.ts'
+
+interface FetchListener {
+  /** The partitions that should be read now. */
+  wanted(): Iterable<AssignedPartition>
+  received(partition: AssignedPartition, fetched: FetchedRecords, end: number): void
+  /** The topic has no record at the offset. */
+  outOfRange(partition: AssignedPartition): void
+  topicMissing(partition: AssignedPartition): void
+  failed(partition: AssignedPartition, error: unknown): void
+  works(): void
+}
+
+const MAX_WAIT_MS = 500
+const MIN_BYTES = 1
+const MAX_REQUEST_BYTES = 8_388_608
+const MAX_PARTITION_BYTES = 1_048_576
+const READ_COMMITTED = 1
+/** Requests at one time to one broker. One of them may wait for records while another partition has room again. */
+const LANES = 3
+const REST_MS = 100
+const NO_SESSION = -1
+
+const MISSING: readonly number[] = [CODE.unknownTopic, CODE.unknownTopicId, CODE.inconsistentTopicId]
+
+/**
+ * Reads partitions, and only those that have room. Each broker is asked for all of its partitions together, and answers as
+ * soon as one has a record.
+ */
+export class Fetcher {
+  readonly #cluster: Cluster
+  readonly #settings: KafkaSettings
+  readonly #name: string
+  readonly #listener: FetchListener
+  readonly #busy = new Map<number, Set<number>>()
+  #willRun = false
+  #isClosed = false
+
+  constructor(cluster: Cluster, settings: KafkaSettings, name: string, listener: FetchListener) {
+    this.#cluster = cluster
+    this.#settings = settings
+    this.#name = name
+    this.#listener = listener
+  }
+
+  /** Looks which partitions have room, once per turn. */
+  run(): void {
+    if (this.#willRun || this.#isClosed) return
+    this.#willRun = true
+    queueMicrotask(() => {
+      this.#willRun = false
+      if (!this.#isClosed) this.#gather()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all(lanes().map(lane => this.#cluster.closePool(this.#purpose(lane))))
+  }
+
+  #purpose(lane: number): string {
+    return `fetch ${this.#name} ${lane}`
+  }
+
+  #gather(): void {
+    const now = monotonicNow(this.#settings.clock)
+    const byLeader = new Map<number, AssignedPartition[]>()
+    const unknown: AssignedPartition[] = []
+    for (const partition of this.#listener.wanted()) {
+      if (partition.restUntil > now) continue
+      const info = this.#cluster.known(partition.topic)
+      const leader = info?.id === partition.topicId ? info.leaders[partition.partition] : undefined
+      if (leader === undefined) unknown.push(partition)
+      else byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition])
+    }
+    for (const [leader, partitions] of byLeader) {
+      const busy = this.#busy.get(leader) ?? new Set()
+      this.#busy.set(leader, busy)
+      const lane = lanes().find(each => !busy.has(each))
+      if (lane === undefined) continue
+      busy.add(lane)
+      for (const each of partitions) each.isFetching = true
+      void this.#fetch(leader, lane, partitions).finally(() => {
+        busy.delete(lane)
+        this.run()
+      })
+    }
+    if (unknown.length > 0) void this.#findLeaders(unknown)
+  }
+
+  async #fetch(leader: number, lane: number, partitions: readonly AssignedPartition[]): Promise<void> {
+    const from = new Map(partitions.map(each => [each, each.window.readTo]))
+    let answer: FetchAnswer
+    let problem: unknown
+    try {
+      const { fetchV13 } = await this.#cluster.client()
+      const connection = await this.#cluster.node(this.#purpose(lane), leader)
+      const byTopic = Map.groupBy(partitions, ({ topicId }) => topicId)
+      const topics = [...byTopic].map(([topicId, each]) => ({
+        topicId,
+        partitions: each.map(partition => ({
+          partition: partition.partition,
+          currentLeaderEpoch: -1,
+          fetchOffset: BigInt(from.get(partition)!),
+          lastFetchedEpoch: -1,
+          partitionMaxBytes: MAX_PARTITION_BYTES,
+        })),
+      }))
+      answer = await fetchV13.api.async(
+        connection,
+        MAX_WAIT_MS,
+        MIN_BYTES,
+        MAX_REQUEST_BYTES,
+        READ_COMMITTED,
+        0,
+        NO_SESSION,
+        topics,
+        [],
+        '',
+      )
+    } catch (error) {
+      problem = error
+      answer = answerOf<FetchAnswer>(error) ?? { responses: [] }
+    }
+    for (const partition of partitions) {
+      partition.isFetching = false
+      if (this.#isClosed || !partition.isOurs) continue
+      const found = answer.responses
+        .find(({ topicId }) => topicId === partition.topicId)
+        ?.partitions.find(({ partitionIndex }) => partitionIndex === partition.partition)
+      if (found === undefined) this.#failed(partition, problem ?? new Error('the answer lacks the partition'))
+      else this.#read(partition, found, from.get(partition)!, problem)
+    }
+  }
+
+  #read(partition: AssignedPartition, found: FetchAnswerPartition, from: number, problem: unknown): void {
+    const { errorCode, records, abortedTransactions, highWatermark } = found
+    if (errorCode === 0) {
+      const { topic } = partition
+      // Its window was reopened while it was read.
+      if (partition.window.readTo !== from) return
+      const fetched = readBatches(topic, partition.partition, from, records ?? [], abortedTransactions ?? [])
+      this.#listener.works()
+      this.#listener.received(partition, fetched, Number(highWatermark))
+    } else if (errorCode === CODE.offsetOutOfRange) {
+      this.#rest(partition)
+      this.#listener.outOfRange(partition)
+    } else {
+      if (MISSING.includes(errorCode)) this.#listener.topicMissing(partition)
+      this.#failed(partition, problem)
+    }
+  }
+
+  /** The leader may be another one by now. */
+  #failed(partition: AssignedPartition, error: unknown): void {
+    this.#cluster.forgetTopic(partition.topic)
+    this.#listener.failed(partition, error)
+    this.#rest(partition)
+  }
+
+  #rest(partition: AssignedPartition): void {
+    const { clock } = this.#settings
+    partition.restUntil = monotonicNow(clock) + REST_MS
+    clock.schedule(REST_MS, () => this.run())
+  }
+
+  async #findLeaders(partitions: readonly AssignedPartition[]): Promise<void> {
+    for (const each of partitions) each.isFetching = true
+    try {
+      const found = await this.#cluster.topics([...new Set(partitions.map(({ topic }) => topic))])
+      for (const each of partitions) {
+        const info = found.get(each.topic)
+        if (info?.id !== each.topicId) this.#listener.topicMissing(each)
+        if (info?.id !== each.topicId || info.leaders[each.partition] === undefined) this.#rest(each)
+      }
+    } catch (error) {
+      for (const each of partitions) {
+        this.#rest(each)
+        this.#listener.failed(each, error)
+      }
+    } finally {
+      for (const each of partitions) each.isFetching = false
+      this.run()
+    }
+  }
+}
+
+function lanes(): readonly number[] {
+  return Array.from({ length: LANES }, (_, lane) => lane)
+}

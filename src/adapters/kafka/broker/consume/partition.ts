@@ -1,0 +1,166 @@
+import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { KafkaRecord } from '../../connection/records.ts'
+import type { TopicPartition } from '../group/member.ts'
+import { OffsetWindow } from '../group/offset-window.ts'
+import type { PartitionCommit } from '../group/offsets.ts'
+import { type Progress, progressAt } from '../group/progress.ts'
+import type { LineEvent } from '../ordered/lines.ts'
+import { DueQueue } from './due-queue.ts'
+import { Fifo } from './fifo.ts'
+
+/** A record that was read and is not settled. */
+export interface Entry {
+  readonly partition: AssignedPartition
+  readonly record: KafkaRecord
+  /** It was open when a consumer died: it runs alone. */
+  readonly isSuspect: boolean
+  /** It came from the held topic. Its attempts are counted there, and no offset of the partition is settled with it. */
+  readonly isHeld: boolean
+  /** Its place in the line of its key, if the order is kept. */
+  line: LineEvent<Entry> | undefined
+  /** What this process knows of its attempts and the record does not say. */
+  known: AttemptLog | undefined
+  /** When it may be delivered, by a monotonic clock. */
+  dueAt: number
+}
+
+/**
+ * How many attempts may begin before the next commit says that they have. After a crash all of them are suspects, so that
+ * it is as low as the throughput allows.
+ */
+const MIN_AHEAD = 16
+const MAX_AHEAD = 2_000
+/** Below this a partition is read on. */
+const LOW_RECORDS = 500
+/** The most records of a retry topic that a consumer keeps while they wait. */
+const MAX_WAITING = 1_000
+/** The most records that wait for others of their key before the partition is not read on. */
+const MAX_LINED = 2_000
+
+/** A partition that the group has given to this subscription. */
+export class AssignedPartition {
+  readonly topic: string
+  readonly topicId: string
+  readonly partition: number
+  /** The delay of its retry topic; undefined for the topic of the channel. */
+  readonly stepMs: number | undefined
+  readonly ready = new Fifo<Entry>()
+  readonly waiting = new DueQueue<Entry>()
+  window = new OffsetWindow(progressAt(0))
+  /** False when another consumer may have it. Nothing of it can be settled then. */
+  isOurs = true
+  /** It is being given back: nothing more of it is delivered. */
+  isLeaving = false
+  /** Its progress is known, and records can be read. */
+  isOpen = false
+  isFetching = false
+  /** Not read before this time, by a monotonic clock. */
+  restUntil = 0
+  bufferedBytes = 0
+  /** Records that wait for others of their key, and are in this process alone. */
+  lined = 0
+  /** Too much of it waits for other events. */
+  isFull = false
+  /** The suspect that runs, which the next commit says. */
+  running: number | undefined
+  /** Something is settled that no commit says. */
+  isDirty = false
+  #begunTo = 0
+  #begun = 0
+  #ahead = MIN_AHEAD
+  #durableUpTo = 0
+
+  constructor({ topic, topicId, partition }: TopicPartition, stepMs: number | undefined) {
+    this.topic = topic
+    this.topicId = topicId
+    this.partition = partition
+    this.stepMs = stepMs
+  }
+
+  open(progress: Progress): void {
+    this.window = new OffsetWindow(progress)
+    this.#begunTo = this.#durableUpTo = progress.position
+    this.isOpen = true
+  }
+
+  /** Whether an attempt may begin: a commit has said that it might have. */
+  mayBegin({ record, isHeld }: Entry): boolean {
+    return isHeld || record.offset < this.#durableUpTo
+  }
+
+  /** An attempt may begin from now on. */
+  handOut({ record, isHeld }: Entry): void {
+    this.bufferedBytes -= record.bytes
+    if (isHeld) return
+    this.#begunTo = Math.max(this.#begunTo, record.offset + 1)
+    this.#begun++
+  }
+
+  /** The next commit should come before the announced attempts are used up. */
+  get isNearlyUsedUp(): boolean {
+    return this.#begunTo + this.#ahead / 2 > this.#durableUpTo
+  }
+
+  /** A commit is needed although nothing is settled: a record waits for it. */
+  announceAtLeast(offset: number): void {
+    this.#begunTo = Math.max(this.#begunTo, offset)
+  }
+
+  settle(offset: number): void {
+    this.window.settle(offset)
+    this.isDirty = true
+  }
+
+  /** `wasAwaited`: the announced attempts were used up before this commit. Then more are announced. */
+  nextCommit(wasAwaited: boolean): PartitionCommit {
+    this.#ahead = wasAwaited
+      ? Math.min(MAX_AHEAD, this.#ahead * 2)
+      : Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, 2 * this.#begun))
+    this.#begun = 0
+    const { topic, topicId, partition } = this
+    return {
+      topic,
+      topicId,
+      partition,
+      progress: this.window.progress(this.#begunTo + this.#ahead, this.running),
+    }
+  }
+
+  /** Nothing of it is open any more, so that nothing is suspected after this commit. */
+  lastCommit(): PartitionCommit {
+    const { topic, topicId, partition, window } = this
+    return { topic, topicId, partition, progress: window.progress(window.position, undefined) }
+  }
+
+  committed({ progress }: PartitionCommit): void {
+    this.#durableUpTo = Math.max(this.#durableUpTo, progress.upTo)
+  }
+
+  get wantsRecords(): boolean {
+    return (
+      this.isOurs &&
+      this.isOpen &&
+      !this.isLeaving &&
+      !this.isFetching &&
+      !this.isFull &&
+      this.ready.size < LOW_RECORDS &&
+      this.lined < MAX_LINED &&
+      this.waiting.size < MAX_WAITING
+    )
+  }
+
+  /** Forgets what was read and not delivered. Answers with what this process knows more of than the server. */
+  drop(): readonly Entry[] {
+    const known = [...this.ready.all(), ...this.waiting.all()].filter(isKnownHereAlone)
+    this.ready.clear()
+    this.waiting.clear()
+    this.bufferedBytes = 0
+    this.lined = 0
+    return known
+  }
+}
+
+/** Attempts of a held event are in the held topic. */
+export function isKnownHereAlone({ known, isHeld }: Entry): boolean {
+  return known !== undefined && !isHeld
+}

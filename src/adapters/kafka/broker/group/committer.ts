@@ -1,0 +1,160 @@
+import { type Cancel, delay, equalJitter } from '../../../../ports/clock.ts'
+import type { Cluster } from '../../connection/cluster.ts'
+import { CODE, explain, hasCode } from '../../connection/protocol-errors.ts'
+import type { KafkaSettings } from '../../options.ts'
+import type { AssignedPartition } from '../consume/partition.ts'
+import type { GroupMember } from './member.ts'
+import { commit, type PartitionCommit } from './offsets.ts'
+
+interface CommitListener {
+  /** The partitions whose progress changed. */
+  partitions(): Iterable<AssignedPartition>
+  /** A commit is durable: announced attempts may begin. */
+  committed(): void
+  failed(error: Error): void
+  works(): void
+}
+
+/** Settled records are committed within this time. */
+const INTERVAL_MS = 100
+const FIRST_BACKOFF_MS = 50
+const MAX_BACKOFF_MS = 2_000
+
+/**
+ * Commits the progress of all partitions together, one commit at a time: the next one says everything that came meanwhile.
+ * A record that waits until its attempt is announced is a demand, and is committed at once.
+ */
+export class Committer {
+  readonly #cluster: Cluster
+  readonly #settings: KafkaSettings
+  readonly #group: string
+  readonly #member: GroupMember
+  readonly #listener: CommitListener
+  #running: Promise<void> | undefined
+  #isDemanded = false
+  /** Work that goes on when the next commit is durable, or fails with the partition. */
+  #waiting: { readonly partition: AssignedPartition; end(isDurable: boolean): void }[] = []
+  #cancel: Cancel | undefined
+  #isClosed = false
+
+  constructor(
+    cluster: Cluster,
+    settings: KafkaSettings,
+    group: string,
+    member: GroupMember,
+    listener: CommitListener,
+  ) {
+    this.#cluster = cluster
+    this.#settings = settings
+    this.#group = group
+    this.#member = member
+    this.#listener = listener
+  }
+
+  /** Something was settled. */
+  soon(): void {
+    if (this.#cancel !== undefined || this.#isClosed) return
+    this.#cancel = this.#settings.clock.schedule(INTERVAL_MS, () => {
+      this.#cancel = undefined
+      this.#run()
+    })
+  }
+
+  /** An attempt waits to be announced. */
+  demand(partition: AssignedPartition): void {
+    partition.isDirty = true
+    this.#isDemanded = true
+    this.#run()
+  }
+
+  /** Resolves with true when what the partition says now is durable; with false if the partition is not ours any more. */
+  durable(partition: AssignedPartition): Promise<boolean> {
+    return new Promise(end => {
+      this.#waiting.push({ partition, end })
+      this.demand(partition)
+    })
+  }
+
+  /** The partitions are not ours any more. Nobody waits for their commits. */
+  forget(): void {
+    const lost = this.#waiting.filter(({ partition }) => !partition.isOurs)
+    this.#waiting = this.#waiting.filter(({ partition }) => partition.isOurs)
+    for (const { end } of lost) end(false)
+  }
+
+  /** The last commit of partitions that are given back. It rejects if the server does not take it. */
+  async finish(partitions: readonly AssignedPartition[]): Promise<void> {
+    await this.#running
+    const ours = partitions.filter(({ isOurs, isOpen }) => isOurs && isOpen)
+    if (ours.length > 0) await this.#send(ours.map(each => each.lastCommit()))
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#cancel?.()
+    for (const { end } of this.#waiting) end(false)
+    this.#waiting = []
+  }
+
+  #run(): void {
+    this.#running ??= this.#loop().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  async #loop(): Promise<void> {
+    const { clock, random } = this.#settings
+    let restMs = FIRST_BACKOFF_MS
+    // The demands of one turn go together.
+    await Promise.resolve()
+    while (!this.#isClosed) {
+      const partitions = [...this.#listener.partitions()].filter(
+        each => each.isDirty && each.isOurs && each.isOpen && !each.isLeaving,
+      )
+      if (partitions.length === 0) break
+      const wasDemanded = this.#isDemanded
+      this.#isDemanded = false
+      const waiting = this.#waiting
+      this.#waiting = []
+      for (const each of partitions) each.isDirty = false
+      const commits = partitions.map(each => each.nextCommit(wasDemanded && each.isNearlyUsedUp))
+      try {
+        await this.#send(commits)
+        for (const [index, each] of commits.entries()) partitions[index]!.committed(each)
+        for (const { partition, end } of waiting) end(partition.isOurs)
+        restMs = FIRST_BACKOFF_MS
+        this.#listener.works()
+        this.#listener.committed()
+        if (!this.#isDemanded) break
+      } catch (error) {
+        for (const each of partitions) each.isDirty = true
+        this.#waiting = [...waiting, ...this.#waiting]
+        this.#isDemanded ||= wasDemanded
+        this.forget()
+        if (this.#isClosed) break
+        this.#listener.failed(explain(this.#cluster.servers, `commits of group '${this.#group}'`, error))
+        await delay(clock, equalJitter(random, restMs))
+        restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)
+      }
+    }
+    if ([...this.#listener.partitions()].some(({ isDirty }) => isDirty)) this.soon()
+  }
+
+  /** The server accepts commits of a member in its current epoch only. */
+  async #send(commits: readonly PartitionCommit[]): Promise<void> {
+    const member = this.#member
+    for (let tries = 0; ; tries++) {
+      const { id, epoch } = member
+      if (epoch === 0) throw new Error('the group has expelled this member')
+      try {
+        await commit(this.#cluster, this.#group, { id, epoch }, commits)
+        return
+      } catch (error) {
+        if (hasCode(error, CODE.unknownMember, CODE.fencedMemberEpoch)) member.expel()
+        if (!hasCode(error, CODE.staleMemberEpoch) || tries > 3) throw error
+        // A heartbeat has changed the epoch, or will.
+        if (member.epoch === epoch) await member.refreshed()
+      }
+    }
+  }
+}

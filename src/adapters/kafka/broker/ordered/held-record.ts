@@ -1,0 +1,84 @@
+import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { Origin } from '../../../../core/dead-letter/letter.ts'
+import type { EventRecord } from '../wire/event-codec.ts'
+import { countOf, header, headerText, OWN, withoutHeaders } from '../wire/headers.ts'
+import { withLog } from '../wire/record-log.ts'
+
+/** What a record of the held topic says about the event in it. */
+export interface HeldState {
+  readonly state: 'waiting' | 'dead'
+  /** The line that it stands in. */
+  readonly line: string
+  /** The position in the line. Lower positions come first. */
+  readonly place: number
+  readonly id: string
+  /** Epoch milliseconds before which it is not delivered; 0 without a wait. */
+  readonly notBefore: number
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** Keys are bytes. Each byte is one character, so that JSON keeps them. */
+const asText = (bytes: Buffer) => bytes.toString('latin1')
+
+/** An event that waits. The key of the record says which event it is, so that the topic keeps the latest state of each. */
+export function waitingRecord(
+  heldKey: string,
+  held: Omit<HeldState, 'state'>,
+  record: EventRecord,
+  origin: Origin,
+  log: AttemptLog,
+): EventRecord {
+  const { key, value, headers } = withLog(record, origin, log, undefined)
+  const state = {
+    ...held,
+    state: 'waiting',
+    key: key === null ? undefined : asText(key),
+    // A record without a value would remove the event from the topic.
+    hasNoValue: value === null || undefined,
+  }
+  return {
+    key: Buffer.from(heldKey),
+    value: value ?? EMPTY,
+    headers: [...headers, header(OWN.held, JSON.stringify(state))],
+  }
+}
+
+/** A dead-lettered event, which blocks its line. */
+export function deadRecord(
+  heldKey: string,
+  { line, place, id }: Omit<HeldState, 'state' | 'notBefore'>,
+): EventRecord {
+  const state = JSON.stringify({ line, place, id, state: 'dead' })
+  return { key: Buffer.from(heldKey), value: EMPTY, headers: [header(OWN.held, state)] }
+}
+
+/** The event is resolved. */
+export function resolvedRecord(heldKey: string): EventRecord {
+  return { key: Buffer.from(heldKey), value: null, headers: [] }
+}
+
+/** The state of a held event; undefined if the record is not one of ours, or says that the event is resolved. */
+export function readHeld({ value, headers }: EventRecord): HeldState | undefined {
+  const text = value === null ? undefined : headerText(headers, OWN.held)
+  if (text === undefined) return undefined
+  const { state, line, place, id, notBefore } = JSON.parse(text)
+  return {
+    state: state === 'dead' ? 'dead' : 'waiting',
+    line: String(line),
+    place: Number(place),
+    id: String(id),
+    notBefore: countOf(notBefore),
+  }
+}
+
+/** The message of the event, as it was. */
+export function heldMessage<R extends EventRecord>(record: R): R {
+  const { key, hasNoValue } = JSON.parse(headerText(record.headers, OWN.held) ?? '{}')
+  return {
+    ...record,
+    key: typeof key === 'string' ? Buffer.from(key, 'latin1') : null,
+    value: hasNoValue === true ? null : record.value,
+    headers: withoutHeaders(record.headers, OWN.held),
+  }
+}

@@ -1,0 +1,68 @@
+import type { Cluster, TopicInfo } from '../../connection/cluster.ts'
+import type { Producer } from '../../connection/producer.ts'
+import { readFrom } from '../../connection/read-partition.ts'
+import type { KafkaRecord } from '../../connection/records.ts'
+import { TopicMissingError } from '../../errors.ts'
+import { readOffsets } from '../group/offsets.ts'
+import type { EventRecord } from '../wire/event-codec.ts'
+import { type HeldState, readHeld } from './held-record.ts'
+
+/** A held event, and where the topic has it. */
+interface HeldEvent extends HeldState {
+  readonly heldKey: string
+  readonly offset: number
+}
+
+/** A request answers with at least one batch. The smallest one is enough for one record. */
+const ONE_BATCH = 1
+
+/** The compacted topic with the events that wait for others of their key. Its partitions are those of the channel. */
+export class HeldTopic {
+  readonly #cluster: Cluster
+  readonly #producer: Producer
+  readonly #topic: string
+
+  constructor(cluster: Cluster, producer: Producer, topic: string) {
+    this.#cluster = cluster
+    this.#producer = producer
+    this.#topic = topic
+  }
+
+  /** Everything that is held in a partition. */
+  async read(partition: number): Promise<Iterable<HeldEvent>> {
+    const info = await this.#info()
+    const first = (await readOffsets(this.#cluster, info, 'earliest'))[partition] ?? 0
+    const end = (await readOffsets(this.#cluster, info, 'latest'))[partition] ?? 0
+    const held = new Map<string, HeldEvent>()
+    for (let from = first; from < end; ) {
+      const { records, nextOffset } = await readFrom(this.#cluster, await this.#info(), partition, from)
+      for (const record of records) {
+        const heldKey = record.key?.toString('utf8') ?? ''
+        const state = readHeld(record)
+        if (state === undefined) held.delete(heldKey)
+        else held.set(heldKey, { ...state, heldKey, offset: record.offset })
+      }
+      from = nextOffset
+    }
+    return held.values()
+  }
+
+  /** The record of an event, which is read when its turn has come: only its state is kept in mind. */
+  async record(partition: number, offset: number): Promise<KafkaRecord> {
+    const { records } = await readFrom(this.#cluster, await this.#info(), partition, offset, ONE_BATCH)
+    const found = records.find(record => record.offset === offset)
+    if (found === undefined) throw new Error(`topic '${this.#topic}' has no record at ${offset}`)
+    return found
+  }
+
+  /** Writes states, and answers with their offsets when they are durable. */
+  write(partition: number, records: readonly EventRecord[]): Promise<readonly number[]> {
+    return this.#producer.send(records.map(record => ({ topic: this.#topic, partition, ...record })))
+  }
+
+  async #info(): Promise<TopicInfo> {
+    const info = await this.#cluster.topic(this.#topic)
+    if (info === undefined) throw new TopicMissingError(this.#topic)
+    return info
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * An event in the line of its key, or what stands for it.
+ * - `ready`: to be handed over when it is first.
+ * - `offered`: handed over, or about to be.
+ * - `waiting`: for its next attempt.
+ * - `dead`: given up on; it blocks its line until the key is unblocked or the event is published again.
+ * - `moving`: on its way to the held topic.
+ */
+export interface LineEvent<E> {
+  readonly line: string
+  readonly id: string
+  /** The key of its record in the held topic. */
+  readonly heldKey: string
+  /** The position in the line. Lower positions come first. */
+  readonly place: number
+  state: 'ready' | 'offered' | 'waiting' | 'dead' | 'moving'
+  /** The record to deliver; undefined while only the held topic has it. */
+  entry: E | undefined
+  /** Where the held topic has its latest state; undefined if it is not there. */
+  heldAt: number | undefined
+  /** The end of its wait, by a monotonic clock. */
+  dueAt: number
+}
+
+/** The events of each line in their order. Only the first of a line may be delivered. */
+export class Lines<E> {
+  readonly #lines = new Map<string, LineEvent<E>[]>()
+  readonly #byHeldKey = new Map<string, LineEvent<E>>()
+  readonly #dead = new Map<string, LineEvent<E>>()
+  /** The highest place so far. An event from another topic stands behind everything that came before it. */
+  lastPlace = 0
+
+  get size(): number {
+    return this.#byHeldKey.size
+  }
+
+  add(event: LineEvent<E>): void {
+    this.lastPlace = Math.max(this.lastPlace, event.place)
+    this.#byHeldKey.set(event.heldKey, event)
+    if (event.state === 'dead') this.#dead.set(event.id, event)
+    const line = this.#lines.get(event.line)
+    if (line === undefined) {
+      this.#lines.set(event.line, [event])
+      return
+    }
+    // Most events come in their order. One with the place of another stands behind it.
+    let at = line.length
+    while (at > 0 && line[at - 1]!.place > event.place) at--
+    line.splice(at, 0, event)
+  }
+
+  has(heldKey: string): boolean {
+    return this.#byHeldKey.has(heldKey)
+  }
+
+  first(line: string): LineEvent<E> | undefined {
+    return this.#lines.get(line)?.[0]
+  }
+
+  /** The dead-lettered event of this id. */
+  dead(id: string): LineEvent<E> | undefined {
+    return this.#dead.get(id)
+  }
+
+  /** An event changes its state. */
+  become(event: LineEvent<E>, state: LineEvent<E>['state']): void {
+    event.state = state
+    if (state === 'dead') this.#dead.set(event.id, event)
+    else if (this.#dead.get(event.id) === event) this.#dead.delete(event.id)
+  }
+
+  remove(event: LineEvent<E>): void {
+    this.#byHeldKey.delete(event.heldKey)
+    if (this.#dead.get(event.id) === event) this.#dead.delete(event.id)
+    const line = this.#lines.get(event.line)
+    if (line === undefined) return
+    const at = line.indexOf(event)
+    if (at >= 0) line.splice(at, 1)
+    if (line.length === 0) this.#lines.delete(event.line)
+  }
+
+  /** The lines with their events, first ones first. */
+  all(): Iterable<readonly LineEvent<E>[]> {
+    return this.#lines.values()
+  }
+}

@@ -1,0 +1,239 @@
+import type { Origin } from '../../../../core/dead-letter/letter.ts'
+import { timeText } from '../../../../core/event/attributes.ts'
+import { checkEvent } from '../../../../core/event/check.ts'
+import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
+import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
+import { EventError } from '../../../../core/event/errors.ts'
+import type { LazaretEvent } from '../../../../core/event/event.ts'
+import { encodePayload } from '../../../../core/event/json.ts'
+import {
+  HEADER_NAME,
+  MAX_HEADER_NAME_BYTES,
+  MAX_KEY_BYTES,
+  WIDEST_EVENT_LIMITS,
+} from '../../../../core/event/limits.ts'
+import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
+import { cleanTextBytes } from '../../../../core/event/text.ts'
+import type { Undecodable } from '../../../../ports/broker.ts'
+import type { RecordHeaders } from '../../connection/records.ts'
+import { CLOUD_EVENT_PREFIX, CONTENT_TYPE, header, headerText, isReserved, OWN } from './headers.ts'
+
+/** The parts of a record that an event is written to and read from. */
+export interface EventRecord {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: RecordHeaders
+}
+
+/** What an event has and a CloudEvent in binary mode has no attribute for. Absent fields have their usual value. */
+interface OwnFields {
+  readonly v: 1
+  /** The channel, if the topic has another name. */
+  readonly channel?: string
+  readonly idempotencyKey?: string
+  readonly expiresAt?: number
+  /** CloudEvents require a source; the event has none. */
+  readonly hasNoSource?: true
+  /** Headers whose names Kafka programs would take for something else. */
+  readonly headers?: Record<string, string>
+}
+
+const JSON_TYPE = 'application/json'
+const BYTES_TYPE = 'application/octet-stream'
+const SPEC_VERSION = header('ce_specversion', '1.0')
+const IS_JSON = header(CONTENT_TYPE, JSON_TYPE)
+const IS_BYTES = header(CONTENT_TYPE, BYTES_TYPE)
+const PLAIN_OWN = header(OWN.event, '{"v":1}')
+
+/**
+ * The payload is the value and the envelope is a CloudEvent in binary mode, so that programs in any language can read the
+ * message and write one like it. The key of the event is the key of the record and decides its partition.
+ */
+export function encodeEvent(event: LazaretEvent, topic: string): EventRecord {
+  const { id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, payload } = event
+  const headers = [
+    SPEC_VERSION,
+    header('ce_id', id),
+    header('ce_type', type),
+    header('ce_source', source ?? `/lazaret/${channel}`),
+    header('ce_time', timeText(occurredAt)),
+    isBytes(payload) ? IS_BYTES : IS_JSON,
+  ]
+  let packed: Record<string, string> | undefined
+  for (const [name, value] of Object.entries(event.headers)) {
+    if (isReserved(name)) {
+      packed ??= {}
+      packed[name] = value
+    } else headers.push(header(name, value))
+  }
+  const own: OwnFields = {
+    v: 1,
+    ...(channel === topic ? undefined : { channel }),
+    ...(idempotencyKey === id ? undefined : { idempotencyKey }),
+    ...(expiresAt === undefined ? undefined : { expiresAt }),
+    ...(source === undefined ? { hasNoSource: true as const } : undefined),
+    ...(packed === undefined ? undefined : { headers: packed }),
+  }
+  const isPlain = Object.keys(own).length === 1
+  headers.push(isPlain ? PLAIN_OWN : header(OWN.event, JSON.stringify(own)))
+  return {
+    key: key === undefined ? null : Buffer.from(key),
+    value: isBytes(payload) ? Buffer.from(payload) : Buffer.from(encodePayload(event)),
+    headers,
+  }
+}
+
+/** The event of a record, no matter which program wrote it, or all its bytes with the fault. */
+export function decode(record: EventRecord, channel: string, origin: Origin): LazaretEvent | Undecodable {
+  try {
+    const event = read(record, channel, origin)
+    const faults = checkEvent(event, WIDEST_EVENT_LIMITS)
+    if (faults.length > 0) throw new EventError('message', faults)
+    return event
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    return { raw: new Uint8Array(record.value ?? []), problem }
+  }
+}
+
+const NOTHING = Buffer.alloc(0)
+
+function read(record: EventRecord, channel: string, origin: Origin): LazaretEvent {
+  const texts = readTexts(record.headers)
+  const own = texts.get(OWN.event)
+  if (own !== undefined) return ownEvent(record, texts, JSON.parse(own), channel)
+  const contentType = texts.get(CONTENT_TYPE)
+  const occurredAt = Math.max(0, Number(origin['timestamp'] ?? 0))
+  const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }
+  const value = record.value ?? NOTHING
+  if (contentType?.startsWith('application/cloudevents+json'))
+    return withKey(fromCloudEvent(readJson(value), defaults), record)
+  if (texts.has('ce_specversion')) {
+    const event = fromAttributes(attributesOf(texts), contentType, value, defaults)
+    return withKey({ ...event, headers: { ...headersOf(texts), ...event.headers } }, record)
+  }
+  return foreignEvent(record, texts, channel, origin, occurredAt)
+}
+
+function readTexts(headers: RecordHeaders): Map<string, string> {
+  const texts = new Map<string, string>()
+  for (const [name, value] of headers) {
+    const text = name.toString('utf8')
+    texts.set(text.toLowerCase() === CONTENT_TYPE ? CONTENT_TYPE : text, value?.toString('utf8') ?? '')
+  }
+  return texts
+}
+
+function ownEvent(
+  { key, value }: EventRecord,
+  texts: ReadonlyMap<string, string>,
+  own: Partial<OwnFields>,
+  channel: string,
+): LazaretEvent {
+  const id = texts.get('ce_id') as string
+  const body = value ?? NOTHING
+  return {
+    v: 1,
+    id,
+    type: texts.get('ce_type') as string,
+    channel: own.channel ?? channel,
+    key: key === null ? undefined : key.toString('utf8'),
+    idempotencyKey: own.idempotencyKey ?? id,
+    occurredAt: Date.parse(texts.get('ce_time') ?? ''),
+    expiresAt: own.expiresAt,
+    source: own.hasNoSource === true ? undefined : texts.get('ce_source'),
+    headers: { ...headersOf(texts), ...(isPlainObject(own.headers) ? own.headers : undefined) },
+    payload: texts.get(CONTENT_TYPE) === BYTES_TYPE ? new Uint8Array(body) : readJson(body),
+  }
+}
+
+function attributesOf(texts: ReadonlyMap<string, string>): ReadonlyMap<string, unknown> {
+  const attributes = new Map<string, unknown>()
+  for (const [name, value] of texts)
+    if (name.startsWith(CLOUD_EVENT_PREFIX)) attributes.set(name.slice(CLOUD_EVENT_PREFIX.length), value)
+  return attributes
+}
+
+function withKey(event: LazaretEvent, { key }: EventRecord): LazaretEvent {
+  return event.key === undefined ? { ...event, key: keyText(key) } : event
+}
+
+/**
+ * Reads a message of another program as well as possible. Its place in the topic is its identity, which stays the same when
+ * the message waits in a retry topic.
+ */
+function foreignEvent(
+  record: EventRecord,
+  texts: ReadonlyMap<string, string>,
+  channel: string,
+  origin: Origin,
+  occurredAt: number,
+): LazaretEvent {
+  const id = placeOf(origin)
+  return {
+    v: 1,
+    id,
+    type: origin.topic ?? channel,
+    channel,
+    key: keyText(record.key),
+    idempotencyKey: texts.get('x-idempotency-key') || id,
+    occurredAt,
+    expiresAt: undefined,
+    source: undefined,
+    headers: headersOf(texts),
+    payload: payloadOf(record.value, texts.get(CONTENT_TYPE)),
+  }
+}
+
+function placeOf({ topic, partition, offset }: Origin): string {
+  return `${topic}/${partition}/${offset}`
+}
+
+/** The id of the event in a record, without reading all of it. */
+export function eventIdOf(record: EventRecord, channel: string, origin: Origin): string {
+  const id = headerText(record.headers, 'ce_id')
+  if (id !== undefined) return id
+  const content = decode(record, channel, origin)
+  return 'id' in content ? content.id : placeOf(origin)
+}
+
+/** A key that is not text cannot be shown. The record keeps its bytes, which decide its partition and its order. */
+function keyText(key: Buffer | null): string | undefined {
+  if (key === null || key.length === 0 || key.length > MAX_KEY_BYTES) return undefined
+  const text = key.toString('utf8')
+  return cleanTextBytes(text) === key.length && Buffer.from(text).equals(key) ? text : undefined
+}
+
+/** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
+function payloadOf(value: Buffer | null, contentType: string | undefined): unknown {
+  if (value === null) return null
+  if (contentType === undefined || contentType === '') return orBytes(value, readJson)
+  if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(value)
+  if (/^text\//i.test(contentType)) return orBytes(value, bytes => UTF8.decode(bytes))
+  return new Uint8Array(value)
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function readJson(content: Buffer): unknown {
+  return JSON.parse(UTF8.decode(content))
+}
+
+function orBytes(content: Buffer, reading: (content: Buffer) => unknown): unknown {
+  try {
+    return reading(content)
+  } catch {
+    return new Uint8Array(content)
+  }
+}
+
+/** The headers of the event itself as texts. */
+function headersOf(texts: ReadonlyMap<string, string>): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, text] of texts) {
+    if (isReserved(name) || name === '__proto__') continue
+    if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name)) continue
+    if (!text.includes('\0') && text.isWellFormed()) headers[name] = text
+  }
+  return headers
+}

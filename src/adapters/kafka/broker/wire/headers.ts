@@ -1,0 +1,68 @@
+import type { RecordHeaders } from '../../connection/records.ts'
+
+/** Every header of Lazaret. The headers of the event itself keep their own names. */
+export const OWN = {
+  /** What CloudEvents have no attribute for, as JSON. It says that Lazaret wrote the message. */
+  event: 'lazaret-event',
+  /** The attempts, the wait and the first place of a message that was published again, as JSON. */
+  log: 'lazaret-log',
+  /** Tells the consumers that keep an order that a key is unblocked. It is the id of the dead-lettered event. */
+  unblockKey: 'lazaret-unblock',
+  /** The state of an event that waits for others of its key, as JSON. */
+  held: 'lazaret-held',
+  letter: 'lazaret-letter',
+  reason: 'lazaret-reason',
+  category: 'lazaret-category',
+  attempts: 'lazaret-attempts',
+  error: 'lazaret-error',
+  firstFailedAt: 'lazaret-first-failed-at',
+  lastFailedAt: 'lazaret-last-failed-at',
+  fingerprint: 'lazaret-fingerprint',
+  originalTopic: 'lazaret-original-topic',
+  originalPartition: 'lazaret-original-partition',
+  originalOffset: 'lazaret-original-offset',
+  originalTimestamp: 'lazaret-original-timestamp',
+} as const
+
+export const CONTENT_TYPE = 'content-type'
+export const CLOUD_EVENT_PREFIX = 'ce_'
+
+/** Headers that a reader takes for something else than a header of the event. */
+export function isReserved(name: string): boolean {
+  return (
+    name.startsWith('lazaret-') || name.startsWith(CLOUD_EVENT_PREFIX) || name.toLowerCase() === CONTENT_TYPE
+  )
+}
+
+type HeaderEntry = RecordHeaders[number]
+
+/** Names repeat in every message, so that their bytes are kept. Two headers of one name need two buffers. */
+const NAMES = new Map<string, Buffer>()
+const MAX_NAMES = 1_000
+
+export function header(name: string, value: string): HeaderEntry {
+  let bytes = NAMES.get(name)
+  if (bytes === undefined) {
+    bytes = Buffer.from(name)
+    if (NAMES.size < MAX_NAMES) NAMES.set(name, bytes)
+  }
+  return [bytes, Buffer.from(value)]
+}
+
+/** The last value of a header; undefined if it is missing or null. */
+export function headerText(headers: RecordHeaders, name: string): string | undefined {
+  for (let at = headers.length - 1; at >= 0; at--) {
+    const [bytes, value] = headers[at]!
+    if (bytes.length === name.length && bytes.toString('latin1') === name) return value?.toString('utf8')
+  }
+  return undefined
+}
+
+/** The headers without those of these names. */
+export function withoutHeaders(headers: RecordHeaders, ...names: readonly string[]): HeaderEntry[] {
+  return headers.filter(([bytes]) => !names.includes(bytes.toString('latin1')))
+}
+
+export function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
+}

@@ -1,0 +1,33 @@
+import { afterAll, describe, it } from 'vitest'
+import { findKafka } from '../../../test/services/kafka.ts'
+import { KafkaOutside } from '../../../test/support/kafka.ts'
+import { brokerConformance } from '../../testing/conformance/broker.ts'
+import { kafka } from './index.ts'
+
+const found = await findKafka()
+const service = found.found ? await found.start() : undefined
+const outside = service && new KafkaOutside(service.brokers)
+afterAll(async () => {
+  await outside?.close()
+  await service?.close()
+})
+const why = found.found ? '' : ` (skipped: ${found.why})`
+
+describe.runIf(found.found)(`Kafka broker${why}`, () => {
+  brokerConformance({
+    test: it,
+    declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
+    canPublishRaw: true,
+    canReadLetters: true,
+    sharesPartitions: true,
+    async setup() {
+      const open = () => kafka({ brokers: service!.brokers, partitions: 4, heartbeatMs: 100, drainMs: 500 })
+      return {
+        broker: open(),
+        reopen: async () => open(),
+        publishRaw: (channel, raw) => outside!.publishJson(channel, Buffer.from(raw)),
+        keptLetters: channel => outside!.letters(`${channel}.bill.dlq`),
+      }
+    },
+  })
+})

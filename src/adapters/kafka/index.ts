@@ -1,0 +1,28 @@
+export { ClientMissingError } from '../../adapter-kit/load-client.ts'
+export { type KafkaBroker, kafka } from './broker/broker.ts'
+export {
+  KafkaRefusedError,
+  KafkaUnreachableError,
+  MessageTooLargeError,
+  PartitionsDifferError,
+  RecordsRemovedError,
+  TooManyHeldError,
+  TopicMissingError,
+} from './errors.ts'
+export {
+  DEFAULT_BUFFER_BYTES,
+  DEFAULT_CONNECT_TIMEOUT_MS,
+  DEFAULT_DEAD_LETTER_TOPIC,
+  DEFAULT_DRAIN_MS,
+  DEFAULT_GROUP,
+  DEFAULT_HEARTBEAT_MS,
+  DEFAULT_HELD_TOPIC,
+  DEFAULT_PUBLISH_TIMEOUT_MS,
+  DEFAULT_REQUEST_TIMEOUT_MS,
+  DEFAULT_RETRY_STEPS_MS,
+  DEFAULT_RETRY_TOPIC,
+  DEFAULT_TOPIC,
+  type KafkaConnectionNews,
+  type KafkaOptions,
+  type KafkaSasl,
+} from './options.ts'

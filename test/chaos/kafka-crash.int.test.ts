@@ -1,0 +1,102 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { kafka } from '../../src/adapters/kafka/index.ts'
+import { systemRandom } from '../../src/ports/clock.ts'
+import { uniqueName } from '../../src/testing/conformance/harness.ts'
+import { createFactory } from '../../src/testing/factories.ts'
+import { findKafka } from '../services/kafka.ts'
+import { KafkaOutside } from '../support/kafka.ts'
+
+const found = await findKafka()
+const isOurs = found.found && found.isPrivate
+const why = found.found ? ' (skipped: the cluster is not ours)' : ` (skipped: ${found.why})`
+// A member that was killed is missed after this time, and its partitions are free.
+const SESSION = { 'group.consumer.session.timeout.ms': '2000' }
+const service = isOurs ? await found.start({ config: SESSION }) : undefined
+const outside = service && new KafkaOutside(service.brokers)
+afterAll(async () => {
+  await outside?.close()
+  await service?.close()
+})
+const SCRIPT = fileURLToPath(new URL('kafka-consumer.ts', import.meta.url))
+const make = createFactory({ random: systemRandom })
+
+const children = new Set<ChildProcess>()
+afterEach(() => {
+  for (const child of children) child.kill('SIGKILL')
+})
+
+class CampaignOutput {
+  readonly handled = new Set<string>()
+  letters = 0
+}
+
+/** Runs a consumer until it dies, or is done, or is told to. True when it died. */
+async function dies(args: readonly string[], told: CampaignOutput, kill: () => NodeJS.Signals | undefined) {
+  const child = spawn(process.execPath, [SCRIPT, service!.brokers.join(','), ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.add(child)
+  for await (const line of createInterface(child.stdout)) {
+    if (line === 'gave up') told.letters++
+    else if (line !== 'started') told.handled.add(line)
+    const signal = kill()
+    if (signal !== undefined) child.kill(signal)
+  }
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  return child.signalCode === 'SIGKILL'
+}
+
+/** Registers the handler, so that it gets what is published next. */
+async function opened(channel: string) {
+  const broker = kafka({ brokers: service!.brokers, partitions: 2 })
+  const first = await broker.subscribe({ channel, handler: 'bill', prefetch: 1, ordering: 'none' }, () => {})
+  await first.close()
+  return broker
+}
+
+describe.runIf(isOurs)(`a consumer that is killed${isOurs ? '' : why}`, () => {
+  it('B8: what kills its process is in quarantine after 3 tries, and its neighbours are handled', async () => {
+    const channel = uniqueName('deadly')
+    const broker = await opened(channel)
+    const events = make.events(60, { channel })
+    // Two in one window, and one in the next.
+    const deadly = Array.from({ length: 3 }, () => make.event({ channel, type: 'deadly' }))
+    const [a, b, c] = deadly
+    await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
+
+    const told = new CampaignOutput()
+    const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
+    let deaths = 0
+    while (await dies([channel], told, () => (isDone() ? 'SIGTERM' : undefined))) {
+      deaths++
+      expect(deaths).toBeLessThan(20)
+    }
+    // One death made suspects of the first two together; each of the others was somebody's own.
+    expect(deaths).toBeLessThanOrEqual(3 * deadly.length)
+    expect([...told.handled].sort()).toEqual(events.map(({ id }) => id).sort())
+    const letters = await outside!.letters(`${channel}.bill.dlq`)
+    expect(letters.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
+    for (const { state, cycle } of letters)
+      expect({ state, reason: cycle.reason }).toEqual({ state: 'quarantined', reason: 'crash_loop' })
+    expect(await broker.depth(channel, 'bill')).toBe(0)
+    await broker.close()
+  })
+
+  it('B8: a process that is killed costs those that waited in it no attempt, not even their only one', async () => {
+    const channel = uniqueName('killed')
+    const broker = await opened(channel)
+    const events = make.events(60, { channel })
+    await broker.publish(events)
+    const told = new CampaignOutput()
+    const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
+    expect(await dies([channel, 'none', '1'], told, kill)).toBe(true)
+    const isDone = () => (told.handled.size === events.length ? 'SIGTERM' : undefined)
+    expect(await dies([channel, 'none', '1'], told, isDone)).toBe(false)
+    expect(told.letters).toBe(0)
+    await broker.close()
+  })
+})
