@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { findKafkaInstall, KAFKA_FILES } from './kafka-install.ts'
+
+/** A record as Java's client writes and reads it. The partition and the timestamp may be left to the client. */
+export interface JavaRecord {
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly headers: readonly (readonly [name: string, value: Buffer | null])[]
+  readonly partition?: number
+  readonly timestamp?: number
+}
+
+/** Resolves when every record is acknowledged by all replicas. */
+export async function produceByJava(
+  brokers: readonly string[],
+  topic: string,
+  records: readonly JavaRecord[],
+): Promise<void> {
+  const lines = records.map(({ key, value, headers, ...rest }) =>
+    JSON.stringify({
+      ...rest,
+      key: toBase64(key),
+      value: toBase64(value),
+      headers: headers.map(([name, bytes]) => [name, toBase64(bytes)]),
+    }),
+  )
+  await runJava(['produce', brokers.join(','), topic], lines.join('\n'))
+}
+
+/** The first records of a topic, which has at least so many. */
+export async function consumeByJava(
+  brokers: readonly string[],
+  topic: string,
+  count: number,
+): Promise<Required<JavaRecord>[]> {
+  const output = await runJava(['consume', brokers.join(','), topic, String(count)], '')
+  return output
+    .trim()
+    .split('\n')
+    .map(line => {
+      const { key, value, headers, ...rest } = JSON.parse(line)
+      return {
+        ...rest,
+        key: toBytes(key),
+        value: toBytes(value),
+        headers: headers.map(([name, bytes]: [string, string | null]) => [name, toBytes(bytes)]),
+      }
+    })
+}
+
+/** Java compiles the one file in memory and runs it. */
+async function runJava(words: readonly string[], input: string): Promise<string> {
+  const found = await findKafkaInstall()
+  if (!found.found) throw new Error(found.why)
+  const program = join(KAFKA_FILES, 'JavaClient.java')
+  const logging = `-Dlog4j2.configurationFile=${join(KAFKA_FILES, 'log4j2.properties')}`
+  const child = spawn('java', [
+    '-XX:TieredStopAtLevel=1',
+    logging,
+    '-cp',
+    found.install.classPath,
+    program,
+    ...words,
+  ])
+  child.stdin.end(input)
+  const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  if (child.exitCode !== 0) throw new Error(`Java's client failed:\n${complaint.slice(-2_000)}`)
+  return output
+}
+
+function toBase64(bytes: Buffer | null): string | null {
+  return bytes === null ? null : bytes.toString('base64')
+}
+
+function toBytes(base64: string | null): Buffer | null {
+  return base64 === null ? null : Buffer.from(base64, 'base64')
+}
