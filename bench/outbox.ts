@@ -1,6 +1,7 @@
 import { findPostgres } from '../test/services/postgres.ts'
 import { percentile } from './harness/percentile.ts'
-import { atLeast, atMost, type Bar, type BenchResult, machine, type Row, row } from './harness/result.ts'
+import { atMost, type Bar, type BenchResult, machine, type Row, row } from './harness/result.ts'
+import { ratioBar, type Samples } from './harness/rounds.ts'
 import { type BenchDatabase, type Candidate, vacuumAnalyze, withBenchDatabase } from './outbox/candidate.ts'
 import { graphileWorker } from './outbox/graphile-worker.ts'
 import { lazaret, lazaretDeleting } from './outbox/lazaret.ts'
@@ -87,8 +88,6 @@ const MEASURES: Readonly<
   },
 }
 
-type Samples = Readonly<Record<string, readonly number[]>>
-
 /**
  * Runs all candidates in every round, in turn, so that a busy moment of the machine affects all of them. The first
  * round is a warm-up with a tenth of the events and is not counted.
@@ -114,12 +113,6 @@ async function take(server: string, title: string): Promise<Samples> {
     }
   }
   return samples
-}
-
-/** Ratios are computed for each round, because the speed of the machine differs between rounds. */
-function bar(title: string, samples: Samples, ours: string, peer: string, least: number): Bar {
-  const ratios = (samples[ours] ?? []).map((rate, round) => rate / (samples[peer]?.[round] ?? Number.NaN))
-  return atLeast(`${title}: ${ours} ÷ ${peer}, median of rounds`, row('', '', ratios).median, least)
 }
 
 const BARS: readonly (readonly [title: string, ours: string, peer: string, least: number])[] = [
@@ -159,7 +152,9 @@ export async function run(): Promise<BenchResult> {
         )
       } else
         rows.push(...Object.entries(samples).map(([name, rates]) => row(`${title}, ${name}`, unit, rates)))
-      bars.push(...BARS.filter(([of]) => of === title).map(([, ...rest]) => bar(title, samples, ...rest)))
+      bars.push(
+        ...BARS.filter(([of]) => of === title).map(([, ...rest]) => ratioBar(title, samples, ...rest)),
+      )
     }
   } finally {
     await server.close()

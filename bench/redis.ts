@@ -1,6 +1,7 @@
 import { findRedis } from '../test/services/redis.ts'
 import type { RedisNode } from '../test/services/redis-node.ts'
-import { atLeast, type Bar, type BenchResult, machine, type Row, row } from './harness/result.ts'
+import { type Bar, type BenchResult, machine, type Row } from './harness/result.ts'
+import { ratioBar, rowsOf, type Samples, takeTurns } from './harness/rounds.ts'
 import { bullmq } from './redis/bullmq.ts'
 import { BATCH, type Candidate } from './redis/candidate.ts'
 import { lazaret } from './redis/lazaret.ts'
@@ -8,7 +9,6 @@ import { raw } from './redis/raw.ts'
 
 /** For a quick look: LAZARET_BENCH_EVENTS=20000 npm run bench redis. */
 const EVENTS = Number(process.env['LAZARET_BENCH_EVENTS'] ?? 100_000)
-const ROUNDS = 3
 /** The share of events that fail, which is enough for a rate. */
 const FAILING_SHARE = 0.2
 /** Some of the measures: LAZARET_BENCH_ONLY=process npm run bench redis. */
@@ -29,36 +29,16 @@ const BARS: readonly (readonly [title: string, peer: string, least: number])[] =
   ['all fail once', 'BullMQ', 1.5],
 ]
 
-type Samples = Readonly<Record<string, readonly number[]>>
-
-/**
- * Runs all candidates in every round, in turn, so that a busy moment of the machine affects all of them. The first
- * round is a warm-up with a tenth of the events and is not counted.
- */
 async function take(node: RedisNode, title: string): Promise<Samples> {
   const what = MEASURES[title]!
-  const samples: Record<string, number[]> = {}
   const candidates = Object.entries(CANDIDATES).filter(([, candidate]) => candidate[what] !== undefined)
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const [name, candidate] of candidates) {
-      await node.command('FLUSHALL')
-      const share = (round === 0 ? 0.1 : 1) * (what === 'failOnce' ? FAILING_SHARE : 1)
-      const count = Math.ceil((EVENTS * share) / BATCH) * BATCH
-      if (what !== 'publish') await candidate.publish(node.url, count)
-      const rate = await candidate[what]!(node.url, count)
-      process.stderr.write(`${title}, ${name}${round === 0 ? ' (warming up)' : ''}: ${rate.toFixed(0)}/s\n`)
-      if (round > 0) samples[name] = [...(samples[name] ?? []), rate]
-    }
-  }
-  return samples
-}
-
-/** Ratios are computed for each round, because the speed of the machine differs between rounds. */
-function bar(title: string, samples: Samples, peer: string, least: number): Bar {
-  const ratios = (samples['lazaret'] ?? []).map(
-    (rate, round) => rate / (samples[peer]?.[round] ?? Number.NaN),
-  )
-  return atLeast(`${title}: lazaret ÷ ${peer}, median of rounds`, row('', '', ratios).median, least)
+  return await takeTurns(title, Object.fromEntries(candidates), async (candidate, part) => {
+    await node.command('FLUSHALL')
+    const share = part * (what === 'failOnce' ? FAILING_SHARE : 1)
+    const count = Math.ceil((EVENTS * share) / BATCH) * BATCH
+    if (what !== 'publish') await candidate.publish(node.url, count)
+    return await candidate[what]!(node.url, count)
+  })
 }
 
 export async function run(): Promise<BenchResult> {
@@ -72,12 +52,9 @@ export async function run(): Promise<BenchResult> {
     for (const title of Object.keys(MEASURES)) {
       if (ONLY !== undefined && !ONLY.some(start => title.startsWith(start))) continue
       const samples = await take(server.node!, title)
-      rows.push(
-        ...Object.entries(samples).map(([name, rates]) => row(`${title}, ${name}`, 'events/s', rates)),
-      )
-      bars.push(
-        ...BARS.filter(([of]) => of === title).map(([of, peer, least]) => bar(of, samples, peer, least)),
-      )
+      rows.push(...rowsOf(title, 'events/s', samples))
+      const ofTitle = BARS.filter(([of]) => of === title)
+      bars.push(...ofTitle.map(([of, peer, least]) => ratioBar(of, samples, 'lazaret', peer, least)))
     }
   } finally {
     await server.close()

@@ -30,6 +30,11 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'publishing, processing and failing on Redis, compared with raw commands and BullMQ',
     load: () => import('./redis.ts'),
   },
+  kafka: {
+    about:
+      'consuming, publishing and failing on Kafka, compared with the raw client, kafkajs and confluent; a kill with a long lag',
+    load: () => import('./kafka.ts'),
+  },
   growth: {
     about:
       'the outbox over two million rows of the past, and what an hour of work leaves behind in its tables',

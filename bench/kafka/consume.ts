@@ -1,0 +1,118 @@
+import { Consumer, MessagesStreamFallbackModes, MessagesStreamModes } from '@platformatic/kafka'
+import { Kafka, logLevel } from 'kafkajs'
+import { kafka as lazaretKafka } from '../../src/adapters/kafka/index.ts'
+import { createConsumer } from '../../src/index.ts'
+import { Meter } from '../harness/meter.ts'
+import { counting } from '../rabbitmq/consume.ts'
+import { loadConfluent } from './confluent.ts'
+import type { Topics } from './topics.ts'
+
+export interface Round {
+  readonly topics: Topics
+  readonly messages: number
+}
+
+/** Messages per second. */
+export type Candidate = (round: Round) => Promise<number>
+
+/** Between two commits, for those that commit by time. */
+const COMMIT_MS = 200
+
+async function filled({ topics, messages }: Round, name: string): Promise<string> {
+  const topic = await topics.create(topics.newName(name))
+  await topics.fill(topic, messages)
+  return topic
+}
+
+/** Without attempt counts, retries and a bound of what is open; a failed message is lost. */
+const raw: Candidate = async round => {
+  const topic = await filled(round, 'raw')
+  const consumer = new Consumer({ ...round.topics.options(), groupId: topic })
+  const meter = new Meter(round.messages)
+  const stream = await consumer.consume({
+    topics: [topic],
+    mode: MessagesStreamModes.COMMITTED,
+    fallbackMode: MessagesStreamFallbackModes.EARLIEST,
+    autocommit: COMMIT_MS,
+    maxWaitTime: 100,
+  })
+  stream.on('data', meter.tick)
+  const rate = await meter.rate()
+  await consumer.close(true)
+  await round.topics.remove(topic)
+  return rate
+}
+
+const CONCURRENCY = 1_000
+
+const lazaret: Candidate = async round => {
+  const topic = await filled(round, 'lazaret')
+  const meter = new Meter(round.messages)
+  const consumer = createConsumer({
+    broker: lazaretKafka({ brokers: round.topics.brokers, from: 'earliest' }),
+    channel: topic,
+    concurrency: CONCURRENCY,
+    prefetch: CONCURRENCY * 3,
+    observer: counting(),
+    handle: async () => meter.tick(),
+  })
+  await consumer.start()
+  const rate = await meter.rate()
+  await consumer.close()
+  const reader = lazaretKafka({ brokers: round.topics.brokers })
+  const left = await reader.depth!(topic, topic)
+  await reader.close()
+  if (left !== 0) throw new Error(`bench: ${left} events are left`)
+  await round.topics.remove(topic)
+  return rate
+}
+
+const kafkajs: Candidate = async round => {
+  const topic = await filled(round, 'kafkajs')
+  const kafka = new Kafka({ clientId: 'bench', brokers: round.topics.brokers, logLevel: logLevel.NOTHING })
+  const consumer = kafka.consumer({ groupId: topic, maxWaitTimeInMs: 100 })
+  const meter = new Meter(round.messages)
+  await consumer.connect()
+  await consumer.subscribe({ topic, fromBeginning: true })
+  await consumer.run({
+    autoCommitInterval: COMMIT_MS,
+    eachBatch: async ({ batch, resolveOffset }) => {
+      for (const { offset } of batch.messages) {
+        resolveOffset(offset)
+        meter.tick()
+      }
+    },
+  })
+  const rate = await meter.rate()
+  await consumer.disconnect()
+  await round.topics.remove(topic)
+  return rate
+}
+
+const confluent: Candidate = async round => {
+  const { Kafka: ConfluentKafka, logLevel: levels } = (await loadConfluent())!
+  const topic = await filled(round, 'confluent')
+  const kafka = new ConfluentKafka({
+    kafkaJS: { clientId: 'bench', brokers: round.topics.brokers, logLevel: levels.NOTHING },
+  })
+  const consumer = kafka.consumer({
+    kafkaJS: { groupId: topic, fromBeginning: true, autoCommit: true, autoCommitInterval: COMMIT_MS },
+  })
+  const meter = new Meter(round.messages)
+  await consumer.connect()
+  await consumer.subscribe({ topic })
+  await consumer.run({
+    eachBatch: async ({ batch }) => batch.messages.forEach(meter.tick),
+  })
+  const rate = await meter.rate()
+  await consumer.disconnect()
+  await round.topics.remove(topic)
+  return rate
+}
+
+export const CONSUMERS: Readonly<Record<string, Candidate>> = {
+  'raw client': raw,
+  lazaret,
+  kafkajs,
+  confluent,
+}
