@@ -49,6 +49,12 @@ async function openBroker({ name, url, prefix, codec, io, onError }: BrokerParts
     case 'rabbitmq':
       // The services declare their queues. This process does not know with which properties.
       return (await import('../adapters/rabbitmq/index.ts')).rabbitmq({ ...shared, declare: 'none' })
+    case 'kafka': {
+      const { optionsOfUrl } = await import('../adapters/kafka/url.ts')
+      const { kafka } = await import('../adapters/kafka/index.ts')
+      const { url: _, ...rest } = shared
+      return kafka({ ...rest, ...optionsOfUrl(url), declare: 'none' })
+    }
     case 'redis':
       return (await import('../adapters/redis/index.ts')).redisStreams({ ...shared, prefix, codec, onError })
     case 'postgres': {

@@ -1,3 +1,4 @@
+import { brokerType } from '../config/brokers.ts'
 import type { Config } from '../config/config.ts'
 import type { Collector } from '../ports/collector.ts'
 import type { Io } from './io.ts'
@@ -10,17 +11,28 @@ export async function openCollectors(
 ): Promise<readonly { readonly collector: Collector; readonly store: string | undefined }[]> {
   const given = Object.entries(collectors)
   if (given.length === 0) return []
+  return await Promise.all(
+    given.map(async ([name, options]) => ({
+      store: options.store,
+      collector: await openCollector(options, { name, onError, clock: io.clock, random: io.random }),
+    })),
+  )
+}
+
+type CollectorConfig = NonNullable<Config['collectors']>[string]
+
+async function openCollector(
+  { store: _, pollInterval, handledAfter, ...options }: CollectorConfig,
+  base: Pick<Io, 'clock' | 'random'> & { readonly name: string; onError(error: unknown): void },
+): Promise<Collector> {
+  const times = { pollIntervalMs: pollInterval, handledAfterMs: handledAfter }
+  if (brokerType(options.url) === 'kafka') {
+    const { kafkaCollector } = await import('../adapters/kafka/index.ts')
+    const { optionsOfUrl } = await import('../adapters/kafka/url.ts')
+    const { url, topics = [], group, originalTopics } = options
+    return kafkaCollector({ ...base, ...times, ...optionsOfUrl(url), topics, group, originalTopics })
+  }
   const { rabbitmqCollector } = await import('../adapters/rabbitmq/index.ts')
-  return given.map(([name, { store, pollInterval, handledAfter, ...options }]) => ({
-    store,
-    collector: rabbitmqCollector({
-      ...options,
-      name,
-      pollIntervalMs: pollInterval,
-      handledAfterMs: handledAfter,
-      onError,
-      clock: io.clock,
-      random: io.random,
-    }),
-  }))
+  const { queues = [], topics: __, group: ___, originalTopics: ____, ...rest } = options
+  return rabbitmqCollector({ ...base, ...times, ...rest, queues })
 }

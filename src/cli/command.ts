@@ -41,3 +41,5 @@ export const TWO_IDS: Arguments = { placeholder: 'ID ID', min: 2, max: 2 }
 export const SOME_IDS: Arguments = { placeholder: 'ID…', min: 1, max: Number.POSITIVE_INFINITY }
 export const ANY_IDS: Arguments = { placeholder: '[ID…]', min: 0, max: Number.POSITIVE_INFINITY }
 export const SOME_QUEUES: Arguments = { placeholder: 'QUEUE…', min: 1, max: Number.POSITIVE_INFINITY }
+export const SOME_CHANNELS: Arguments = { placeholder: 'CHANNEL…', min: 1, max: Number.POSITIVE_INFINITY }
+export const ANY_CHANNELS: Arguments = { placeholder: '[CHANNEL…]', min: 0, max: Number.POSITIVE_INFINITY }

@@ -1,4 +1,14 @@
-import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS, SOME_QUEUES, TWO_IDS } from './command.ts'
+import {
+  ANY_CHANNELS,
+  ANY_IDS,
+  type Command,
+  command,
+  ONE_ID,
+  SOME_CHANNELS,
+  SOME_IDS,
+  SOME_QUEUES,
+  TWO_IDS,
+} from './command.ts'
 import * as flags from './flags.ts'
 
 /** Every command, in the order of help. */
@@ -326,6 +336,25 @@ export const COMMANDS: readonly Command[] = [
     flags: flags.rabbitmqFlags,
     examples: ['lazaret rabbitmq status orders'],
     load: async () => (await import('./verbs/rabbitmq.ts')).rabbitmqStatus,
+  }),
+  command({
+    name: 'kafka declare',
+    about: 'create the topics of a handler of each channel: retries, dead letters and held events',
+    arguments: SOME_CHANNELS,
+    flags: flags.kafkaDeclareFlags,
+    examples: [
+      'lazaret kafka declare orders --handler bill',
+      'lazaret kafka declare orders --handler bill --ordered --partitions 12 --replication-factor 3',
+    ],
+    load: async () => (await import('./verbs/kafka.ts')).kafkaDeclare,
+  }),
+  command({
+    name: 'kafka status',
+    about: 'show lag, waiting retries, dead letters and consumers of handlers',
+    arguments: ANY_CHANNELS,
+    flags: flags.kafkaFlags,
+    examples: ['lazaret kafka status', 'lazaret kafka status orders --json'],
+    load: async () => (await import('./verbs/kafka.ts')).kafkaStatus,
   }),
   command({
     name: 'config check',

@@ -115,6 +115,34 @@ export const declareFlags = {
   ...rabbitmqFlags,
 }
 
+export const kafkaFlags = {
+  url: word(
+    'URL',
+    'Kafka URL such as kafka://host:9092,other:9092; put a password into $LAZARET_KAFKA_URL instead [the one in the config, or kafka://localhost:9092]',
+  ),
+  group: word('NAME', 'consumer group, with {channel} and {handler} [{channel}.{handler}]'),
+  topic: word('NAME', 'topic of a channel, with {channel} [{channel}]'),
+  'retry-topic': word('NAME', 'retry topics, with {group} and {delay} [{group}.retry.{delay}]'),
+  'dead-letter-topic': word('NAME', 'dead-letter topic, with {group} [{group}.dlq]'),
+  'held-topic': word('NAME', 'topic of events that wait for their key, with {group} [{group}.held]'),
+  config: storeFlags.config,
+  json: JSON_OUTPUT,
+  help: HELP,
+}
+
+export const kafkaDeclareFlags = {
+  handler: word('NAME', 'name of the handler [the channel name]'),
+  partitions: count('partitions of a channel topic that does not exist yet [default of the brokers]'),
+  'replication-factor': count('replicas of the created topics [default of the brokers]'),
+  from: choice(
+    'WHERE',
+    ['latest', 'earliest'],
+    'where a new handler begins: after the events that are there, or with them [latest]',
+  ),
+  ordered: switchFlag('also create the topic for ordering by key'),
+  ...kafkaFlags,
+}
+
 export const fleetListFlags = {
   service: word('NAME', 'only processes of this service'),
   state: choice('STATE', INSTANCE_STATES, 'only processes in this state'),

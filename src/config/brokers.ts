@@ -1,14 +1,17 @@
 import { group } from '../core/options/resolve.ts'
-import { entries, optional, text } from '../core/options/rules.ts'
-import { url } from './rules.ts'
+import { custom, entries, optional, type Rule, text } from '../core/options/rules.ts'
 
-const BROKER_URL = /^(?:amqps?|postgres|postgresql|rediss?):\/\/./
+const BROKER_URL = /^(?:amqps?|postgres|postgresql|rediss?|kafkas?):\/\/./
+
+/** The first host, more hosts, and the mechanism of the login. */
+const KAFKA_URL =
+  /^kafkas?:\/\/(?:[^@/?#:]+:[^@/?#]*@)?[^@/?#,\s]+(?:,[^@/?#,\s]+)*\/?(?:\?sasl=(?:plain|scram-sha-256|scram-sha-512))?$/i
 
 const broker = group(
   {
-    url: url(
+    url: brokerUrl(
       BROKER_URL,
-      "give a URL such as 'amqp://user:password@host:5672/vhost', 'postgres://host/database' or 'redis://host'",
+      "give a URL such as 'amqp://user:password@host:5672/vhost', 'kafka://host:9092,other:9092', 'postgres://host/database' or 'redis://host'",
     ),
     prefix: optional(text({ maxLength: 200 })),
   },
@@ -21,8 +24,18 @@ const broker = group(
 /** The key is the broker name in the origin of letters. */
 export const brokersRule = entries(broker, 'give a map of broker names to brokers')
 
+/** The URL of a broker. One of Kafka may name several hosts, which other URLs cannot. */
+export function brokerUrl(pattern: RegExp, remedy: string): Rule<string> {
+  const isUrl = (value: unknown): value is string =>
+    typeof value === 'string' &&
+    pattern.test(value) &&
+    (brokerType(value) === 'kafka' ? KAFKA_URL.test(value) : URL.canParse(value))
+  return custom(isUrl, remedy, { kind: 'text', pattern })
+}
+
 /** The type of a broker follows from its URL. */
-export function brokerType(url: string): 'rabbitmq' | 'postgres' | 'redis' {
+export function brokerType(url: string): 'rabbitmq' | 'postgres' | 'redis' | 'kafka' {
   if (url.startsWith('amqp')) return 'rabbitmq'
+  if (url.startsWith('kafka')) return 'kafka'
   return url.startsWith('redis') ? 'redis' : 'postgres'
 }

@@ -208,22 +208,39 @@ server:
     )
   })
 
+  it('F7, B20: a collector of Kafka has topics, and one of RabbitMQ has queues', () => {
+    const of = (...lines: string[]) =>
+      ['collectors:', '  shop:', ...lines.map(line => `    ${line}`)].join('\n')
+    const topics = ['url: kafka://one:9092,two:9092', 'topics: ["*.DLT"]']
+    expect(parse(of(...topics, 'originalTopics: { failed: orders }')).collectors).toMatchObject({
+      shop: { topics: ['*.DLT'], originalTopics: { failed: 'orders' }, queues: undefined },
+    })
+    expect(faultsOf(of('url: kafka://one'))[0]).toContain('give the dead-letter topics')
+    expect(faultsOf(of('url: amqp://one'))[0]).toContain('give the dead-letter queues')
+    expect(faultsOf(of(...topics, 'mode: peek'))[0]).toContain('collectors of Kafka do not have it')
+    expect(faultsOf(of('url: amqp://one', 'queues: [a]', 'group: g'))[0]).toContain(
+      'collectors of RabbitMQ do not have it',
+    )
+  })
+
   it('F7, B18: brokers are read, also from the environment, and their URLs never shown', () => {
     const text = [
       'brokers:',
       '  rabbitmq: { url: "${AMQP_URL}" }',
       '  outbox: { url: "postgres://db/shop" }',
       '  streams: { url: "redis://cache", prefix: shop }',
+      '  kafka: { url: "kafkas://u:hunter2@one:9092,two:9092?sasl=plain" }',
     ].join('\n')
     expect(parse(text, { AMQP_URL: 'amqp://guest:hunter2@rabbitmq/shop' }).brokers).toEqual({
       rabbitmq: { url: 'amqp://guest:hunter2@rabbitmq/shop', prefix: undefined },
       outbox: { url: 'postgres://db/shop', prefix: undefined },
       streams: { url: 'redis://cache', prefix: 'shop' },
+      kafka: { url: 'kafkas://u:hunter2@one:9092,two:9092?sasl=plain', prefix: undefined },
     })
     const wrong = [
       'brokers:',
       '  rabbitmq: { url: "amqp:hunter2" }',
-      '  other: { url: "kafka://u:hunter2@host" }',
+      '  other: { url: "kafka://u:hunter2@host?sasl=none" }',
       '  outbox: { url: "postgres://db/shop", prefix: shop }',
     ]
     const faults = faultsOf(wrong.join('\n'))

@@ -5,7 +5,8 @@ import { openSqlite } from '../../src/adapters/sqlite/index.ts'
 import { systemClock } from '../../src/ports/clock.ts'
 import { type Child, outputOf, start } from '../crash/child.ts'
 
-const SCRIPT = fileURLToPath(new URL('collector-process.ts', import.meta.url))
+/** The process that collects. */
+export const SCRIPT = fileURLToPath(new URL('collector-process.ts', import.meta.url))
 const BODY_BYTES = 256
 const PAGE = 1_000
 
@@ -39,13 +40,14 @@ export interface CampaignReport {
  */
 export async function runCampaign(campaign: Campaign): Promise<CampaignReport> {
   const { url, queue, letters, kills, path } = campaign
+  const from = { url, source: `${queue}.dlq`, path }
   const connection = await connect(url)
   await fill(connection, campaign)
   let saved = 0
   for (let kill = 1; kill <= kills; kill++)
-    saved += (await collectUntil(campaign, Math.floor(letters / (kills + 1)), 'SIGKILL')).saved
+    saved += (await collectUntil(from, Math.floor(letters / (kills + 1)), 'SIGKILL')).saved
   const before = await countsOf(path, letters)
-  const last = await collectUntil(campaign, letters - before.distinct, 'SIGTERM')
+  const last = await collectUntil(from, letters - before.distinct, 'SIGTERM')
   await untilEmpty(connection, campaign)
   const { distinct, total, missing } = await countsOf(path, letters)
   const channel = await connection.createChannel()
@@ -91,18 +93,19 @@ async function fill(connection: ChannelModel, { queue, queueType, letters }: Cam
   await channel.close()
 }
 
-function bodyOf(order: number): Buffer {
+/** The value of a dead letter, of the same size for each. */
+export function bodyOf(order: number): Buffer {
   const bare = JSON.stringify({ order, note: '' })
   return Buffer.from(JSON.stringify({ order, note: 'x'.repeat(BODY_BYTES - bare.length) }))
 }
 
-/** Answers how many letters it said that it has saved, and in what time. */
-async function collectUntil(
-  { url, queue, path }: Campaign,
+/** Answers how many letters it said that it has saved, and in what time. `source` is the queue or topic of dead letters. */
+export async function collectUntil(
+  { url, source, path }: { readonly url: string; readonly source: string; readonly path: string },
   count: number,
   signal: 'SIGKILL' | 'SIGTERM',
 ): Promise<Said> {
-  const child: Child = start(SCRIPT, url, `${queue}.dlq`, path)
+  const child: Child = start(SCRIPT, url, source, path)
   // What it says comes by the hundred.
   const enough = Math.floor(count / 100) * 100
   const output = await outputOf(child, said => {
@@ -141,7 +144,7 @@ async function untilEmpty(connection: ChannelModel, campaign: Campaign): Promise
 }
 
 /** Which orders have a letter, and how many letters there are. */
-async function countsOf(
+export async function countsOf(
   path: string,
   letters: number,
 ): Promise<{ readonly total: number; readonly distinct: number; readonly missing: number }> {

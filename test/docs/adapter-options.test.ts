@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import * as file from '../../src/adapters/file/index.ts'
+import * as kafka from '../../src/adapters/kafka/index.ts'
 import * as postgres from '../../src/adapters/postgres/index.ts'
 import * as rabbitmq from '../../src/adapters/rabbitmq/index.ts'
 import * as redis from '../../src/adapters/redis/index.ts'
@@ -54,6 +55,21 @@ const PAGES: readonly AdapterPage[] = [
       peekLimit: rabbitmq.DEFAULT_PEEK_LIMIT,
       pollIntervalMs: rabbitmq.DEFAULT_POLL_INTERVAL_MS,
       handledAfterMs: rabbitmq.DEFAULT_HANDLED_AFTER_MS,
+    },
+  },
+  {
+    path: 'docs/brokers/kafka.md',
+    types: ['KafkaOptions', 'KafkaCollectorOptions'],
+    defaults: {
+      connectTimeoutMs: kafka.DEFAULT_CONNECT_TIMEOUT_MS,
+      requestTimeoutMs: kafka.DEFAULT_REQUEST_TIMEOUT_MS,
+      publishTimeoutMs: kafka.DEFAULT_PUBLISH_TIMEOUT_MS,
+      heartbeatMs: kafka.DEFAULT_HEARTBEAT_MS,
+      drainMs: kafka.DEFAULT_DRAIN_MS,
+      bufferBytes: kafka.DEFAULT_BUFFER_BYTES,
+      fetchBytes: kafka.DEFAULT_FETCH_BYTES,
+      pollIntervalMs: kafka.DEFAULT_POLL_INTERVAL_MS,
+      handledAfterMs: kafka.DEFAULT_HANDLED_AFTER_MS,
     },
   },
   {

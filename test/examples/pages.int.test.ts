@@ -8,6 +8,7 @@ import { sentryReceiver } from '../receivers/sentry.ts'
 import { slackReceiver } from '../receivers/slack.ts'
 import { smtpReceiver } from '../receivers/smtp.ts'
 import { webhookReceiver } from '../receivers/webhook.ts'
+import { findKafka } from '../services/kafka.ts'
 import { findPostgres, type PostgresService } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { findRedis } from '../services/redis.ts'
@@ -69,9 +70,18 @@ async function startDatabase(starting: Promise<PostgresService>) {
 const WEBHOOK_SECRET = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const postgres = await findPostgres()
 
+const kafka = await findKafka()
+
 const SERVERS: readonly Server[] = [
   service('redis', 'REDIS_URL', await findRedis()),
   service('rabbitmq', 'AMQP_URL', await findRabbitmq()),
+  kafka.found
+    ? server(
+        'kafka',
+        () => kafka.start(),
+        ({ brokers }) => ({ KAFKA_BROKERS: brokers.join(',') }),
+      )
+    : service('kafka', 'KAFKA_BROKERS', kafka),
   service(
     'postgres',
     'DATABASE_URL',

@@ -45,7 +45,7 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /** The last part of an address such as `rabbitmq://host/vhost/queue?durable=true` or `kafka://topic/orders`. */
-function lastOfPath(address: string | undefined): string | undefined {
+export function lastOfPath(address: string | undefined): string | undefined {
   const [path = ''] = (address ?? '').split('?', 1)
   const name = path.slice(path.lastIndexOf('/') + 1)
   if (name === '') return undefined

@@ -1,3 +1,4 @@
+export { NotCollectedError } from '../../adapter-kit/collecting/errors.ts'
 export { ClientMissingError } from '../../adapter-kit/load-client.ts'
 export { type KafkaBroker, kafka } from './broker/broker.ts'
 export {
@@ -9,6 +10,14 @@ export {
   TooManyHeldError,
   TopicMissingError,
 } from './errors.ts'
+export { kafkaCollector } from './letters/collector.ts'
+export { LettersRemovedError } from './letters/errors.ts'
+export {
+  DEFAULT_FETCH_BYTES,
+  DEFAULT_HANDLED_AFTER_MS,
+  DEFAULT_POLL_INTERVAL_MS,
+  type KafkaCollectorOptions,
+} from './letters/options.ts'
 export {
   DEFAULT_BUFFER_BYTES,
   DEFAULT_CONNECT_TIMEOUT_MS,

@@ -20,9 +20,10 @@ export async function checkCollectors(config: Config, io: Pick<Io, 'clock' | 'ra
       checks.push(
         fail('collector', `${setting}.store: unknown store ${store}`, `use one of ${stores.join(', ')}`),
       )
-    const queues = config.collectors?.[collector.name]?.queues ?? []
+    const { queues, topics } = config.collectors?.[collector.name] ?? {}
+    const kind = topics === undefined ? 'queue' : 'topic'
     try {
-      checks.push(...(await checkQueues(collector, queues, io)))
+      checks.push(...(await checkQueues(collector, kind, queues ?? topics ?? [], io)))
     } catch (error) {
       const problem = `${collector.name}: ${error instanceof Error ? error.message : error}`
       checks.push(failWith('collector', new Error(problem), `check the server, and ${setting} in the config`))
@@ -35,6 +36,7 @@ export async function checkCollectors(config: Config, io: Pick<Io, 'clock' | 'ra
 
 async function checkQueues(
   collector: Collector,
+  kind: 'queue' | 'topic',
   queues: readonly string[],
   { clock }: Pick<Io, 'clock'>,
 ): Promise<Check[]> {
@@ -43,7 +45,7 @@ async function checkQueues(
     throw new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)
   const depths = await asked
   const waiting = depths.reduce((sum, { depth }) => sum + depth, 0)
-  const found = `${collector.name}: ${counted(waiting, 'message')} in ${counted(depths.length, 'queue')}`
+  const found = `${collector.name}: ${counted(waiting, 'message')} in ${counted(depths.length, kind)}`
   // A pattern may match no queue yet.
   const missing = queues.filter(queue => !queue.includes('*') && !depths.some(each => each.queue === queue))
   return [
@@ -51,8 +53,8 @@ async function checkQueues(
     ...missing.map(queue =>
       warn(
         'collector',
-        `${collector.name}: no queue ${queue}`,
-        `create it, or remove it from collectors.${collector.name}.queues`,
+        `${collector.name}: no ${kind} ${queue}`,
+        `create it, or remove it from collectors.${collector.name}.${kind}s`,
       ),
     ),
   ]

@@ -8,6 +8,7 @@ import type { Context } from '../command.ts'
 import { type Check, fail, failWith, ok } from '../doctor/check.ts'
 import { checkCollectors } from '../doctor/collectors.ts'
 import { checkPermissions, checkSpill } from '../doctor/files.ts'
+import { checkKafka } from '../doctor/kafka.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
 import { checkNotify, checkRoutes } from '../doctor/notify.ts'
 import { checkSignIn } from '../doctor/sign-in.ts'
@@ -34,6 +35,7 @@ export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise
   checks.push(
     ...(await checkSpill(loaded.config, loaded.folder)),
     ...(await checkCollectors(loaded.config, io)),
+    ...(await checkKafka(loaded.config, io)),
     ...(await checkNotify(loaded.config, io.clock)),
     ...(await checkSignIn(loaded.config)),
   )

@@ -1,18 +1,17 @@
 import { type QueueStatus, withAdmin } from '../../adapters/rabbitmq/admin.ts'
-import { brokerType } from '../../config/brokers.ts'
-import { loadConfig } from '../../config/load.ts'
 import type { Context } from '../command.ts'
 import type { declareFlags, rabbitmqFlags } from '../flags.ts'
-import { type ExitCode, type Io, UsageError } from '../io.ts'
+import type { ExitCode, Io } from '../io.ts'
 import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 import { type Column, tableOn } from '../print/table.ts'
 import { isoAndRelative } from '../print/times.ts'
+import { serverUrl } from '../server-url.ts'
 
 /** Declares each queue and reports each result, because one failure says nothing about the other queues. */
 export async function rabbitmqDeclare({ io, flags, args }: Context<typeof declareFlags>): Promise<ExitCode> {
   const options = {
-    url: await serverUrl(io, flags),
+    url: await serverUrlOf(io, flags),
     queueType: flags['queue-type'],
     deadLetterQueue: flags['dead-letter-queue'],
     deadLetterQueues: flags['dead-letter-queues'],
@@ -54,7 +53,7 @@ export const TIMEOUT_MS = 5_000
 
 export async function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitmqFlags>): Promise<ExitCode> {
   const options = {
-    url: await serverUrl(io, flags),
+    url: await serverUrlOf(io, flags),
     deadLetterQueue: flags['dead-letter-queue'],
     connectTimeoutMs: TIMEOUT_MS,
     clock: io.clock,
@@ -76,26 +75,15 @@ export async function rabbitmqStatus({ io, flags, args }: Context<typeof rabbitm
   })
 }
 
-/**
- * The flag before the environment, the environment before the brokers and collectors of the config. All users of the machine
- * can see a password on the command line.
- */
-async function serverUrl(
+function serverUrlOf(
   io: Io,
   flags: { readonly url?: string | undefined; readonly config?: string | undefined },
-): Promise<string> {
-  const typed = flags.url ?? io.env['LAZARET_AMQP_URL']
-  if (typed !== undefined && flags.config === undefined) return typed
-  const { config, file } = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
-  if (typed !== undefined) return typed
-  const inConfig = [...Object.values(config.brokers ?? {}), ...Object.values(config.collectors ?? {})]
-  const urls = new Set(inConfig.map(({ url }) => url).filter(url => brokerType(url) === 'rabbitmq'))
-  const [first = 'amqp://localhost'] = urls
-  if (urls.size > 1)
-    throw new UsageError(
-      `rabbitmq: ${file} has ${urls.size} RabbitMQ URLs; choose one with --url or $LAZARET_AMQP_URL`,
-    )
-  return first
+) {
+  return serverUrl(io, flags, {
+    type: 'rabbitmq',
+    variable: 'LAZARET_AMQP_URL',
+    fallback: 'amqp://localhost',
+  })
 }
 
 function statusJson({ oldestLetterAt, ready, ...status }: QueueStatus) {

@@ -1,0 +1,103 @@
+import { type HandlerStatus, withKafkaAdmin } from '../../adapters/kafka/admin/admin.ts'
+import { optionsOfUrl } from '../../adapters/kafka/url.ts'
+import type { Context } from '../command.ts'
+import type { kafkaDeclareFlags, kafkaFlags } from '../flags.ts'
+import type { ExitCode, Io } from '../io.ts'
+import { jsonLine } from '../print/json.ts'
+import { safeText } from '../print/safe-text.ts'
+import { type Column, tableOn } from '../print/table.ts'
+import { serverUrl } from '../server-url.ts'
+
+/** Short, because a person waits for the answer. */
+const TIMEOUT_MS = 5_000
+const DEFAULT_URL = 'kafka://localhost:9092'
+
+/** Creates the topics of each channel and reports each result, because one failure says nothing about the others. */
+export async function kafkaDeclare({
+  io,
+  flags,
+  args,
+}: Context<typeof kafkaDeclareFlags>): Promise<ExitCode> {
+  const options = {
+    ...(await clusterOptions(io, flags)),
+    partitions: flags.partitions,
+    replicationFactor: flags['replication-factor'],
+    from: flags.from,
+  }
+  return withKafkaAdmin(options, async admin => {
+    let failed = 0
+    for (const channel of args) {
+      const handler = flags.handler ?? channel
+      try {
+        const declared = await admin.declare(channel, handler, flags.ordered === true)
+        await printResult(io, flags.json, { channel, handler, declared })
+      } catch (error) {
+        failed++
+        await printResult(io, flags.json, { channel, handler, problem: (error as Error).message })
+      }
+    }
+    return failed === 0 ? 0 : failed === args.length ? 1 : 3
+  })
+}
+
+interface DeclareResult {
+  readonly channel: string
+  readonly handler: string
+  readonly declared?: readonly string[]
+  readonly problem?: string
+}
+
+async function printResult(io: Io, asJson: boolean | undefined, result: DeclareResult): Promise<void> {
+  const { channel, handler, declared = [], problem } = result
+  if (asJson) await io.stdout.write(jsonLine(result))
+  else if (problem !== undefined) await io.stderr.write(`${safeText(problem)}\n`)
+  else {
+    const line = `${channel}: ${declared.length} topics for handler ${handler}`
+    await io.stdout.write(`${safeText(line)}\n`)
+  }
+}
+
+/** Without a channel it shows all handlers that have topics. */
+export async function kafkaStatus({ io, flags, args }: Context<typeof kafkaFlags>): Promise<ExitCode> {
+  return withKafkaAdmin(await clusterOptions(io, flags), async admin => {
+    const all: HandlerStatus[] = []
+    for (const found of await admin.handlers(args)) all.push(await admin.status(found))
+    if (flags.json) for (const status of all) await io.stdout.write(jsonLine(status))
+    else if (all.length > 0) await io.stdout.write(tableOn(io, COLUMNS).page(all))
+    else if (args.length === 0) await io.stderr.write('no handler has topics on this cluster\n')
+    const missing = args.filter(channel => !all.some(each => each.channel === channel))
+    for (const channel of missing)
+      await io.stderr.write(
+        `${safeText(channel)}: no topics of a handler found; create them with: lazaret kafka declare ${safeText(channel)} --handler NAME\n`,
+      )
+    return missing.length === 0 ? 0 : missing.length === args.length ? 1 : 3
+  })
+}
+
+async function clusterOptions(io: Io, flags: Context<typeof kafkaFlags>['flags']) {
+  const url = await serverUrl(io, flags, {
+    type: 'kafka',
+    variable: 'LAZARET_KAFKA_URL',
+    fallback: DEFAULT_URL,
+  })
+  return {
+    ...optionsOfUrl(url),
+    group: flags.group,
+    topic: flags.topic,
+    retryTopic: flags['retry-topic'],
+    deadLetterTopic: flags['dead-letter-topic'],
+    heldTopic: flags['held-topic'],
+    connectTimeoutMs: TIMEOUT_MS,
+    clock: io.clock,
+  }
+}
+
+const COLUMNS: readonly Column<HandlerStatus>[] = [
+  { title: 'CHANNEL', cell: ({ channel }) => safeText(channel), shrinksTo: 12 },
+  { title: 'HANDLER', cell: ({ handler }) => safeText(handler), shrinksTo: 12 },
+  { title: 'PARTITIONS', cell: ({ partitions }) => String(partitions ?? 'missing'), dropAt: 1 },
+  { title: 'CONSUMERS', cell: ({ consumers }) => String(consumers), dropAt: 2 },
+  { title: 'LAG', cell: ({ lag }) => String(lag) },
+  { title: 'WAITING', cell: ({ waiting }) => String(waiting) },
+  { title: 'DEAD', cell: ({ deadLetters }) => String(deadLetters) },
+]
