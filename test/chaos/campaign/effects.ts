@@ -28,10 +28,11 @@ export class Effects {
     return Number(this.#database.prepare('select count(*) as n from effects').get()?.['n'])
   }
 
+  /** In the order in which they happened. */
   ids(): Set<string> {
     return new Set(
       this.#database
-        .prepare('select id from effects')
+        .prepare('select id from effects order by rowid')
         .all()
         .map(row => String(row['id'])),
     )

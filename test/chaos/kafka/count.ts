@@ -1,0 +1,51 @@
+import type { KafkaBroker } from '../../../src/adapters/kafka/index.ts'
+import type { LazaretEvent } from '../../../src/core/event/event.ts'
+import type { KafkaOutside } from '../../support/kafka.ts'
+import type { Effects } from '../campaign/effects.ts'
+import { countOutcomes, type EventCounts } from '../campaign/event-counts.ts'
+import { CHANNEL, HANDLER, type Kind } from './plan.ts'
+
+/** What became of all events. */
+export interface Findings extends EventCounts {
+  /** Still on the cluster. */
+  readonly left: number
+  /** Effects that came before that of an earlier event of their key. */
+  readonly outOfOrder: number
+  /** Effects that would have happened a second time, and that the effect's own transaction refused. */
+  readonly ranAgain: number
+}
+
+export async function collectFindings(
+  broker: KafkaBroker,
+  outside: KafkaOutside,
+  events: readonly LazaretEvent[],
+  effects: Effects,
+): Promise<Findings> {
+  const canBeHandled = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind !== 'permanent'
+  const letters = await lettersOf(outside)
+  const { afterKill, unexplained } = effects.repeats()
+  return {
+    ...countOutcomes(events, effects.ids(), new Set(letters), canBeHandled),
+    left: await broker.depth(CHANNEL, HANDLER),
+    outOfOrder: countOutOfOrder(events, [...effects.ids()]),
+    ranAgain: afterKill + unexplained,
+  }
+}
+
+/** The event id of every letter on the cluster. */
+export async function lettersOf(outside: KafkaOutside): Promise<string[]> {
+  return (await outside.letters(`${CHANNEL}.${HANDLER}.dlq`)).map(({ event }) => event.id)
+}
+
+/** `done` has the ids in the order of their effects. */
+export function countOutOfOrder(events: readonly LazaretEvent[], done: readonly string[]): number {
+  const numbers = new Map(events.map(({ id, key }, number) => [id, { key, number }]))
+  const latest = new Map<string | undefined, number>()
+  let count = 0
+  for (const id of done) {
+    const { key, number } = numbers.get(id)!
+    if (number < (latest.get(key) ?? -1)) count++
+    else latest.set(key, number)
+  }
+  return count
+}
