@@ -30,6 +30,7 @@ const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
 const STALL_MS = 400_000
 const GUEST_MS = 3_000
 const OPERATOR_MS = 1_000
+const UNBLOCK_TIMES = 4
 
 export interface CampaignResult {
   readonly options: CampaignOptions
@@ -67,7 +68,7 @@ class Campaign {
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
   readonly #random: Random
-  readonly #unblocked = new Set<string>()
+  readonly #unblocked = new Map<string, number>()
   #isOver = false
 
   constructor(options: CampaignOptions, service: KafkaService, folder: string) {
@@ -154,15 +155,16 @@ class Campaign {
     }
   }
 
-  /** A person decides about every letter at once, or its key would wait for ever. */
+  /** A person decides about every letter at once. The letter is there a moment before its key is blocked. */
   async #unblockDead(): Promise<void> {
     while (!this.#isOver && this.#options.ordering === 'by-key') {
       await pause(OPERATOR_MS)
       try {
         for (const id of await lettersOf(this.#outside)) {
-          if (this.#unblocked.has(id)) continue
+          const times = this.#unblocked.get(id) ?? 0
+          if (times === UNBLOCK_TIMES) continue
           await this.#broker.unblockKey(CHANNEL, id, HANDLER)
-          this.#unblocked.add(id)
+          this.#unblocked.set(id, times + 1)
         }
       } catch {
         // A broker is away. The next round does it.

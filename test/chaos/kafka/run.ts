@@ -24,7 +24,9 @@ await runAsCommand({
     const cluster = found.found
       ? { ...found, start: () => found.start({ nodes: NODES, config: SESSION_CONFIG }) }
       : found
-    const result = await withPrivateServer('Kafka', cluster, service => runCampaign(options, service, progress))
+    const result = await withPrivateServer('Kafka', cluster, service =>
+      runCampaign(options, service, progress),
+    )
     return { report: reportOf(result), violations: violationsOf(result) }
   },
 })

@@ -60,6 +60,8 @@ export class PartitionQueue {
   /** Not before this time, by a monotonic clock. */
   restUntil = 0
   failures = 0
+  /** Its batch is on the way. It must not be sent to another leader before the answer. */
+  isSending = false
 
   constructor(topic: string, partition: number) {
     this.topic = topic
@@ -106,6 +108,7 @@ export class PartitionQueue {
   }
 
   delivered(batch: Batch, baseOffset: number): void {
+    if (this.batch !== batch) return
     this.#ended()
     batch.records.forEach(({ call, index }, position) => {
       call.offsets[index] = baseOffset + position

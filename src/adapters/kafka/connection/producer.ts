@@ -137,6 +137,7 @@ export class Producer {
     const byLeader = new Map<number, Batch[]>()
     let wakeAt = Number.POSITIVE_INFINITY
     for (const queue of this.#busy) {
+      if (queue.isSending) continue
       if (queue.restUntil > now) {
         wakeAt = Math.min(wakeAt, queue.restUntil)
         continue
@@ -158,6 +159,7 @@ export class Producer {
 
   async #sendTo(leader: number, batches: readonly Batch[]): Promise<void> {
     this.#sending.add(leader)
+    for (const { queue } of batches) queue.isSending = true
     try {
       const [{ identity }] = batches as [Batch]
       const { produceV9 } = await this.#cluster.client()
@@ -183,6 +185,7 @@ export class Producer {
       else await this.#settle(batches, answer, error)
     } finally {
       this.#sending.delete(leader)
+      for (const { queue } of batches) queue.isSending = false
       this.#runSoon()
     }
   }

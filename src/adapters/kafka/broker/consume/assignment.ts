@@ -1,4 +1,4 @@
-import { delay } from '../../../../ports/clock.ts'
+import { delay, settlesWithin } from '../../../../ports/clock.ts'
 import { explain } from '../../connection/protocol-errors.ts'
 import type { FetchedRecords } from '../../connection/records.ts'
 import { RecordsRemovedError, TopicMissingError } from '../../errors.ts'
@@ -7,6 +7,7 @@ import { GroupMember, type TopicPartition } from '../group/member.ts'
 import { readOffsets, readProgress } from '../group/offsets.ts'
 import { progressAt } from '../group/progress.ts'
 import type { SubscriptionContext } from './context.ts'
+import { FailureCount } from './failure-count.ts'
 import { Fetcher } from './fetcher.ts'
 import { AssignedPartition } from './partition.ts'
 
@@ -26,6 +27,7 @@ interface AssignmentListener {
 }
 
 const REOPEN_MS = 500
+const FINISH_MS = 3_000
 
 /**
  * The partitions that the group has given to a subscription. It opens them where the group is, reads their records,
@@ -39,12 +41,17 @@ export class Assignment {
   readonly committer: Committer
   readonly #steps: ReadonlyMap<string, number>
   #partitions = new Map<string, AssignedPartition>()
-  #failures = 0
+  readonly #membership: FailureCount
+  readonly #reading: FailureCount
+  /** Topics that were found missing. */
+  readonly #missing = new Map<string, object>()
 
   constructor(context: SubscriptionContext, topics: readonly string[], listener: AssignmentListener) {
     this.#context = context
     this.#listener = listener
     const { cluster, settings, names, id, stalls } = context
+    this.#membership = new FailureCount(stalls)
+    this.#reading = new FailureCount(stalls)
     this.#steps = new Map([
       [names.again, 0],
       ...names.retries.map(({ name, stepMs }): [string, number] => [name, stepMs]),
@@ -53,16 +60,16 @@ export class Assignment {
       assigned: partitions => this.#assigned(partitions),
       revoked: partitions => this.#revoked(partitions),
       lost: () => this.#lost(),
-      failed: error => this.#failed(error),
-      works: () => this.#works(),
+      failed: error => this.#membership.failed(error),
+      works: () => this.#membership.works(),
     })
     this.#fetcher = new Fetcher(cluster, settings, id, {
       wanted: () => (listener.mayFetch() ? this.wanted() : []),
       received: (partition, fetched, end) => this.#received(partition, fetched, end),
       outOfRange: partition => void this.#reopen(partition),
       topicMissing: partition => void this.#restore(partition.topic),
-      failed: (_, error) => this.#failed(explain(cluster.servers, `group '${names.group}'`, error)),
-      works: () => this.#works(),
+      failed: (_, error) => this.#reading.failed(explain(cluster.servers, `group '${names.group}'`, error)),
+      works: () => this.#reading.works(),
     })
     this.committer = new Committer(cluster, settings, names.group, this.#member, {
       partitions: () => this.#partitions.values(),
@@ -104,7 +111,7 @@ export class Assignment {
         this.fetch()
         return
       } catch (error) {
-        this.#failed(explain(cluster.servers, `group '${names.group}'`, error))
+        this.#reading.failed(explain(cluster.servers, `group '${names.group}'`, error))
         await delay(settings.clock, REOPEN_MS)
       }
     }
@@ -117,11 +124,7 @@ export class Assignment {
 
   /** Gives everything back and leaves the group. */
   async close(): Promise<void> {
-    try {
-      await this.committer.finish([...this.#partitions.values()])
-    } catch {
-      // The next owner reads what is not committed again.
-    }
+    await this.#finish([...this.#partitions.values()])
     for (const each of this.#partitions.values()) each.isOurs = false
     this.committer.close()
     await Promise.all([this.#member.leave(), this.#fetcher.close()])
@@ -145,14 +148,14 @@ export class Assignment {
         await cluster.topics([...byTopic.keys()])
         const stored = await readProgress(cluster, names.group, questions)
         for (const each of left) {
-          if (!each.isOurs) continue
-          each.open(stored.get(each.topic)?.get(each.partition) ?? progressAt(0))
+          if (!each.isOurs || each.isOpen) continue
           await this.#listener.opened(each)
+          each.open(stored.get(each.topic)?.get(each.partition) ?? progressAt(0))
         }
         this.fetch()
         return
       } catch (error) {
-        this.#failed(explain(cluster.servers, `group '${names.group}'`, error))
+        this.#reading.failed(explain(cluster.servers, `group '${names.group}'`, error))
         await delay(settings.clock, REOPEN_MS)
         left = left.filter(each => each.isOurs && !each.isOpen)
       }
@@ -168,12 +171,13 @@ export class Assignment {
       .filter(each => each !== undefined)
     for (const each of leaving) each.isLeaving = true
     await this.#listener.drain(leaving)
-    try {
-      await this.committer.finish(leaving)
-    } catch {
-      // The next owner reads what is not committed again.
-    }
+    await this.#finish(leaving)
     this.#drop(leaving)
+  }
+
+  /** If the commit fails or takes too long, the next owner reads again what it would have said. */
+  async #finish(partitions: readonly AssignedPartition[]): Promise<void> {
+    await settlesWithin(this.#context.settings.clock, FINISH_MS, this.committer.finish(partitions))
   }
 
   #lost(): void {
@@ -191,6 +195,11 @@ export class Assignment {
 
   #received(partition: AssignedPartition, fetched: FetchedRecords, end: number): void {
     if (!partition.isOurs || partition.isLeaving) return
+    const missing = this.#missing.get(partition.topic)
+    if (missing !== undefined) {
+      this.#missing.delete(partition.topic)
+      this.#context.stalls.gaveUp('deliveries', missing)
+    }
     partition.window.limitSuspects(end)
     const before = partition.window.position
     this.#listener.received(partition, fetched)
@@ -225,6 +234,7 @@ export class Assignment {
       if (readTo < first) partition.window.skipTo(first)
       else {
         this.#listener.lost([partition])
+        await this.#listener.opened(partition)
         partition.open(progressAt(first))
       }
     } catch {
@@ -237,17 +247,9 @@ export class Assignment {
     const { topics, stalls, cluster } = this.#context
     const error = new TopicMissingError(topic)
     if ((await cluster.topics([topic]).catch(() => undefined))?.has(topic) !== false) return
-    stalls.stalled('deliveries', this, error)
+    const missing = this.#missing.get(topic) ?? {}
+    this.#missing.set(topic, missing)
+    stalls.stalled('deliveries', missing, error)
     await topics.restore(topic).catch(() => {})
-  }
-
-  /** A single failure is not reported: a leader that moves fails the fetches of its partitions. */
-  #failed(error: Error): void {
-    if (++this.#failures > 3) this.#context.stalls.stalled('deliveries', this, error)
-  }
-
-  #works(): void {
-    this.#failures = 0
-    this.#context.stalls.gaveUp('deliveries', this)
   }
 }

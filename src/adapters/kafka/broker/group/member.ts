@@ -28,8 +28,11 @@ const LEAVE = -1
 const ASSIGNOR = 'range'
 /** How long the server waits for a member that has to give partitions back. */
 const REBALANCE_TIMEOUT_MS = 300_000
-/** Without an answer for this long, others may have our partitions: servers wait 45 s unless they are told otherwise. */
-const SESSION_MS = 30_000
+/**
+ * Without an answer for so many intervals, others may have our partitions. Servers wait 45 s and ask for a heartbeat every
+ * 5 s, unless they are told otherwise.
+ */
+const MISSED_INTERVALS = 6
 const LEAVE_MS = 5_000
 
 /**
@@ -53,6 +56,7 @@ export class GroupMember {
   #isReconciling = false
   #isClosed = false
   #aliveAt: number
+  #intervalMs = 5_000
   #cancelBeat: Cancel = () => {}
   #waiting: { resolve(): void; reject(error: Error): void }[] = []
 
@@ -157,6 +161,7 @@ export class GroupMember {
     if (this.#isClosed) return
     this.#aliveAt = monotonicNow(this.#settings.clock)
     this.#epoch = answer.memberEpoch
+    this.#intervalMs = answer.heartbeatIntervalMs
     this.#endWaits()
     if (answer.assignment === null) return
     await this.#retarget(answer.assignment.topicPartitions)
@@ -232,7 +237,8 @@ export class GroupMember {
 
   #failed(error: unknown): void {
     const { clock } = this.#settings
-    if (this.#epoch > 0 && monotonicNow(clock) - this.#aliveAt > SESSION_MS) this.#lose()
+    if (this.#epoch > 0 && monotonicNow(clock) - this.#aliveAt > MISSED_INTERVALS * this.#intervalMs)
+      this.#lose()
     this.#listener.failed(explain(this.#cluster.servers, `group '${this.#group}'`, error))
   }
 

@@ -163,7 +163,15 @@ export class KeyOrder {
     return this.#write(partition, [deadRecord(event.heldKey, event)], [event]).then(isDurable => {
       if (!isDurable) return false
       event.entry = undefined
-      this.#lines.get(partition.partition)?.become(event, 'dead')
+      const lines = this.#lines.get(partition.partition)
+      lines?.become(event, 'dead')
+      // A replay can come before the death is on record: the letter is written first.
+      const twin = lines?.twin(event)
+      if (twin?.state === 'ready' && twin.entry !== undefined && twin.heldAt === undefined) {
+        lines!.remove(twin)
+        this.#takePlace(lines!, event, twin.entry)
+        this.#look(partition.partition, event.line)
+      }
       return true
     })
   }
@@ -187,10 +195,7 @@ export class KeyOrder {
     )
     const dead = lines.dead(id)
     if (dead !== undefined && dead.line === line) {
-      // Published again, it takes the place of its death.
-      dead.entry = entry
-      entry.line = dead
-      lines.become(dead, 'ready')
+      this.#takePlace(lines, dead, entry)
     } else {
       const place = topic === names.channel ? record.offset : lines.lastPlace
       entry.line = { line, id, heldKey, place, state: 'ready', entry, heldAt: undefined, dueAt: 0 }
@@ -200,6 +205,13 @@ export class KeyOrder {
     this.#look(partition.partition, line)
     if (partition.lined >= SPILL_AT) void this.#spill(partition)
     this.#checkSize(partition, lines)
+  }
+
+  /** Published again, an event takes the place of its death. */
+  #takePlace(lines: Lines<Entry>, dead: Event, entry: Entry): void {
+    dead.entry = entry
+    entry.line = dead
+    lines.become(dead, 'ready')
   }
 
   #ready(partition: number, event: Event): void {
@@ -247,7 +259,7 @@ export class KeyOrder {
     const lines = this.#lines.get(number)
     while (event.heldAt !== undefined && this.#lines.get(number) === lines) {
       const partition = this.#listener.partition(names.channel, number)
-      if (partition === undefined) return
+      if (partition?.isOurs !== true) return
       try {
         const record = heldMessage(await this.#held.record(number, event.heldAt))
         if (this.#lines.get(number) !== lines) return

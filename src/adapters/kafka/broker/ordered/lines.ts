@@ -62,6 +62,11 @@ export class Lines<E> {
     return this.#dead.get(id)
   }
 
+  /** Another event of the same id that stands behind it, such as a replay that came early. */
+  twin(event: LineEvent<E>): LineEvent<E> | undefined {
+    return this.#lines.get(event.line)?.find(each => each !== event && each.id === event.id)
+  }
+
   /** An event changes its state. */
   become(event: LineEvent<E>, state: LineEvent<E>['state']): void {
     event.state = state

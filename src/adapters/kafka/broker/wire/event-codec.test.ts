@@ -1,0 +1,90 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { createFactory } from '../../../../testing/factories.ts'
+import { decode, encodeEvent } from './event-codec.ts'
+import { headerText } from './headers.ts'
+
+const make = createFactory()
+const origin = { broker: 'kafka', topic: 'orders', partition: 3, offset: 9, timestamp: 5_000 }
+const bytes = (text: string) => Buffer.from(text)
+
+it('E9: an event is read back as it was, whatever its headers and its payload are', () => {
+  const names = fc.stringMatching(/^(?:x-[a-z]{1,8}|ce_[a-z]{1,5}|lazaret-[a-z]{1,5}|content-type)$/)
+  const texts = fc
+    .string({ unit: 'grapheme', maxLength: 20 })
+    .filter(text => text.isWellFormed() && !text.includes('\0'))
+  fc.assert(
+    fc.property(
+      fc.dictionary(names, texts, { maxKeys: 6, noNullPrototype: true }),
+      fc.oneof(fc.jsonValue(), fc.uint8Array()),
+      fc.option(fc.constantFrom('customer-1', 'žluť'), { nil: undefined }),
+      (headers, payload, key) => {
+        const event = make.event({
+          channel: 'orders',
+          headers,
+          payload: JSON.parse(JSON.stringify({ payload })).payload,
+          key,
+        })
+        expect(decode(encodeEvent(event, 'orders'), 'orders', origin)).toEqual(event)
+        const elsewhere = encodeEvent(event, 'other-topic')
+        expect(decode(elsewhere, 'not-its-channel', origin)).toEqual(event)
+      },
+    ),
+    { seed: 22, numRuns: 200 },
+  )
+})
+
+it('E9: programs in other languages read the event as a CloudEvent in binary mode', () => {
+  const event = make.event({ channel: 'orders', key: 'a', source: '/shop', payload: { total: 3 } })
+  const { key, value, headers } = encodeEvent(event, 'orders')
+  const names = ['ce_specversion', 'ce_id', 'ce_type', 'ce_source', 'content-type']
+  expect(names.map(name => headerText(headers, name))).toEqual([
+    '1.0',
+    event.id,
+    event.type,
+    '/shop',
+    'application/json',
+  ])
+  expect([key?.toString(), value?.toString()]).toEqual(['a', '{"total":3}'])
+})
+
+it('E9: a CloudEvent of another program is an event, with its key as that of the record', () => {
+  const headers = Object.entries({
+    ce_specversion: '1.0',
+    ce_id: '1',
+    ce_type: 't',
+    ce_source: '/s',
+    'content-type': 'application/json',
+    'x-a': 'b',
+  })
+  const record = {
+    key: bytes('k'),
+    value: bytes('[1]'),
+    headers: headers.map(([name, value]) => [bytes(name), bytes(value)] as const),
+  }
+  expect(decode(record, 'orders', origin)).toMatchObject({
+    id: '1',
+    type: 't',
+    key: 'k',
+    headers: { 'x-a': 'b' },
+    payload: [1],
+  })
+})
+
+it('P2: a plain message is an event of its place, and its time is that of the record', () => {
+  const plain = decode({ key: Buffer.from([255]), value: bytes('{"a":1}'), headers: [] }, 'orders', origin)
+  expect(plain).toMatchObject({
+    id: 'orders/3/9',
+    type: 'orders',
+    key: undefined,
+    occurredAt: 5_000,
+    payload: { a: 1 },
+  })
+  expect(decode({ key: null, value: null, headers: [] }, 'orders', origin)).toMatchObject({ payload: null })
+})
+
+it('P2: content that says it is JSON and is not keeps its bytes', () => {
+  const headers = [[bytes('Content-Type'), bytes('application/json')]] as const
+  const broken = decode({ key: null, value: bytes('{'), headers }, 'orders', origin)
+  expect(broken).toMatchObject({ raw: new Uint8Array([123]) })
+})
