@@ -1,4 +1,4 @@
-import { findKafka } from '../test/services/kafka.ts'
+import { findKafka, type Kafka } from '../test/services/kafka.ts'
 import { FULL_SPEED } from '../test/services/kafka-node.ts'
 import { percentile } from './harness/percentile.ts'
 import { atMost, type Bar, type BenchResult, machine, type Row, row } from './harness/result.ts'
@@ -56,7 +56,21 @@ async function besidePoison(topics: Topics): Promise<Found> {
   }
 }
 
-async function afterKill(topics: Topics): Promise<Found> {
+async function afterKill(kafka: Extract<Kafka, { found: true }>): Promise<Found> {
+  const server = await kafka.start({
+    jvm: FULL_SPEED,
+    config: { 'group.consumer.session.timeout.ms': String(SESSION_MS) },
+  })
+  const topics = new Topics(server.brokers)
+  try {
+    return await atLag(topics)
+  } finally {
+    await topics.close()
+    await server.close()
+  }
+}
+
+async function atLag(topics: Topics): Promise<Found> {
   const { firstEventMs, earlyMb, peakMb } = await killAtLag(topics, LAG)
   return {
     rows: [
@@ -76,13 +90,14 @@ export async function run(): Promise<BenchResult> {
   if (!found.found || !found.isPrivate) throw new Error('bench: it needs a Kafka of its own')
   const hasConfluent = (await loadConfluent()) !== undefined
   if (!hasConfluent) process.stderr.write('@confluentinc/kafka-javascript is not installed: no rows of it\n')
-  const server = await found.start({
-    jvm: FULL_SPEED,
-    config: { 'group.consumer.session.timeout.ms': String(SESSION_MS) },
-  })
+  const server = await found.start({ jvm: FULL_SPEED })
   const topics = new Topics(server.brokers)
   const rows: Row[] = []
   const bars: Bar[] = []
+  const add = (more: Found) => {
+    rows.push(...more.rows)
+    bars.push(...more.bars)
+  }
   try {
     for (const [title, { candidates, share, peer, least }] of Object.entries(MEASURES)) {
       if (!isWanted(title)) continue
@@ -93,18 +108,11 @@ export async function run(): Promise<BenchResult> {
       rows.push(...rowsOf(title, 'messages/s', samples))
       bars.push(ratioBar(title, samples, 'lazaret', peer, least))
     }
-    for (const [title, measure] of [
-      ['poisoned', besidePoison],
-      ['lag', afterKill],
-    ] as const) {
-      if (!isWanted(title)) continue
-      const found = await measure(topics)
-      rows.push(...found.rows)
-      bars.push(...found.bars)
-    }
+    if (isWanted('poisoned')) add(await besidePoison(topics))
   } finally {
     await topics.close()
     await server.close()
   }
+  if (isWanted('lag')) add(await afterKill(found))
   return { bench: 'kafka', machine: machine(), rows, bars }
 }

@@ -23,7 +23,7 @@ interface ConfluentProducer extends Connected {
 interface ConfluentConsumer extends Connected {
   subscribe(wanted: { readonly topic: string }): Promise<void>
   run(handlers: {
-    eachBatch(given: { readonly batch: { readonly messages: readonly unknown[] } }): Promise<void>
+    eachBatch(given: { readonly batch: { readonly messages: readonly BenchMessage[] } }): Promise<void>
   }): Promise<void>
 }
 

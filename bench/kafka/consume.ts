@@ -15,6 +15,9 @@ export interface Round {
 /** Messages per second. */
 export type Candidate = (round: Round) => Promise<number>
 
+/** Gets the payload, as a handler of ours does. */
+async function handle(_payload: unknown): Promise<void> {}
+
 /** Between two commits, for those that commit by time. */
 const COMMIT_MS = 200
 
@@ -35,8 +38,16 @@ const raw: Candidate = async round => {
     fallbackMode: MessagesStreamFallbackModes.EARLIEST,
     autocommit: COMMIT_MS,
     maxWaitTime: 100,
+    // What Java's client fetches. With its own default it has all messages before it gives out the first.
+    maxBytesPerPartition: 1_048_576,
   })
-  stream.on('data', meter.tick)
+  const read = async () => {
+    for await (const { value } of stream) {
+      await handle(JSON.parse(value.toString()))
+      meter.tick()
+    }
+  }
+  void read()
   const rate = await meter.rate()
   await consumer.close(true)
   await round.topics.remove(topic)
@@ -77,7 +88,8 @@ const kafkajs: Candidate = async round => {
   await consumer.run({
     autoCommitInterval: COMMIT_MS,
     eachBatch: async ({ batch, resolveOffset }) => {
-      for (const { offset } of batch.messages) {
+      for (const { offset, value } of batch.messages) {
+        await handle(JSON.parse(String(value)))
         resolveOffset(offset)
         meter.tick()
       }
@@ -102,7 +114,12 @@ const confluent: Candidate = async round => {
   await consumer.connect()
   await consumer.subscribe({ topic })
   await consumer.run({
-    eachBatch: async ({ batch }) => batch.messages.forEach(meter.tick),
+    eachBatch: async ({ batch }) => {
+      for (const { value } of batch.messages) {
+        await handle(JSON.parse(String(value)))
+        meter.tick()
+      }
+    },
   })
   const rate = await meter.rate()
   await consumer.disconnect()
