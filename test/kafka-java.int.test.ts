@@ -1,14 +1,20 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { kafka as kafkaBroker } from '../src/adapters/kafka/index.ts'
+import { kafka as kafkaBroker, kafkaCollector } from '../src/adapters/kafka/index.ts'
+import { memoryDeadLetters } from '../src/adapters/memory/index.ts'
+import { replayHeaders } from '../src/core/event/replay-headers.ts'
 import { fixed } from '../src/core/retry/fixed.ts'
 import { createConsumer, createEvent, type LazaretEvent } from '../src/index.ts'
+import { systemClock } from '../src/ports/clock.ts'
+import { TestTiming } from '../src/testing/conformance/harness.ts'
 import { findKafka, type KafkaService } from './services/kafka.ts'
 import { consumeByJava, type JavaRecord, produceByJava } from './services/kafka-java.ts'
+import { OutsideKafka } from './support/outside-kafka.ts'
 
 const kafka = await findKafka()
 const why = kafka.found ? '' : kafka.why
 
 const PARTITIONS = 3
+const timing = new TestTiming({})
 const STEP_MS = 1_000
 /** Longer than the step, so that a retry waits in the topic of the step also when the clock has moved on. */
 const DELAY_MS = 1_200
@@ -158,6 +164,42 @@ describe.skipIf(why !== '')(`Kafka beside Java's client ${why}`, () => {
         tenant: 'grün',
       })
       expect(partition).toBe(partitions.get(String(key)))
+    }
+  })
+
+  it('"a Spring-style dead letter": what Java dead-letters goes back to its topic byte for byte', async () => {
+    const outside = new OutsideKafka(service.brokers)
+    for (const topic of ['billing', 'billing.DLT']) await outside.createTopic(topic, PARTITIONS)
+    await outside.close()
+    const bySpring: JavaRecord['headers'] = [
+      ['kafka_dlt-original-topic', text('billing')],
+      ['kafka_dlt-original-partition', Buffer.from([0, 0, 0, 0])],
+      ['kafka_dlt-original-consumer-group', text('invoices')],
+      ['kafka_dlt-exception-fqcn', text('com.shop.OutOfStock')],
+      ['kafka_dlt-exception-message', text('nothing left')],
+    ]
+    const dead = RECORDS.map(record => ({ ...record, headers: [...record.headers, ...bySpring] }))
+    await produceByJava(service.brokers, 'billing.DLT', dead)
+    const store = memoryDeadLetters()
+    const collector = kafkaCollector({ brokers: service.brokers, topics: ['billing.DLT'] })
+    collector.start(store)
+    await timing.eventually(
+      async () => (await store.stats()).count === RECORDS.length,
+      'every letter is stored',
+    )
+    for (const { id, handler } of (await store.list({ limit: 10 })).letters) {
+      await store.change(id, { to: 'replaying', at: systemClock.now(), replayId: 'r1' })
+      const { event, origin, replays } = (await store.get(id))!
+      const headers = replayHeaders(event, { attempt: replays, replayId: 'r1', letterId: id, handler })
+      await collector.send([{ ...event, headers }], origin)
+    }
+    const returned = await consumeByJava(service.brokers, 'billing', RECORDS.length)
+    await collector.close()
+    const bytesOf = ({ key, value, headers, partition }: Required<JavaRecord>, count: number) =>
+      JSON.stringify({ key, value, partition, headers: headers.slice(0, count) })
+    for (const record of RECORDS) {
+      const { length } = record.headers
+      expect(returned.map(each => bytesOf(each, length))).toContain(bytesOf(record, length))
     }
   })
 })
