@@ -86,7 +86,11 @@ export class Committer {
   async finish(partitions: readonly AssignedPartition[]): Promise<void> {
     await this.#running
     const ours = partitions.filter(({ isOurs, isOpen }) => isOurs && isOpen)
-    if (ours.length > 0) await this.#send(ours.map(each => each.lastCommit()))
+    if (ours.length > 0)
+      await this.#send(
+        ours,
+        ours.map(each => each.lastCommit()),
+      )
   }
 
   close(): void {
@@ -119,7 +123,7 @@ export class Committer {
       for (const each of partitions) each.isDirty = false
       const commits = partitions.map(each => each.nextCommit(wasDemanded && each.isNearlyUsedUp))
       try {
-        await this.#send(commits)
+        await this.#send(partitions, commits)
         for (const [index, each] of commits.entries()) partitions[index]!.committed(each)
         for (const { partition, end } of waiting) end(partition.isOurs)
         restMs = FIRST_BACKOFF_MS
@@ -140,12 +144,16 @@ export class Committer {
     if ([...this.#listener.partitions()].some(({ isDirty }) => isDirty)) this.soon()
   }
 
-  /** The server accepts commits of a member in its current epoch only. */
-  async #send(commits: readonly PartitionCommit[]): Promise<void> {
+  /**
+   * The server accepts commits of a member in its current epoch only, and does not look whose partitions they are. A member
+   * that was expelled and has joined again must not send what it knew before: others have gone on since.
+   */
+  async #send(partitions: readonly AssignedPartition[], commits: readonly PartitionCommit[]): Promise<void> {
     const member = this.#member
     for (let tries = 0; ; tries++) {
       const { id, epoch } = member
-      if (epoch === 0) throw new Error('the group has expelled this member')
+      if (epoch === 0 || partitions.some(({ isOurs }) => !isOurs))
+        throw new Error('the group has expelled this member')
       try {
         await commit(this.#cluster, this.#group, { id, epoch }, commits)
         return
