@@ -57,11 +57,14 @@ export class Producer {
   /** Resolves with the offsets of the records when all of them are durable. Those of one partition keep their order. */
   async send(records: readonly OutgoingRecord[]): Promise<readonly number[]> {
     if (records.length === 0) return []
-    for (const { topic } of records) if (this.#cluster.known(topic) === undefined) await this.#find(topic)
+    const partitions = new Map<string, number>()
+    for (const { topic } of records)
+      if (!partitions.has(topic))
+        partitions.set(topic, (this.#cluster.known(topic) ?? (await this.#find(topic))).leaders.length)
     return await new Promise((resolve, reject) => {
       const call: SendCall = { left: records.length, offsets: [], resolve, reject }
       records.forEach((record, index) => {
-        const queue = this.#queueOf(record)
+        const queue = this.#queueOf(record, partitions.get(record.topic)!)
         queue.add(record, call, index)
         this.#busy.add(queue)
       })
@@ -88,9 +91,8 @@ export class Producer {
     )
   }
 
-  #queueOf(record: OutgoingRecord): PartitionQueue {
+  #queueOf(record: OutgoingRecord, partitions: number): PartitionQueue {
     const { topic } = record
-    const partitions = this.#cluster.known(topic)?.leaders.length ?? 1
     const queues = this.#queues.get(topic) ?? []
     this.#queues.set(topic, queues)
     const partition = this.#partitionOf(record, partitions)
