@@ -1,3 +1,4 @@
+import { LazaretError } from '../../../../core/failure/errors.ts'
 import { delay, settlesWithin } from '../../../../ports/clock.ts'
 import { explain } from '../../connection/protocol-errors.ts'
 import type { FetchedRecords } from '../../connection/records.ts'
@@ -42,7 +43,6 @@ export class Assignment {
   readonly #steps: ReadonlyMap<string, number>
   #partitions = new Map<string, AssignedPartition>()
   readonly #membership: FailureCount
-  readonly #reading: FailureCount
   /** Topics that were found missing. */
   readonly #missing = new Map<string, object>()
 
@@ -51,7 +51,6 @@ export class Assignment {
     this.#listener = listener
     const { cluster, settings, names, id, stalls } = context
     this.#membership = new FailureCount(stalls)
-    this.#reading = new FailureCount(stalls)
     this.#steps = new Map([
       [names.again, 0],
       ...names.retries.map(({ name, stepMs }): [string, number] => [name, stepMs]),
@@ -68,8 +67,7 @@ export class Assignment {
       received: (partition, fetched, end) => this.#received(partition, fetched, end),
       outOfRange: partition => void this.#reopen(partition),
       topicMissing: partition => void this.#restore(partition.topic),
-      failed: (_, error) => this.#reading.failed(explain(cluster.servers, `group '${names.group}'`, error)),
-      works: () => this.#reading.works(),
+      failed: (partition, error) => this.#partitionFailed(partition, error),
     })
     this.committer = new Committer(cluster, settings, names.group, this.#member, {
       partitions: () => this.#partitions.values(),
@@ -87,12 +85,20 @@ export class Assignment {
     return this.#partitions.get(`${topic} ${partition}`)
   }
 
+  /**
+   * Retries can wait for an hour, so that the room which they take must not be that of other records: each of their
+   * partitions has a share of its own.
+   */
   wanted(): Iterable<AssignedPartition> {
     const { bufferBytes } = this.#context.settings
     let bytes = 0
-    for (const each of this.#partitions.values()) bytes += each.bufferedBytes
-    if (bytes > bufferBytes) return []
-    return [...this.#partitions.values()].filter(each => each.wantsRecords)
+    let retries = 0
+    for (const { stepMs, bufferedBytes } of this.#partitions.values())
+      if (stepMs === undefined) bytes += bufferedBytes
+      else retries++
+    const hasRoom = ({ stepMs, bufferedBytes }: AssignedPartition) =>
+      stepMs === undefined ? bytes <= bufferBytes : bufferedBytes <= bufferBytes / retries
+    return [...this.#partitions.values()].filter(each => each.wantsRecords && hasRoom(each))
   }
 
   join(): Promise<void> {
@@ -103,7 +109,7 @@ export class Assignment {
   async rewind(partition: AssignedPartition): Promise<void> {
     const { window } = partition
     partition.isOpen = false
-    const { settings, names, cluster } = this.#context
+    const { settings } = this.#context
     while (partition.isOurs && !partition.isLeaving) {
       try {
         await this.#listener.opened(partition)
@@ -111,7 +117,7 @@ export class Assignment {
         this.fetch()
         return
       } catch (error) {
-        this.#reading.failed(explain(cluster.servers, `group '${names.group}'`, error))
+        this.#partitionFailed(partition, error)
         await delay(settings.clock, REOPEN_MS)
       }
     }
@@ -155,7 +161,7 @@ export class Assignment {
         this.fetch()
         return
       } catch (error) {
-        this.#reading.failed(explain(cluster.servers, `group '${names.group}'`, error))
+        for (const each of left) if (!each.isOpen) this.#partitionFailed(each, error)
         await delay(settings.clock, REOPEN_MS)
         left = left.filter(each => each.isOurs && !each.isOpen)
       }
@@ -188,6 +194,7 @@ export class Assignment {
     for (const each of partitions) {
       each.isOurs = false
       this.#partitions.delete(`${each.topic} ${each.partition}`)
+      each.failures?.works()
     }
     this.committer.forget()
     this.#listener.lost(partitions)
@@ -200,6 +207,7 @@ export class Assignment {
       this.#missing.delete(partition.topic)
       this.#context.stalls.gaveUp('deliveries', missing)
     }
+    partition.failures?.works()
     partition.window.limitSuspects(end)
     const before = partition.window.position
     this.#listener.received(partition, fetched)
@@ -251,5 +259,15 @@ export class Assignment {
     this.#missing.set(topic, missing)
     stalls.stalled('deliveries', missing, error)
     await topics.restore(topic).catch(() => {})
+  }
+
+  /** One partition can fail for long while the others work. */
+  #partitionFailed(partition: AssignedPartition, error: unknown): void {
+    if (!partition.isOurs) return
+    const { cluster, names, stalls } = this.#context
+    partition.failures ??= new FailureCount(stalls)
+    partition.failures.failed(
+      error instanceof LazaretError ? error : explain(cluster.servers, `group '${names.group}'`, error),
+    )
   }
 }

@@ -14,7 +14,6 @@ interface FetchListener {
   outOfRange(partition: AssignedPartition): void
   topicMissing(partition: AssignedPartition): void
   failed(partition: AssignedPartition, error: unknown): void
-  works(): void
 }
 
 const MAX_WAIT_MS = 500
@@ -146,7 +145,6 @@ export class Fetcher {
       // Its window was reopened while it was read.
       if (partition.window.readTo !== from) return
       const fetched = readBatches(topic, partition.partition, from, records ?? [], abortedTransactions ?? [])
-      this.#listener.works()
       this.#listener.received(partition, fetched, Number(highWatermark))
     } else if (errorCode === CODE.offsetOutOfRange) {
       this.#rest(partition)
@@ -177,7 +175,10 @@ export class Fetcher {
       for (const each of partitions) {
         const info = found.get(each.topic)
         if (info?.id !== each.topicId) this.#listener.topicMissing(each)
-        if (info?.id !== each.topicId || info.leaders[each.partition] === undefined) this.#rest(each)
+        else if (info.leaders[each.partition] === undefined)
+          this.#listener.failed(each, new Error(`partition ${each.partition} has no leader`))
+        else continue
+        this.#rest(each)
       }
     } catch (error) {
       for (const each of partitions) {

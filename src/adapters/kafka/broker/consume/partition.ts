@@ -6,6 +6,7 @@ import type { PartitionCommit } from '../group/offsets.ts'
 import { type Progress, progressAt } from '../group/progress.ts'
 import type { LineEvent } from '../ordered/lines.ts'
 import { DueQueue } from './due-queue.ts'
+import type { FailureCount } from './failure-count.ts'
 import { Fifo } from './fifo.ts'
 
 /** A record that was read and is not settled. */
@@ -56,6 +57,8 @@ export class AssignedPartition {
   isFetching = false
   /** Not read before this time, by a monotonic clock. */
   restUntil = 0
+  /** How often in a row it could not be read; undefined if it always could. */
+  failures: FailureCount | undefined
   bufferedBytes = 0
   /** Records that wait for others of their key, and are in this process alone. */
   lined = 0

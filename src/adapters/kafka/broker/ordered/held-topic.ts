@@ -2,8 +2,9 @@ import type { Cluster, TopicInfo } from '../../connection/cluster.ts'
 import type { Producer } from '../../connection/producer.ts'
 import { readFrom } from '../../connection/read-partition.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
-import { TopicMissingError } from '../../errors.ts'
+import { PartitionsDifferError, TopicMissingError } from '../../errors.ts'
 import { readOffsets } from '../group/offsets.ts'
+import type { HandlerTopics } from '../topics/names.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
 import { type HeldState, readHeld } from './held-record.ts'
 
@@ -21,16 +22,24 @@ export class HeldTopic {
   readonly #cluster: Cluster
   readonly #producer: Producer
   readonly #topic: string
+  readonly #channel: string
 
-  constructor(cluster: Cluster, producer: Producer, topic: string) {
+  constructor(cluster: Cluster, producer: Producer, { held, channel }: HandlerTopics) {
     this.#cluster = cluster
     this.#producer = producer
-    this.#topic = topic
+    this.#topic = held
+    this.#channel = channel
   }
 
   /** Everything that is held in a partition. */
   async read(partition: number): Promise<Iterable<HeldEvent>> {
     const info = await this.#info()
+    const partitions = info.leaders.length
+    if (partition >= partitions) {
+      // The channel has got more partitions. Nothing of this one is delivered until its events have a place to wait.
+      this.#cluster.forgetTopic(this.#topic)
+      throw new PartitionsDifferError(this.#topic, partitions, this.#channel, partition + 1)
+    }
     const first = (await readOffsets(this.#cluster, info, 'earliest'))[partition] ?? 0
     const end = (await readOffsets(this.#cluster, info, 'latest'))[partition] ?? 0
     const held = new Map<string, HeldEvent>()

@@ -1,5 +1,5 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
-import { delay, monotonicNow } from '../../../../ports/clock.ts'
+import { type Cancel, delay, monotonicNow } from '../../../../ports/clock.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import { TooManyHeldError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
@@ -27,8 +27,11 @@ interface OrderListener {
 
 type Event = LineEvent<Entry>
 
-/** From so many records on that wait in process, lines move to the held topic. */
+/** From so many records on that wait in process, lines move to the held topic. So do they when they fill a part of the buffer. */
 const SPILL_AT = 1_000
+const SPILL_AT_SHARE = 0.25
+/** After this time they move in any case: the retention of the channel would remove what waits for a blocked key. */
+const SPILL_AFTER_MS = 10_000
 /** The most events of a partition that may wait for others: their states are kept in memory. */
 const MAX_HELD = 100_000
 const RELOAD_MS = 500
@@ -49,11 +52,13 @@ export class KeyOrder {
   readonly #spilling = new Set<number>()
   readonly #waiting = new DueQueue<Event>()
   readonly #timer: WakeTimer
+  #cancelSpill: Cancel | undefined
+  #isClosed = false
 
   constructor(context: SubscriptionContext, listener: OrderListener) {
     this.#context = context
     this.#listener = listener
-    this.#held = new HeldTopic(context.cluster, context.producer, context.names.held)
+    this.#held = new HeldTopic(context.cluster, context.producer, context.names)
     this.#timer = new WakeTimer(context.settings.clock, () => this.#wake())
   }
 
@@ -88,6 +93,8 @@ export class KeyOrder {
 
   close(): void {
     this.#timer.close()
+    this.#cancelSpill?.()
+    this.#isClosed = true
   }
 
   /** The time of an entry has come. It takes its place in its line. */
@@ -203,7 +210,9 @@ export class KeyOrder {
     }
     partition.lined++
     this.#look(partition.partition, line)
-    if (partition.lined >= SPILL_AT) void this.#spill(partition)
+    const isTooMuch = partition.bufferedBytes >= settings.bufferBytes * SPILL_AT_SHARE
+    if (partition.lined >= SPILL_AT || isTooMuch) void this.#spill(partition)
+    if (partition.lined > 0) this.#spillLater()
     this.#checkSize(partition, lines)
   }
 
@@ -281,6 +290,19 @@ export class KeyOrder {
     const channel = this.#listener.partition(this.#context.names.channel, partition)
     const lines = this.#lines.get(partition)
     if (channel !== undefined && lines !== undefined) this.#checkSize(channel, lines)
+  }
+
+  #spillLater(): void {
+    if (this.#isClosed) return
+    this.#cancelSpill ??= this.#context.settings.clock.schedule(SPILL_AFTER_MS, () => {
+      this.#cancelSpill = undefined
+      for (const number of this.#lines.keys()) {
+        const partition = this.#listener.partition(this.#context.names.channel, number)
+        if (partition === undefined || partition.lined === 0) continue
+        void this.#spill(partition)
+        this.#spillLater()
+      }
+    })
   }
 
   /** Makes room: the events behind the first ones go to the held topic, and the partition is read on. */

@@ -13,11 +13,18 @@ const MAX_MESSAGE_BYTES = 10_485_760
 
 type TopicKind = 'channel' | 'retry' | 'letters' | 'held'
 
+/** Without these, the defaults of the cluster would remove messages by size, or all but the latest of a key. */
+const KEEP_ALL = {
+  'cleanup.policy': 'delete',
+  'retention.bytes': '-1',
+  'max.message.bytes': String(MAX_MESSAGE_BYTES),
+}
+
 /** A dead letter is kept until it is removed, and a retry for as long as a person could need to find out about it. */
 const CONFIGS: Readonly<Record<TopicKind, Readonly<Record<string, string>>>> = {
   channel: {},
-  retry: { 'retention.ms': String(FOUR_WEEKS_MS), 'max.message.bytes': String(MAX_MESSAGE_BYTES) },
-  letters: { 'retention.ms': '-1', 'max.message.bytes': String(MAX_MESSAGE_BYTES) },
+  retry: { ...KEEP_ALL, 'retention.ms': String(FOUR_WEEKS_MS) },
+  letters: { ...KEEP_ALL, 'retention.ms': '-1' },
   held: { 'cleanup.policy': 'compact', 'max.message.bytes': String(MAX_MESSAGE_BYTES) },
 }
 

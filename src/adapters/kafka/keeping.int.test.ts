@@ -1,0 +1,138 @@
+import * as client from '@platformatic/kafka'
+import { describe, expect, it } from 'vitest'
+import { kafkaWorld } from '../../../test/support/kafka-world.ts'
+import type { SubscriptionStatus } from '../../ports/broker.ts'
+import { type Clock, systemClock } from '../../ports/clock.ts'
+import { eventOf, type Inbox } from '../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
+
+const config = { 'log.retention.bytes': '1000000000' }
+const { found, why, outside, timing, make, open, subscribe } = await kafkaWorld({ config })
+
+const TOPIC = 2
+const HOUR_MS = 3_600_000
+const SMALL_BUFFER = { bufferBytes: 1_048_576 }
+const LARGE = { text: 'x'.repeat(100_000) }
+const BY_KEY = { ordering: 'by-key' } as const
+
+/** Long waits end soon, so that no test waits for them. */
+const hasty: Clock = {
+  ...systemClock,
+  schedule: (ms, work) => systemClock.schedule(ms >= 10_000 ? 100 : ms, work),
+}
+
+/** The next event is dead-lettered, and blocks its key. */
+async function settleNextAsDead(inbox: Inbox): Promise<void> {
+  const delivery = await inbox.next()
+  const letter = make.letter({ event: eventOf(delivery), channel: delivery.channel })
+  await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: true })
+}
+
+/** The client, whose first question for the offsets of a held topic fails. */
+function failingOnce() {
+  const { api } = client.listOffsetsV7
+  let hasFailed = false
+  const failing = {
+    async: async (...args: Parameters<typeof api.async>) => {
+      const isHeld = args[3].some(({ name }) => name.endsWith('.held'))
+      if (!isHeld || hasFailed) return api.async(...args)
+      hasFailed = true
+      throw new Error('the leader has moved')
+    },
+  }
+  return { ...client, listOffsetsV7: { api: failing } }
+}
+
+async function withAdmin<T>(work: (admin: client.Admin) => Promise<T>): Promise<T> {
+  const bootstrapBrokers = outside!.cluster.servers.split(',')
+  const admin = new client.Admin({ clientId: 'lazaret-tests', bootstrapBrokers })
+  return await work(admin).finally(() => admin.close())
+}
+
+describe.runIf(found)(`Kafka keeps and goes on${why}`, () => {
+  it('B20: large retries that wait for an hour leave room for other events', async () => {
+    const channel = uniqueName('room')
+    const broker = open({ ...SMALL_BUFFER, retryStepsMs: [HOUR_MS] })
+    const inbox = await subscribe(broker, channel)
+    for (let count = 0; count < 15; count++) {
+      await broker.publish([make.event({ channel, payload: LARGE })])
+      const delivery = await inbox.next()
+      await inbox.begin(delivery)
+      await inbox.retry(delivery, timing.now() + 2 * HOUR_MS)
+    }
+    const event = make.event({ channel })
+    await broker.publish([event])
+    await inbox.doneNext(event, 'nothing is read while retries wait')
+  })
+
+  it('B9: large events behind a dead one leave room for other keys', async () => {
+    const channel = uniqueName('blocked')
+    const broker = open(SMALL_BUFFER)
+    const inbox = await subscribe(broker, channel, BY_KEY)
+    await broker.publish([make.event({ channel, key: 'a' })])
+    await settleNextAsDead(inbox)
+    const other = make.event({ channel, key: 'b' })
+    for (let count = 0; count < 15; count++)
+      await broker.publish([make.event({ channel, key: 'a', payload: LARGE })])
+    await broker.publish([other])
+    await inbox.doneNext(other, 'the other key waits for the dead event')
+  })
+
+  it('B9: events behind a dead one are soon in the held topic, which no retention shortens', async () => {
+    const channel = uniqueName('behind')
+    const broker = open({ clock: hasty })
+    const inbox = await subscribe(broker, channel, BY_KEY)
+    const events = make.events(4, { channel, key: 'a' })
+    await broker.publish(events)
+    await settleNextAsDead(inbox)
+    await timing.eventually(async () => {
+      const held = await outside!.records(`${channel}.bill.held`)
+      return events.every(({ id }) =>
+        held.some(({ headers }) => headers.some(([, value]) => value?.toString().includes(id))),
+      )
+    }, 'the events behind are in the held topic')
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'they are committed')
+    await broker.unblockKey(channel, events[0]!.id, 'bill')
+    for (const event of events.slice(1)) await inbox.doneNext(event)
+  })
+
+  it('B9: a partition is opened although the first read of its held topic fails', async () => {
+    const channel = uniqueName('opening')
+    const broker = open({ client: failingOnce() })
+    const inbox = await subscribe(broker, channel, BY_KEY)
+    const event = make.event({ channel, key: 'a' })
+    await broker.publish([event])
+    await inbox.doneNext(event, 'the partition is never read')
+  })
+
+  it('B9: a partition that the channel got later is reported until its events have a place to wait', async () => {
+    const channel = uniqueName('grown')
+    const broker = open()
+    const statuses: SubscriptionStatus[] = []
+    const options = { channel, handler: 'bill', prefetch: 10, ...BY_KEY }
+    await broker.subscribe(
+      options,
+      () => {},
+      status => statuses.push(status),
+    )
+    await withAdmin(admin =>
+      admin.createPartitions({ topics: [{ name: channel, count: 2, assignments: [{ brokerIds: [1] }] }] }),
+    )
+    await timing.eventually(() => statuses.length > 0, 'the stall is reported')
+    expect(statuses[0]).toMatchObject({ state: 'stalled', place: 'deliveries' })
+    expect(String((statuses[0] as { error: Error }).error)).toContain(`${channel}.bill.held`)
+  })
+
+  it('B20: the size limit of the cluster removes neither retries nor letters', async () => {
+    const channel = uniqueName('limits')
+    await subscribe(open(), channel)
+    for (const topic of [`${channel}.bill.dlq`, `${channel}.bill.retry.5s`]) {
+      const [found] = await withAdmin(admin =>
+        admin.describeConfigs({
+          resources: [{ resourceType: TOPIC, resourceName: topic, configurationKeys: ['retention.bytes'] }],
+        }),
+      )
+      expect([topic, found!.configs[0]!.value]).toEqual([topic, '-1'])
+    }
+  })
+})
