@@ -36,12 +36,10 @@ export function deliveringTests(suite: BrokerConformance): void {
     const inbox = await world.subscribe()
     await world.broker.publish(events)
     const deliveries = await inbox.take(events.length)
-    const received = deliveries.map(eventOf).sort((a, b) => a.id.localeCompare(b.id))
-    assert.deepEqual(
-      received,
-      events,
-      'in the order of their ids, because partitions have no order between them',
-    )
+    const received = deliveries.map(eventOf)
+    // Partitions have no order between them.
+    if (suite.sharesPartitions) received.sort((a, b) => a.id.localeCompare(b.id))
+    assert.deepEqual(received, events)
     assert(deliveries.every(delivery => delivery.channel === world.channel))
   })
 
