@@ -3,7 +3,7 @@ import type { LetterSaver } from '../../../adapter-kit/collecting/letter-saver.t
 import { matchesPattern } from '../../../core/options/pattern.ts'
 import type { QueueDepth } from '../../../ports/broker.ts'
 import { monotonicNow } from '../../../ports/clock.ts'
-import { commit, readOffsets, readProgress } from '../broker/group/offsets.ts'
+import { allPartitions, commit, readOffsets, readProgress } from '../broker/group/offsets.ts'
 import { progressAt } from '../broker/group/progress.ts'
 import type { Cluster, TopicInfo } from '../connection/cluster.ts'
 import { CODE, hasCode } from '../connection/protocol-errors.ts'
@@ -120,12 +120,8 @@ export class TopicCollecting {
 
   /** Where the group is in each partition. It begins with the first record of a partition that it has not read. */
   async #positionsOf(topic: TopicInfo): Promise<readonly (Progress & { readonly first: number })[]> {
-    const { name, id: topicId, leaders } = topic
-    const stored = await readProgress(
-      this.#cluster,
-      this.#settings.group,
-      new Map([[name, [...leaders.keys()]]]),
-    )
+    const { name, id: topicId } = topic
+    const stored = await readProgress(this.#cluster, this.#settings.group, [allPartitions(topic)])
     const firsts = await readOffsets(this.#cluster, topic, 'earliest')
     const ends = await readOffsets(this.#cluster, topic, 'latest')
     return ends.map((end, partition) => {

@@ -146,9 +146,9 @@ export class Assignment {
   async #open(added: readonly AssignedPartition[]): Promise<void> {
     const { cluster, names, settings } = this.#context
     const byTopic = Map.groupBy(added, ({ topic }) => topic)
-    const questions = new Map(
-      [...byTopic].map(([topic, each]) => [topic, each.map(({ partition }) => partition)]),
-    )
+    const questions = [...byTopic].map(([name, each]) => {
+      return { name, id: each[0]!.topicId, partitions: each.map(({ partition }) => partition) }
+    })
     for (let left = added.filter(each => each.isOurs); left.length > 0; ) {
       try {
         await cluster.topics([...byTopic.keys()])

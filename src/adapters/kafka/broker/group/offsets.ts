@@ -12,14 +12,27 @@ const WHEN = { earliest: -2n, latest: -1n } as const
 /** The stored progress of a group, by topic and partition. Partitions without a commit are missing. */
 type StoredProgress = ReadonlyMap<string, ReadonlyMap<number, Progress>>
 
-/** Reads what a group has committed. */
+/** Partitions of a topic, and its id: a topic that was deleted and created again has another id. */
+interface TopicPartitions {
+  readonly name: string
+  readonly id: string
+  readonly partitions: Iterable<number>
+}
+
+/** All partitions of a topic. */
+export function allPartitions({ name, id, leaders }: TopicInfo): TopicPartitions {
+  return { name, id, partitions: leaders.keys() }
+}
+
+/** Reads what a group has committed. Commits about an earlier topic of the same name do not count. */
 export async function readProgress(
   cluster: Cluster,
   group: string,
-  partitions: ReadonlyMap<string, readonly number[]>,
+  of: readonly TopicPartitions[],
 ): Promise<StoredProgress> {
   const { offsetFetchV8 } = await cluster.client()
-  const topics = [...partitions].map(([name, indexes]) => ({ name, partitionIndexes: [...indexes] }))
+  const ids = new Map(of.map(({ name, id }) => [name, id]))
+  const topics = of.map(({ name, partitions }) => ({ name, partitionIndexes: [...partitions] }))
   try {
     const connection = await cluster.coordinator(group)
     const question = { groupId: group, memberId: null, memberEpoch: NO_EPOCH, topics }
@@ -28,8 +41,9 @@ export async function readProgress(
     for (const { name, partitions: each } of answer.groups[0]?.topics ?? [])
       for (const { partitionIndex, committedOffset, metadata } of each) {
         const offset = Number(committedOffset)
-        if (offset === NOT_COMMITTED) continue
-        const progress = decodeProgress(offset, metadata, cluster.known(name)?.id)
+        const topicId = ids.get(name)
+        if (offset === NOT_COMMITTED || topicId === undefined) continue
+        const progress = decodeProgress(offset, metadata, topicId)
         if (progress === undefined) continue
         const ofTopic = found.get(name) ?? new Map<number, Progress>()
         ofTopic.set(partitionIndex, progress)
@@ -116,8 +130,7 @@ export async function commit(
 
 /** A handler that subscribes for the first time begins after what is in the topic: that is committed before it joins. */
 export async function commitStart(cluster: Cluster, group: string, topic: TopicInfo): Promise<void> {
-  const partitions = new Map([[topic.name, [...topic.leaders.keys()]]])
-  const stored = await readProgress(cluster, group, partitions)
+  const stored = await readProgress(cluster, group, [allPartitions(topic)])
   if ((stored.get(topic.name)?.size ?? 0) > 0) return
   const offsets = await readOffsets(cluster, topic, 'latest')
   const commits = offsets.map((offset, partition) => {

@@ -73,13 +73,13 @@ const MAX_CRASHES = 100
 export function decodeProgress(
   position: number,
   metadata: string | null,
-  topicId: string | undefined,
+  topicId: string,
 ): Progress | undefined {
   const [version, tag, upTo = '', suspectsBelow = '', running = '', counts = '', ranges = ''] = (
     metadata ?? ''
   ).split(';')
   if (version !== VERSION) return progressAt(position)
-  if (topicId !== undefined && tag !== topicId.slice(0, TAG_LENGTH)) return undefined
+  if (tag !== topicId.slice(0, TAG_LENGTH)) return undefined
   const offsetOf = (text: string) => position + Number.parseInt(text, 36)
   const settled: (readonly [number, number])[] = []
   let last = position

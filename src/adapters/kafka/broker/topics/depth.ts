@@ -1,5 +1,5 @@
 import type { Cluster } from '../../connection/cluster.ts'
-import { readOffsets, readProgress } from '../group/offsets.ts'
+import { allPartitions, readOffsets, readProgress } from '../group/offsets.ts'
 import type { HandlerTopics } from './names.ts'
 
 /** How many records a group has not settled: those after its commits, without those that its commits name as settled. */
@@ -8,9 +8,8 @@ export async function depthOf(
   { group, channel, again, retries }: HandlerTopics,
 ): Promise<number> {
   const found = await cluster.topics([channel, again, ...retries.map(({ name }) => name)])
-  const partitions = new Map([...found.values()].map(({ name, leaders }) => [name, [...leaders.keys()]]))
-  if (partitions.size === 0) return 0
-  const stored = await readProgress(cluster, group, partitions)
+  if (found.size === 0) return 0
+  const stored = await readProgress(cluster, group, [...found.values()].map(allPartitions))
   // Without a commit for the channel the handler has never subscribed.
   if (!stored.has(channel)) return 0
   let depth = 0
