@@ -8,7 +8,8 @@ const why = kafka.found ? (kafka.isPrivate ? '' : 'a given server is not stopped
 const base = (service: KafkaService) => ({
   clientId: 'lazaret-tests',
   bootstrapBrokers: service.brokers,
-  retries: 20,
+  // As long as the test may take: how soon a cluster chooses new leaders depends on the load of the machine.
+  retries: 6_000,
   retryDelay: 100,
 })
 
