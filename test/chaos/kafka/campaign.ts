@@ -30,7 +30,6 @@ const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
 const STALL_MS = 400_000
 const GUEST_MS = 3_000
 const OPERATOR_MS = 1_000
-const UNBLOCK_TIMES = 4
 
 export interface CampaignResult {
   readonly options: CampaignOptions
@@ -68,7 +67,8 @@ class Campaign {
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
   readonly #random: Random
-  readonly #unblocked = new Map<string, number>()
+  /** The round in which the operator saw a letter first. */
+  readonly #seen = new Map<string, number>()
   #isOver = false
 
   constructor(options: CampaignOptions, service: KafkaService, folder: string) {
@@ -155,16 +155,19 @@ class Campaign {
     }
   }
 
-  /** A person decides about every letter at once. The letter is there a moment before its key is blocked. */
+  /**
+   * A person decides about every letter at once. The letter is there before its key is blocked, and how long before depends on
+   * the load of the machine. So the person decides again, after twice as many rounds each time.
+   */
   async #unblockDead(): Promise<void> {
-    while (!this.#isOver && this.#options.ordering === 'by-key') {
+    for (let round = 0; !this.#isOver && this.#options.ordering === 'by-key'; round++) {
       await pause(OPERATOR_MS)
       try {
         for (const id of await lettersOf(this.#outside)) {
-          const times = this.#unblocked.get(id) ?? 0
-          if (times === UNBLOCK_TIMES) continue
-          await this.#broker.unblockKey(CHANNEL, id, HANDLER)
-          this.#unblocked.set(id, times + 1)
+          const age = round - (this.#seen.get(id) ?? round)
+          this.#seen.set(id, round - age)
+          const isTurn = (age & (age - 1)) === 0
+          if (isTurn) await this.#broker.unblockKey(CHANNEL, id, HANDLER)
         }
       } catch {
         // A broker is away. The next round does it.
