@@ -1,5 +1,5 @@
+import { Fifo } from '../../../core/fifo.ts'
 import type { RetryLimitPolicy } from '../../../core/limit/options.ts'
-import { Fifo } from '../buffer/fifo.ts'
 
 /** Retries of one write. The receiver gets them between its start and its end, at an unknown time. */
 export class Starts {

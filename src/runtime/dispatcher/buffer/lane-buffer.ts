@@ -1,6 +1,6 @@
+import { Fifo } from '../../../core/fifo.ts'
 import type { Item } from '../lane/item.ts'
 import type { BatchPolicy, BufferPolicy } from '../lane/lane-options.ts'
-import { Fifo } from './fifo.ts'
 
 /** A wait until everything that was in the lane at some moment is out of it. */
 interface Flush {

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { Fifo } from '../../../core/fifo.ts'
 import { resolveRetryLimit } from '../../limiters.ts'
 import { TimeHeap } from '../after/retries.ts'
 import { StartWindow } from '../after/retry-window.ts'
 import { Item } from '../lane/item.ts'
 import type { Tracked } from '../track/tracked.ts'
-import { Fifo } from './fifo.ts'
 
 const item = (at = 0) => new Item({} as Tracked, at)
 

@@ -1,5 +1,5 @@
+import { Fifo } from '../../../core/fifo.ts'
 import { type Cancel, type Clock, settlesWithin } from '../../../ports/clock.ts'
-import { Fifo } from '../buffer/fifo.ts'
 import type { LetterHold } from '../letter-hold.ts'
 import type { Item } from './item.ts'
 

@@ -111,13 +111,13 @@ export class EntryQueue {
 
   #offerDue(): void {
     const now = monotonicNow(this.#clock)
-    for (const { waiting } of this.#listener.partitions())
-      for (let first = waiting.first; first !== undefined; first = waiting.first) {
+    for (const partition of this.#listener.partitions())
+      for (let { first } = partition.waiting; first !== undefined; first = partition.waiting.first) {
         if (first.dueAt > now) {
           this.#timer.wakeAt(first.dueAt)
           break
         }
-        waiting.shift()
+        partition.waiting.shift()
         this.#listener.due(first)
       }
     this.#listener.hasRoom()

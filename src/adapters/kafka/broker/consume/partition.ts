@@ -1,13 +1,13 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { Fifo } from '../../../../core/fifo.ts'
+import { Heap } from '../../../../core/heap.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import type { TopicPartition } from '../group/member.ts'
 import { OffsetWindow } from '../group/offset-window.ts'
 import type { PartitionCommit } from '../group/offsets.ts'
 import { type Progress, progressAt } from '../group/progress.ts'
 import type { LineEvent } from '../ordered/lines.ts'
-import { DueQueue } from './due-queue.ts'
 import type { FailureCount } from './failure-count.ts'
-import { Fifo } from './fifo.ts'
 
 /** A record that was read and is not settled. */
 export interface Entry {
@@ -46,7 +46,7 @@ export class AssignedPartition {
   /** The delay of its retry topic; undefined for the topic of the channel. */
   readonly stepMs: number | undefined
   readonly ready = new Fifo<Entry>()
-  readonly waiting = new DueQueue<Entry>()
+  waiting = new Heap<Entry>(isDueBefore)
   window = new OffsetWindow(progressAt(0))
   /** False when another consumer may have it. Nothing of it can be settled then. */
   isOurs = true
@@ -154,9 +154,8 @@ export class AssignedPartition {
 
   /** Forgets what was read and not delivered. Answers with what this process knows more of than the server. */
   drop(): readonly Entry[] {
-    const known = [...this.ready.all(), ...this.waiting.all()].filter(isKnownHereAlone)
-    this.ready.clear()
-    this.waiting.clear()
+    const known = [...this.ready.drain(), ...this.waiting].filter(isKnownHereAlone)
+    this.waiting = new Heap<Entry>(isDueBefore)
     this.bufferedBytes = 0
     this.lined = 0
     return known
@@ -166,4 +165,9 @@ export class AssignedPartition {
 /** Attempts of a held event are in the held topic. */
 export function isKnownHereAlone({ known, isHeld }: Entry): boolean {
   return known !== undefined && !isHeld
+}
+
+/** Orders what waits by the time at which it may be delivered. */
+export function isDueBefore(a: { readonly dueAt: number }, b: { readonly dueAt: number }): boolean {
+  return a.dueAt < b.dueAt
 }

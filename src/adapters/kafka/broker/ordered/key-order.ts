@@ -1,11 +1,11 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { Heap } from '../../../../core/heap.ts'
 import { type Cancel, delay, monotonicNow } from '../../../../ports/clock.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import { TooManyHeldError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { KafkaDelivery } from '../consume/delivery.ts'
-import { DueQueue } from '../consume/due-queue.ts'
-import type { AssignedPartition, Entry } from '../consume/partition.ts'
+import { type AssignedPartition, type Entry, isDueBefore } from '../consume/partition.ts'
 import { WakeTimer } from '../consume/wake-timer.ts'
 import { eventIdOf } from '../wire/event-codec.ts'
 import { headerText, OWN } from '../wire/headers.ts'
@@ -50,7 +50,7 @@ export class KeyOrder {
   /** Entries whose partition of the channel is not open yet. */
   readonly #early = new Map<number, Entry[]>()
   readonly #spilling = new Set<number>()
-  readonly #waiting = new DueQueue<Event>()
+  readonly #waiting = new Heap<Event>(isDueBefore)
   readonly #timer: WakeTimer
   #cancelSpill: Cancel | undefined
   #isClosed = false
