@@ -8,7 +8,7 @@ import { systemRandom } from '../../src/ports/clock.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findKafka } from '../services/kafka.ts'
-import { KafkaOutside } from '../support/kafka.ts'
+import { OutsideKafka } from '../support/outside-kafka.ts'
 
 const found = await findKafka()
 const isOurs = found.found && found.isPrivate
@@ -16,7 +16,7 @@ const why = found.found ? ' (skipped: the cluster is not ours)' : ` (skipped: ${
 // A member that was killed is missed after this time, and its partitions are free.
 const SESSION = { 'group.consumer.session.timeout.ms': '2000' }
 const service = isOurs ? await found.start({ config: SESSION }) : undefined
-const outside = service && new KafkaOutside(service.brokers)
+const outside = service && new OutsideKafka(service.brokers)
 afterAll(async () => {
   await outside?.close()
   await service?.close()

@@ -6,13 +6,13 @@ import { Inbox } from '../../src/testing/conformance/broker/world.ts'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findKafka, type KafkaStart } from '../services/kafka.ts'
-import { KafkaOutside } from './kafka.ts'
+import { OutsideKafka } from './outside-kafka.ts'
 
 /** A cluster for the tests of one file, and what they do with it. */
 export async function kafkaWorld(start?: KafkaStart) {
   const found = await findKafka()
   const service = found.found ? await found.start(start) : undefined
-  const outside = service && new KafkaOutside(service.brokers)
+  const outside = service && new OutsideKafka(service.brokers)
   const timing = new TestTiming({})
   const brokers: KafkaBroker[] = []
   afterAll(async () => {

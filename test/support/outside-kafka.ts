@@ -1,4 +1,16 @@
-import { Admin, Consumer, MessagesStreamModes, ProduceAcks, Producer } from '@platformatic/kafka'
+import { Admin, ProduceAcks, Producer } from '@platformatic/kafka'
+import { readOffsets } from '../../src/adapters/kafka/broker/group/offsets.ts'
+import { decode, type EventRecord } from '../../src/adapters/kafka/broker/wire/event-codec.ts'
+import { headerText, OWN } from '../../src/adapters/kafka/broker/wire/headers.ts'
+import { Cluster } from '../../src/adapters/kafka/connection/cluster.ts'
+import { readFrom } from '../../src/adapters/kafka/connection/read-partition.ts'
+import type { KafkaRecord, RecordHeaders } from '../../src/adapters/kafka/connection/records.ts'
+import { resolveKafka } from '../../src/adapters/kafka/options.ts'
+import { letterFromJson } from '../../src/core/dead-letter/json.ts'
+import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import { mergeLetter } from '../../src/core/dead-letter/merge.ts'
+import { encodeBase64 } from '../../src/core/event/base64.ts'
+import { eventToJson } from '../../src/core/event/json.ts'
 
 /** A record of another program. A name can occur twice, and a value can be null. */
 export interface OutsideRecord {
@@ -6,21 +18,22 @@ export interface OutsideRecord {
   readonly partition?: number
   readonly key: Buffer | null
   readonly value: Buffer | null
-  readonly headers: readonly (readonly [Buffer, Buffer | null])[]
+  readonly headers: RecordHeaders
 }
 
 const MANY_RETRIES = { retries: 20, retryDelay: 100 }
 
-/** Another program on a cluster: it creates topics, and writes and reads records with the plain client. */
+/** Another program on a cluster: it creates topics, writes records with the plain client, and reads what is in a topic. */
 export class OutsideKafka {
   readonly admin: Admin
-  readonly #options: { clientId: string; bootstrapBrokers: string[]; retries: number; retryDelay: number }
   readonly #producer: Producer
+  readonly #cluster: Cluster
 
   constructor(brokers: readonly string[]) {
-    this.#options = { clientId: 'outside', bootstrapBrokers: [...brokers], ...MANY_RETRIES }
-    this.admin = new Admin(this.#options)
-    this.#producer = new Producer({ ...this.#options, acks: ProduceAcks.ALL })
+    const options = { clientId: 'outside', bootstrapBrokers: [...brokers], ...MANY_RETRIES }
+    this.admin = new Admin(options)
+    this.#producer = new Producer({ ...options, acks: ProduceAcks.ALL })
+    this.#cluster = new Cluster(resolveKafka({ brokers }))
   }
 
   async createTopic(
@@ -52,27 +65,50 @@ export class OutsideKafka {
     await this.#producer.send({ messages: messages as Parameters<Producer['send']>[0]['messages'] })
   }
 
-  /** Reads a topic from its beginning, as a group that nobody else uses, until it has so many records. */
-  async read(topic: string, count: number): Promise<readonly OutsideRecord[]> {
-    const consumer = new Consumer({ ...this.#options, groupId: `outside.${topic}` })
-    const stream = await consumer.consume({
-      topics: [topic],
-      mode: MessagesStreamModes.EARLIEST,
-      autocommit: false,
-      maxWaitTime: 100,
-    })
-    const records: OutsideRecord[] = []
-    for await (const { partition, key, value, headers } of stream) {
-      // The client reads null as undefined.
-      const entries = [...headers].map(([name, each]) => [name, each ?? null] as const)
-      records.push({ topic, partition, key: key ?? null, value: value ?? null, headers: entries })
-      if (records.length >= count) break
+  /** Writes bytes that say they are JSON. */
+  async writeJson(topic: string, value: Buffer): Promise<void> {
+    const headers = [[Buffer.from('content-type'), Buffer.from('application/json')]] as const
+    await this.write([{ topic, key: null, value, headers }])
+  }
+
+  /** All records of a topic, partition by partition. */
+  async records(topic: string): Promise<readonly KafkaRecord[]> {
+    const info = (await this.#cluster.topics([topic])).get(topic)
+    if (info === undefined) return []
+    const ends = await readOffsets(this.#cluster, info, 'latest')
+    const starts = await readOffsets(this.#cluster, info, 'earliest')
+    const all: KafkaRecord[] = []
+    for (const [partition, end] of ends.entries())
+      for (let from = starts[partition]!; from < end; ) {
+        const { records, nextOffset } = await readFrom(this.#cluster, info, partition, from)
+        all.push(...records)
+        from = nextOffset
+      }
+    return all
+  }
+
+  /** The letters of a dead-letter topic, with the cycles of one letter together. */
+  async letters(topic: string): Promise<readonly DeadLetter[]> {
+    const letters = new Map<string, DeadLetter>()
+    for (const record of await this.records(topic)) {
+      const letter = readLetter(record)
+      if (letter !== undefined) letters.set(letter.id, mergeLetter(letters.get(letter.id), letter))
     }
-    await consumer.close(true)
-    return records
+    return [...letters.values()]
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.admin.close(), this.#producer.close()])
+    await Promise.all([this.admin.close(), this.#producer.close(), this.#cluster.close()])
   }
+}
+
+/** Reads a letter of Lazaret from a dead-letter topic; undefined for a message of another program. */
+function readLetter(record: EventRecord): DeadLetter | undefined {
+  const text = headerText(record.headers, OWN.letter)
+  if (text === undefined) return undefined
+  const { standIn, ...rest } = JSON.parse(text)
+  const content = decode(record, rest.channel, rest.origin)
+  const event =
+    'raw' in content ? { ...standIn, payloadBase64: encodeBase64(content.raw) } : eventToJson(content)
+  return letterFromJson({ ...rest, event })
 }

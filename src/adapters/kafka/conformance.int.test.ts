@@ -1,12 +1,12 @@
 import { afterAll, describe, it } from 'vitest'
 import { findKafka } from '../../../test/services/kafka.ts'
-import { KafkaOutside } from '../../../test/support/kafka.ts'
+import { OutsideKafka } from '../../../test/support/outside-kafka.ts'
 import { brokerConformance } from '../../testing/conformance/broker.ts'
 import { kafka } from './index.ts'
 
 const found = await findKafka()
 const service = found.found ? await found.start() : undefined
-const outside = service && new KafkaOutside(service.brokers)
+const outside = service && new OutsideKafka(service.brokers)
 afterAll(async () => {
   await outside?.close()
   await service?.close()
@@ -25,7 +25,7 @@ describe.runIf(found.found)(`Kafka broker${why}`, () => {
       return {
         broker: open(),
         reopen: async () => open(),
-        publishRaw: (channel, raw) => outside!.publishJson(channel, Buffer.from(raw)),
+        publishRaw: (channel, raw) => outside!.writeJson(channel, Buffer.from(raw)),
         keptLetters: channel => outside!.letters(`${channel}.bill.dlq`),
       }
     },

@@ -69,7 +69,7 @@ describe.runIf(found)(`Kafka in hard times${why}`, () => {
       [Buffer.from('content-type'), Buffer.from('text/plain')],
     ] as const
     const foreign = { key: Buffer.from([0xff, 0]), value: Buffer.from('hello'), headers }
-    await outside!.producer.send([{ topic: channel, ...foreign }])
+    await outside!.write([{ topic: channel, ...foreign }])
     const [delivery] = await inbox.take(1)
     expect(eventOf(delivery!)).toMatchObject({ id: `${channel}/0/0`, type: channel, payload: 'hello' })
     await inbox.begin(delivery!)
@@ -83,7 +83,7 @@ describe.runIf(found)(`Kafka in hard times${why}`, () => {
   it('B3: a wait between two topics ends in time, and a foreign event keeps its identity', async () => {
     const channel = uniqueName('between')
     const inbox = await subscribe(open({ retryStepsMs: [1_000] }), channel)
-    await outside!.producer.send([{ topic: channel, key: null, value: Buffer.from('{}'), headers: [] }])
+    await outside!.write([{ topic: channel, key: null, value: Buffer.from('{}'), headers: [] }])
     const [delivery] = await inbox.take(1)
     const notBefore = timing.now() + 1_500
     await inbox.retry(delivery!, notBefore)

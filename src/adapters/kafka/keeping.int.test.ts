@@ -43,12 +43,6 @@ function failingOnce() {
   return { ...client, listOffsetsV7: { api: failing } }
 }
 
-async function withAdmin<T>(work: (admin: client.Admin) => Promise<T>): Promise<T> {
-  const bootstrapBrokers = outside!.cluster.servers.split(',')
-  const admin = new client.Admin({ clientId: 'lazaret-tests', bootstrapBrokers })
-  return await work(admin).finally(() => admin.close())
-}
-
 describe.runIf(found)(`Kafka keeps and goes on${why}`, () => {
   it('B20: large retries that wait for an hour leave room for other events', async () => {
     const channel = uniqueName('room')
@@ -115,9 +109,7 @@ describe.runIf(found)(`Kafka keeps and goes on${why}`, () => {
       () => {},
       status => statuses.push(status),
     )
-    await withAdmin(admin =>
-      admin.createPartitions({ topics: [{ name: channel, count: 2, assignments: [{ brokerIds: [1] }] }] }),
-    )
+    await outside!.addPartition(channel, 2)
     await timing.eventually(() => statuses.length > 0, 'the stall is reported')
     expect(statuses[0]).toMatchObject({ state: 'stalled', place: 'deliveries' })
     expect(String((statuses[0] as { error: Error }).error)).toContain(`${channel}.bill.held`)
@@ -127,11 +119,9 @@ describe.runIf(found)(`Kafka keeps and goes on${why}`, () => {
     const channel = uniqueName('limits')
     await subscribe(open(), channel)
     for (const topic of [`${channel}.bill.dlq`, `${channel}.bill.retry.5s`]) {
-      const [found] = await withAdmin(admin =>
-        admin.describeConfigs({
-          resources: [{ resourceType: TOPIC, resourceName: topic, configurationKeys: ['retention.bytes'] }],
-        }),
-      )
+      const [found] = await outside!.admin.describeConfigs({
+        resources: [{ resourceType: TOPIC, resourceName: topic, configurationKeys: ['retention.bytes'] }],
+      })
       expect([topic, found!.configs[0]!.value]).toEqual([topic, '-1'])
     }
   })

@@ -7,7 +7,7 @@ import { systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { KafkaService } from '../../services/kafka.ts'
-import { KafkaOutside } from '../../support/kafka.ts'
+import { OutsideKafka } from '../../support/outside-kafka.ts'
 import { drawFaultTimes, drawKinds } from '../campaign/draw.ts'
 import { Effects } from '../campaign/effects.ts'
 import { withTempFolder } from '../campaign/folder.ts'
@@ -63,7 +63,7 @@ class Campaign {
   readonly #consumers: readonly RestartingProcess[]
   readonly #guest: RestartingProcess
   readonly #broker: KafkaBroker
-  readonly #outside: KafkaOutside
+  readonly #outside: OutsideKafka
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
   readonly #random: Random
@@ -80,7 +80,7 @@ class Campaign {
     this.#consumers = Array.from({ length: options.consumers }, process)
     this.#guest = process()
     this.#broker = kafka({ brokers: service.brokers, partitions: PARTITIONS, ...FAST_DETECTION })
-    this.#outside = new KafkaOutside(service.brokers)
+    this.#outside = new OutsideKafka(service.brokers)
     this.#publisher = new Publisher(this.#broker)
     this.#random = seededRandom(options.seed + 3)
     const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })

@@ -1,6 +1,6 @@
 import type { KafkaBroker } from '../../../src/adapters/kafka/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
-import type { KafkaOutside } from '../../support/kafka.ts'
+import type { OutsideKafka } from '../../support/outside-kafka.ts'
 import type { Effects } from '../campaign/effects.ts'
 import { countOutcomes, type EventCounts } from '../campaign/event-counts.ts'
 import { CHANNEL, HANDLER, type Kind } from './plan.ts'
@@ -17,7 +17,7 @@ export interface Findings extends EventCounts {
 
 export async function collectFindings(
   broker: KafkaBroker,
-  outside: KafkaOutside,
+  outside: OutsideKafka,
   events: readonly LazaretEvent[],
   effects: Effects,
 ): Promise<Findings> {
@@ -33,7 +33,7 @@ export async function collectFindings(
 }
 
 /** The event id of every letter on the cluster. */
-export async function lettersOf(outside: KafkaOutside): Promise<string[]> {
+export async function lettersOf(outside: OutsideKafka): Promise<string[]> {
   return (await outside.letters(`${CHANNEL}.${HANDLER}.dlq`)).map(({ event }) => event.id)
 }
 

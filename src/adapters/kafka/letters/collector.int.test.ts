@@ -121,7 +121,7 @@ describe.runIf(found.found)(`a collector of Kafka's dead letters${why}`, () => {
       expect(collector.routeOf?.(letter, undefined)).toEqual({ kind: 'durable', via: collector.name })
       await replay(store, collector, letter, 'r1')
     }
-    const returned = await outside.read(topic, 3)
+    const returned = await outside.records(topic)
     for (const record of records) {
       const same = returned.find(each => each.partition === record.partition)!
       expect([same.key, same.value]).toEqual([record.key, record.value])
@@ -164,8 +164,8 @@ describe.runIf(found.found)(`a collector of Kafka's dead letters${why}`, () => {
     await outside.write([dead({ value: Buffer.from('1') }), dead({ value: Buffer.from('2') })])
     const [one, two] = (await letters(2)) as [DeadLetter, DeadLetter]
     await replay(store, collector, one, 'r1')
-    const [again] = (await outside.read(topic, 1)) as [OutsideRecord]
-    await outside.write([dead(again)])
+    const [again] = await outside.records(topic)
+    await outside.write([dead(again!)])
     const stored = async (id: string) => (await store.get(id))!
     await timing.eventually(async () => (await stored(one.id)).cycle.number === 1, 'the second cycle')
     expect(await stored(one.id)).toMatchObject({ state: 'dead', replays: 1, cycle: { replayId: 'r1' } })
