@@ -64,6 +64,7 @@ const PAGES: readonly AdapterPage[] = [
       connectTimeoutMs: kafka.DEFAULT_CONNECT_TIMEOUT_MS,
       requestTimeoutMs: kafka.DEFAULT_REQUEST_TIMEOUT_MS,
       publishTimeoutMs: kafka.DEFAULT_PUBLISH_TIMEOUT_MS,
+      metadataMaxAgeMs: kafka.DEFAULT_METADATA_MAX_AGE_MS,
       heartbeatMs: kafka.DEFAULT_HEARTBEAT_MS,
       drainMs: kafka.DEFAULT_DRAIN_MS,
       bufferBytes: kafka.DEFAULT_BUFFER_BYTES,

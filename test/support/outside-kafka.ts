@@ -49,11 +49,13 @@ export class OutsideKafka {
     })
   }
 
-  /** Adds a partition to a topic on the only broker. */
-  async addPartition(name: string, count: number): Promise<void> {
-    const { brokers } = await this.admin.metadata({ topics: [] })
+  /** Adds partitions to a topic on the only broker, until it has so many. */
+  async addPartitions(name: string, count: number): Promise<void> {
+    const { brokers, topics } = await this.admin.metadata({ topics: [name] })
     const [id] = brokers.keys()
-    await this.admin.createPartitions({ topics: [{ name, count, assignments: [{ brokerIds: [id!] }] }] })
+    const added = count - topics.get(name)!.partitionsCount
+    const assignments = Array.from({ length: added }, () => ({ brokerIds: [id!] }))
+    await this.admin.createPartitions({ topics: [{ name, count, assignments }] })
   }
 
   async write(records: readonly OutsideRecord[]): Promise<void> {

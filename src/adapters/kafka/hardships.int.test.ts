@@ -1,8 +1,10 @@
 import * as client from '@platformatic/kafka'
 import { describe, expect, it } from 'vitest'
 import { kafkaWorld } from '../../../test/support/kafka-world.ts'
+import { type Clock, systemClock } from '../../ports/clock.ts'
 import { eventOf, idOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
+import { DEFAULT_METADATA_MAX_AGE_MS } from './index.ts'
 
 const SESSION_MS = 1_000
 const config = { 'group.consumer.session.timeout.ms': String(SESSION_MS) }
@@ -19,6 +21,13 @@ function countingHeartbeats() {
     },
   }
   return { sent, client: { ...client, consumerGroupHeartbeatV1: { api: counting } } }
+}
+
+/** The clock of a process that has run for longer than this one. */
+function laterClock() {
+  const later = { ms: 0 }
+  const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic!() + later.ms }
+  return { later, clock }
 }
 
 describe.runIf(found)(`Kafka in hard times${why}`, () => {
@@ -92,6 +101,22 @@ describe.runIf(found)(`Kafka in hard times${why}`, () => {
     expect(idOf(again)).toBe(`${channel}/0/0`)
     expect(again.origin).toEqual(delivery!.origin)
     expect(await outside!.records(`${channel}.bill.retry.1s`)).toHaveLength(1)
+  })
+
+  it('B9: a process that published before partitions were added learns of them, and puts a key where others put it', async () => {
+    const channel = uniqueName('added')
+    const { later, clock } = laterClock()
+    const early = open({ clock })
+    await early.publish([make.event({ channel })])
+    await outside!.addPartitions(channel, 8)
+    later.ms = DEFAULT_METADATA_MAX_AGE_MS
+    const keys = Array.from({ length: 20 }, (_, index) => `key-${index}`)
+    for (const broker of [early, open()]) await broker.publish(keys.map(key => make.event({ channel, key })))
+    const records = await outside!.records(channel)
+    for (const key of keys) {
+      const ofKey = records.filter(record => record.key?.toString() === key)
+      expect([key, ofKey.length, new Set(ofKey.map(({ partition }) => partition)).size]).toEqual([key, 2, 1])
+    }
   })
 
   it('B9: with orderBy partition, an event holds back those of other keys', async () => {

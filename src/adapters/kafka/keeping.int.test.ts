@@ -109,7 +109,7 @@ describe.runIf(found)(`Kafka keeps and goes on${why}`, () => {
       () => {},
       status => statuses.push(status),
     )
-    await outside!.addPartition(channel, 2)
+    await outside!.addPartitions(channel, 2)
     await timing.eventually(() => statuses.length > 0, 'the stall is reported')
     expect(statuses[0]).toMatchObject({ state: 'stalled', place: 'deliveries' })
     expect(String((statuses[0] as { error: Error }).error)).toContain(`${channel}.bill.held`)

@@ -34,6 +34,8 @@ export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000
 export const DEFAULT_REQUEST_TIMEOUT_MS = 15_000
 /** The default of the option `publishTimeoutMs`. */
 export const DEFAULT_PUBLISH_TIMEOUT_MS = 30_000
+/** The default of the option `metadataMaxAgeMs`. */
+export const DEFAULT_METADATA_MAX_AGE_MS = 300_000
 /** The default of the option `heartbeatMs`. */
 export const DEFAULT_HEARTBEAT_MS = 1_000
 /** The default of the option `drainMs`. */
@@ -99,6 +101,8 @@ export interface KafkaOptions extends ClockAndRandomOptions {
   readonly requestTimeoutMs?: number | undefined
   /** How long a message is sent again before publishing fails, in ms [30 000]. */
   readonly publishTimeoutMs?: number | undefined
+  /** After this time a publisher asks again how many partitions its topics have, in ms [300 000]. */
+  readonly metadataMaxAgeMs?: number | undefined
   /** The longest time between two heartbeats of a consumer, in ms [1 000]. */
   readonly heartbeatMs?: number | undefined
   /** How long handlers may finish when their partition goes to another consumer, in ms [10 000]. */
@@ -137,6 +141,7 @@ const rules = {
   connectTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_CONNECT_TIMEOUT_MS),
   requestTimeoutMs: withDefault(milliseconds({ min: 1_000 }), DEFAULT_REQUEST_TIMEOUT_MS),
   publishTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_PUBLISH_TIMEOUT_MS),
+  metadataMaxAgeMs: withDefault(milliseconds({ min: 1_000 }), DEFAULT_METADATA_MAX_AGE_MS),
   heartbeatMs: withDefault(milliseconds({ min: 50, max: 10_000 }), DEFAULT_HEARTBEAT_MS),
   drainMs: withDefault(milliseconds({ max: 120_000 }), DEFAULT_DRAIN_MS),
   bufferBytes: withDefault(integer({ min: 1_048_576 }), DEFAULT_BUFFER_BYTES),

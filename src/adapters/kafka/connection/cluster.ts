@@ -44,6 +44,9 @@ export class Cluster {
   readonly #nodes = new Map<number, BrokerAddress>()
   readonly #topics = new Map<string, TopicInfo>()
   readonly #coordinators = new Map<string, number>()
+  /** When all known topics are asked for again, by a monotonic clock. */
+  #freshUntil: number
+  #refreshing: Promise<void> | undefined
   #client: Promise<KafkaClient> | undefined
   #isUp: boolean | undefined
   #isClosed = false
@@ -51,6 +54,7 @@ export class Cluster {
   constructor(settings: KafkaSettings) {
     this.#settings = settings
     this.#bootstrap = settings.brokers.map(readAddress)
+    this.#freshUntil = this.#nextRefresh()
   }
 
   get servers(): string {
@@ -125,6 +129,19 @@ export class Cluster {
     return this.#topics.get(name) ?? (await this.topics([name])).get(name)
   }
 
+  /**
+   * Asks for the known topics again when what is known is too old; undefined if it is not. Nobody tells a producer that a topic
+   * has got more partitions, and with the old number it would put a key into another partition than others do.
+   */
+  refreshed(): Promise<void> | undefined {
+    if (monotonicNow(this.#settings.clock) < this.#freshUntil) return undefined
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#freshUntil = this.#nextRefresh()
+      this.#refreshing = undefined
+    })
+    return this.#refreshing
+  }
+
   /** The names of all topics. */
   async topicNames(): Promise<readonly string[]> {
     return [...(await this.#readMetadata(null)).keys()]
@@ -170,6 +187,19 @@ export class Cluster {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.all([...this.#pools.keys()].map(purpose => this.closePool(purpose)))
+  }
+
+  #nextRefresh(): number {
+    return monotonicNow(this.#settings.clock) + this.#settings.metadataMaxAgeMs
+  }
+
+  /** If nobody answers, what is known stays: the next request to a broker shows whether it is still true. */
+  async #refresh(): Promise<void> {
+    const names = [...this.#topics.keys()]
+    const answer = await this.#readMetadata(names).catch(() => undefined)
+    if (answer === undefined) return
+    for (const name of names) if (!answer.has(name)) this.#topics.delete(name)
+    for (const info of answer.values()) this.#topics.set(info.name, info)
   }
 
   async #connect(purpose: string, address: BrokerAddress): Promise<KafkaConnection> {

@@ -29,6 +29,7 @@ it('B9: the key decides the partition, also while the leaders of the topic are a
   }
   const cluster = {
     servers: 'kafka:9092',
+    refreshed: () => undefined,
     known: (name: string) => known.get(name),
     retrying: (_what: string, work: () => Promise<unknown>) => work(),
     topic: async (name: string) => {

@@ -57,6 +57,8 @@ export class Producer {
   /** Resolves with the offsets of the records when all of them are durable. Those of one partition keep their order. */
   async send(records: readonly OutgoingRecord[]): Promise<readonly number[]> {
     if (records.length === 0) return []
+    const refreshed = this.#cluster.refreshed()
+    if (refreshed !== undefined) await refreshed
     const partitions = new Map<string, number>()
     for (const { topic } of records)
       if (!partitions.has(topic))

@@ -185,7 +185,7 @@ describe.runIf(found.found)(`a collector of Kafka's dead letters${why}`, () => {
     await outside.createTopic(topic, 1)
     await outside.write([{ ...record, partition: 0 }])
     await letters(1)
-    await outside.addPartition(topic, 2)
+    await outside.addPartitions(topic, 2)
     // A client that knew the topic before would still write to its first partition.
     const later = new OutsideKafka(server.brokers)
     await later.write([{ ...record, partition: 1 }])
