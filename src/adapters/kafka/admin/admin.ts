@@ -1,4 +1,5 @@
 import { commitStart } from '../broker/group/offsets.ts'
+import { HeldCount } from '../broker/ordered/held-count.ts'
 import { depthOf, recordsIn } from '../broker/topics/depth.ts'
 import { Topics } from '../broker/topics/topics.ts'
 import type { KafkaClient, KafkaConnection } from '../connection/client.ts'
@@ -16,7 +17,7 @@ export interface HandlerStatus extends FoundHandler {
   readonly consumers: number
   /** The events of the channel that the handler has not finished. */
   readonly lag: number
-  /** The events that wait for their next attempt. */
+  /** The events that wait for their next attempt, or for another one of their key. */
   readonly waiting: number
   /** The records of its dead-letter topic. */
   readonly deadLetters: number
@@ -78,9 +79,11 @@ export async function withKafkaAdmin<T>(
 class KafkaAdmin {
   readonly #cluster: Cluster
   readonly #settings: KafkaSettings
+  readonly #heldCount: HeldCount
 
   constructor(cluster: Cluster, settings: KafkaSettings) {
     this.#cluster = cluster
+    this.#heldCount = new HeldCount(cluster)
     this.#settings = settings
   }
 
@@ -114,14 +117,11 @@ class KafkaAdmin {
   async #status(found: FoundHandler): Promise<HandlerStatus> {
     const { names, infos } = await this.#topicsOf(found)
     const channel = infos.get(names.channel)
-    const all = await depthOf(this.#cluster, names)
-    const lag = await depthOf(this.#cluster, { ...names, again: names.channel, retries: [] })
     return {
       ...found,
       partitions: channel?.leaders.length,
       consumers: await this.#consumers(names.group),
-      lag,
-      waiting: all - lag,
+      ...(await depthOf(this.#cluster, this.#heldCount, names)),
       deadLetters: (await recordsIn(this.#cluster, names.letters)) ?? 0,
     }
   }

@@ -24,6 +24,7 @@ import type { SubscriptionContext } from './consume/context.ts'
 import { persist } from './consume/persist.ts'
 import { KafkaSubscription } from './consume/subscription.ts'
 import { commitStart } from './group/offsets.ts'
+import { HeldCount } from './ordered/held-count.ts'
 import { depthOf, recordsIn } from './topics/depth.ts'
 import { isAgainTopic } from './topics/names.ts'
 import { Topics } from './topics/topics.ts'
@@ -54,6 +55,7 @@ export class KafkaBroker implements Broker {
   readonly #cluster: Cluster
   readonly #topics: Topics
   readonly #producer: Producer
+  readonly #heldCount: HeldCount
   readonly #subscriptions = new Set<Subscription>()
   readonly #publishes = new PendingWork()
   readonly #newId: (now: number) => string
@@ -65,6 +67,7 @@ export class KafkaBroker implements Broker {
     this.#newId = createIdSource(settings.random)
     this.#cluster = new Cluster(settings)
     this.#topics = new Topics(this.#cluster, settings)
+    this.#heldCount = new HeldCount(this.#cluster)
     this.#producer = new Producer(this.#cluster, settings, this.#topics.restore)
   }
 
@@ -142,11 +145,14 @@ export class KafkaBroker implements Broker {
     await this.#producer.send(records)
   }
 
-  /** The lag of the group in all its topics. Control records of transactions count too. */
-  depth(channel: string, handler: string): Promise<number> {
+  /** The lag of the group in all its topics, and the events that are held. Control records of transactions count too. */
+  async depth(channel: string, handler: string): Promise<number> {
     this.#requireOpen()
     const topics = this.#topics.of(channel, handler)
-    return this.#cluster.retrying('depth', () => depthOf(this.#cluster, topics))
+    const { lag, waiting } = await this.#cluster.retrying('depth', () =>
+      depthOf(this.#cluster, this.#heldCount, topics),
+    )
+    return lag + waiting
   }
 
   async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {

@@ -105,6 +105,7 @@ export function countingTests(suite: BrokerConformance): void {
 export function depthTests(suite: BrokerConformance): void {
   const it = inWorld(suite)
   const itKeeps = inWorldWith(suite, 'deadLetters')
+  const itOrders = inWorldWith(suite, 'keyOrder')
 
   it('K7: depth counts the events that a handler has not settled', async world => {
     const { broker, channel, timing } = world
@@ -123,6 +124,19 @@ export function depthTests(suite: BrokerConformance): void {
     await inbox.next()
     await depthIs(3)
   })
+
+  itOrders(
+    'K7: depth counts the events that wait for their key, also after their consumer has closed',
+    async world => {
+      const { broker, channel, timing } = world
+      if (broker.depth === undefined) return
+      const inbox = await world.subscribe({ ordering: 'by-key' })
+      await world.publish(3, { key: 'a' })
+      await inbox.retry(await inbox.next(), timing.now() + 3_600_000)
+      await inbox.subscription.close()
+      await timing.eventually(async () => (await broker.depth?.(channel, 'bill')) === 3, 'a depth of 3')
+    },
+  )
 
   itKeeps('K7: deadLetterDepths counts a new letter', async world => {
     const { broker, channel, timing } = world

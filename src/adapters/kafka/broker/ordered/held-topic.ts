@@ -3,10 +3,10 @@ import type { Producer } from '../../connection/producer.ts'
 import { readFrom } from '../../connection/read-partition.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import { PartitionsDifferError, TopicMissingError } from '../../errors.ts'
-import { readOffsets } from '../group/offsets.ts'
 import type { HandlerTopics } from '../topics/names.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
-import { type HeldState, readHeld } from './held-record.ts'
+import type { HeldState } from './held-record.ts'
+import { readStates } from './held-states.ts'
 
 /** A held event, and where the topic has it. */
 interface HeldEvent extends HeldState {
@@ -40,19 +40,11 @@ export class HeldTopic {
       this.#cluster.forgetTopic(this.#topic)
       throw new PartitionsDifferError(this.#topic, partitions, this.#channel, partition + 1)
     }
-    const first = (await readOffsets(this.#cluster, info, 'earliest'))[partition] ?? 0
-    const end = (await readOffsets(this.#cluster, info, 'latest'))[partition] ?? 0
     const held = new Map<string, HeldEvent>()
-    for (let from = first; from < end; ) {
-      const { records, nextOffset } = await readFrom(this.#cluster, await this.#info(), partition, from)
-      for (const record of records) {
-        const heldKey = record.key?.toString('utf8') ?? ''
-        const state = readHeld(record)
-        if (state === undefined) held.delete(heldKey)
-        else held.set(heldKey, { ...state, heldKey, offset: record.offset })
-      }
-      from = nextOffset
-    }
+    await readStates(this.#cluster, info, partition, 0, (heldKey, state, offset) => {
+      if (state === undefined) held.delete(heldKey)
+      else held.set(heldKey, { ...state, heldKey, offset })
+    })
     return held.values()
   }
 
