@@ -1,16 +1,12 @@
 import { Admin, ProduceAcks, Producer } from '@platformatic/kafka'
 import { readOffsets } from '../../src/adapters/kafka/broker/group/offsets.ts'
-import { decode, type EventRecord } from '../../src/adapters/kafka/broker/wire/event-codec.ts'
-import { headerText, OWN } from '../../src/adapters/kafka/broker/wire/headers.ts'
 import { Cluster } from '../../src/adapters/kafka/connection/cluster.ts'
 import { readFrom } from '../../src/adapters/kafka/connection/read-partition.ts'
 import type { KafkaRecord, RecordHeaders } from '../../src/adapters/kafka/connection/records.ts'
+import { readLetter } from '../../src/adapters/kafka/letters/own-letter.ts'
 import { resolveKafka } from '../../src/adapters/kafka/options.ts'
-import { letterFromJson } from '../../src/core/dead-letter/json.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { mergeLetter } from '../../src/core/dead-letter/merge.ts'
-import { encodeBase64 } from '../../src/core/event/base64.ts'
-import { eventToJson } from '../../src/core/event/json.ts'
 
 /** A record of another program. A name can occur twice, and a value can be null. */
 export interface OutsideRecord {
@@ -102,15 +98,4 @@ export class OutsideKafka {
   async close(): Promise<void> {
     await Promise.all([this.admin.close(), this.#producer.close(), this.#cluster.close()])
   }
-}
-
-/** Reads a letter of Lazaret from a dead-letter topic; undefined for a message of another program. */
-function readLetter(record: EventRecord): DeadLetter | undefined {
-  const text = headerText(record.headers, OWN.letter)
-  if (text === undefined) return undefined
-  const { standIn, ...rest } = JSON.parse(text)
-  const content = decode(record, rest.channel, rest.origin)
-  const event =
-    'raw' in content ? { ...standIn, payloadBase64: encodeBase64(content.raw) } : eventToJson(content)
-  return letterFromJson({ ...rest, event })
 }

@@ -1,3 +1,4 @@
+import { LETTER_HEADERS } from '../../../../adapter-kit/wire/letter-headers.ts'
 import type { RecordHeaders } from '../../connection/records.ts'
 
 /** Every header of Lazaret. The headers of the event itself keep their own names. */
@@ -10,14 +11,7 @@ export const OWN = {
   unblockKey: 'lazaret-unblock',
   /** The state of an event that waits for others of its key, as JSON. */
   held: 'lazaret-held',
-  letter: 'lazaret-letter',
-  reason: 'lazaret-reason',
-  category: 'lazaret-category',
-  attempts: 'lazaret-attempts',
-  error: 'lazaret-error',
-  firstFailedAt: 'lazaret-first-failed-at',
-  lastFailedAt: 'lazaret-last-failed-at',
-  fingerprint: 'lazaret-fingerprint',
+  ...LETTER_HEADERS,
   originalTopic: 'lazaret-original-topic',
   originalPartition: 'lazaret-original-partition',
   originalOffset: 'lazaret-original-offset',

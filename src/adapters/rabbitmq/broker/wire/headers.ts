@@ -1,3 +1,4 @@
+import { LETTER_HEADERS } from '../../../../adapter-kit/wire/letter-headers.ts'
 import type { AmqpHeaders } from '../../connection/amqp.ts'
 import { HeadersTooLargeError } from '../../errors.ts'
 import { WireValue } from './table.ts'
@@ -25,14 +26,7 @@ export const OWN = {
   unblockKey: 'lazaret-unblock',
   /** The only queue that the message is for. */
   unblockQueue: 'lazaret-unblock-queue',
-  letter: 'lazaret-letter',
-  reason: 'lazaret-reason',
-  category: 'lazaret-category',
-  attempts: 'lazaret-attempts',
-  error: 'lazaret-error',
-  firstFailedAt: 'lazaret-first-failed-at',
-  lastFailedAt: 'lazaret-last-failed-at',
-  fingerprint: 'lazaret-fingerprint',
+  ...LETTER_HEADERS,
 } as const
 
 /** Headers that the server adds or reads: CC and BCC route, the others describe its own dead-lettering. */
