@@ -1,12 +1,13 @@
-import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { cp, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Admin } from '@platformatic/kafka'
 import { freePorts } from './free-ports.ts'
 import { KAFKA_FILES, type KafkaInstall } from './kafka-install.ts'
-import { logIn, ServerProcess, spawnIn } from './server-process.ts'
+import { ServerNode } from './server-node.ts'
+import { logIn, spawnIn } from './server-process.ts'
 
-const START_MS = 300_000
 const POLL_MS = 50
 const CLUSTER = 'lazaret'
 
@@ -46,40 +47,31 @@ interface Place {
   readonly controllerPort: number
 }
 
-/** One Kafka broker and controller: loopback only, free ports, a folder of its own. It can be killed, stopped, frozen and started again. */
-export class KafkaNode {
+/** One private Kafka broker and controller. The first start of a cluster needs most of its nodes at once. */
+export class KafkaNode extends ServerNode {
   readonly id: number
-  readonly port: number
-  readonly folder: string
-  readonly #server: ServerProcess
+  readonly #install: KafkaInstall
+  readonly #jvm: readonly string[]
   #config: KafkaConfig
 
   private constructor(
     install: KafkaInstall,
     jvm: readonly string[],
-    place: Place,
+    { id, port }: Place,
     folder: string,
     config: KafkaConfig,
   ) {
-    this.id = place.id
-    this.port = place.port
-    this.folder = folder
-    this.#config = config
-    const logging = `-Dlog4j2.configurationFile=${join(KAFKA_FILES, 'log4j2.properties')}`
-    const properties = join(folder, 'server.properties')
-    this.#server = new ServerProcess({
-      name: `Kafka ${place.id}`,
-      startMs: START_MS,
+    super(folder, port, {
+      name: `Kafka ${id}`,
       pollMs: POLL_MS,
-      spawn: async () => {
-        await writeFile(properties, toProperties(this.#config))
-        return spawnIn(folder, 'java', [...jvm, logging, '-cp', install.classPath, 'kafka.Kafka', properties])
-      },
-      answers: () => this.#answers(),
       log: logIn(folder),
       isTriedAgain: false,
       isGroup: false,
     })
+    this.id = id
+    this.#install = install
+    this.#jvm = jvm
+    this.#config = config
   }
 
   /** The nodes of a cluster. Three replicas of everything if there are three, of which two must have each write. */
@@ -120,36 +112,17 @@ export class KafkaNode {
     this.#config = { ...this.#config, ...config }
   }
 
-  /** Resolves when it answers and the cluster lists it. The first start of a cluster needs most of its nodes at once. */
-  async start(): Promise<void> {
-    await this.#server.start()
+  protected override async spawn(): Promise<ChildProcess> {
+    const { folder } = this
+    const properties = join(folder, 'server.properties')
+    await writeFile(properties, toProperties(this.#config))
+    const logging = `-Dlog4j2.configurationFile=${join(KAFKA_FILES, 'log4j2.properties')}`
+    const words = [...this.#jvm, logging, '-cp', this.#install.classPath, 'kafka.Kafka', properties]
+    return spawnIn(folder, 'java', words)
   }
 
-  /** As a crash does it. */
-  async kill(): Promise<void> {
-    await this.#server.end('SIGKILL')
-  }
-
-  /** Its partitions get other leaders first. */
-  async stop(): Promise<void> {
-    await this.#server.end('SIGTERM')
-  }
-
-  /** It keeps its connections and answers nothing. */
-  freeze(): void {
-    this.#server.signal('SIGSTOP')
-  }
-
-  thaw(): void {
-    this.#server.signal('SIGCONT')
-  }
-
-  async remove(): Promise<void> {
-    await this.kill()
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
-  }
-
-  async #answers(): Promise<boolean> {
+  /** It answers, and the cluster lists it. */
+  protected override async answers(): Promise<boolean> {
     const admin = new Admin({
       clientId: 'lazaret-tests',
       bootstrapBrokers: [this.address],

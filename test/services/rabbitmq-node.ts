@@ -1,44 +1,35 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { connect } from 'amqplib'
 import { freePorts } from './free-ports.ts'
-import { ServerProcess } from './server-process.ts'
+import { ServerNode } from './server-node.ts'
 
-const START_MS = 300_000
 const POLL_MS = 100
 const CONFIG_FILE = 'rabbitmq.config'
 const CONFIG_END = '].\n'
 
-/** One private RabbitMQ: loopback only, free ports, folders of its own. It can be killed, stopped and started again. */
-export class RabbitmqNode {
-  readonly folder: string
-  readonly port: number
+/** One private RabbitMQ. */
+export class RabbitmqNode extends ServerNode {
   readonly #binary: string
   readonly #env: NodeJS.ProcessEnv
   readonly #epmd: ChildProcess
-  readonly #server: ServerProcess
 
   private constructor(folder: string, port: number, binary: string, env: NodeJS.ProcessEnv) {
-    this.folder = folder
-    this.port = port
-    this.#binary = binary
-    this.#env = env
-    // As a child of ours it can be ended; started by Erlang itself it would stay behind as a daemon.
-    this.#epmd = spawn('epmd', ['-address', '127.0.0.1', '-port', env['ERL_EPMD_PORT']!], { stdio: 'ignore' })
-    this.#server = new ServerProcess({
+    super(folder, port, {
       name: 'RabbitMQ',
-      startMs: START_MS,
       pollMs: POLL_MS,
-      spawn: async () => spawn(binary, [], { env, stdio: 'ignore', detached: true }),
-      answers: () => this.#answers(),
       log: join(folder, 'log', `${env['RABBITMQ_NODENAME']}.log`),
       isTriedAgain: false,
       // The script and the Erlang machine it started.
       isGroup: true,
     })
+    this.#binary = binary
+    this.#env = env
+    // As a child of ours it can be ended; started by Erlang itself it would stay behind as a daemon.
+    this.#epmd = spawn('epmd', ['-address', '127.0.0.1', '-port', env['ERL_EPMD_PORT']!], { stdio: 'ignore' })
   }
 
   static async create(binary: string): Promise<RabbitmqNode> {
@@ -82,41 +73,22 @@ export class RabbitmqNode {
     await writeFile(path, `${config.slice(0, -CONFIG_END.length)},\n${setting}${CONFIG_END}`)
   }
 
-  async start(): Promise<void> {
-    await this.#server.start()
-  }
-
-  /** As a power cut does it. */
-  async kill(): Promise<void> {
-    await this.#server.end('SIGKILL')
-  }
-
-  async stop(): Promise<void> {
-    await this.#server.end('SIGTERM')
-  }
-
-  /** It stands still: connections stay, and nothing answers. */
-  freeze(): void {
-    this.#server.signal('SIGSTOP')
-  }
-
-  thaw(): void {
-    this.#server.signal('SIGCONT')
-  }
-
   /** What an operator types, such as `set_vm_memory_high_watermark 0.4`. */
   async ctl(...words: readonly string[]): Promise<string> {
     const ctl = join(dirname(this.#binary), 'rabbitmqctl')
     return (await promisify(execFile)(ctl, words, { env: this.#env })).stdout
   }
 
-  async remove(): Promise<void> {
-    await this.kill()
+  override async remove(): Promise<void> {
     this.#epmd.kill('SIGKILL')
-    await rm(this.folder, { recursive: true, force: true })
+    await super.remove()
   }
 
-  async #answers(): Promise<boolean> {
+  protected override async spawn(): Promise<ChildProcess> {
+    return spawn(this.#binary, [], { env: this.#env, stdio: 'ignore', detached: true })
+  }
+
+  protected override async answers(): Promise<boolean> {
     try {
       await (await connect(this.url, { timeout: 2_000 })).close()
       return true

@@ -1,11 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'redis'
 import { freePorts } from './free-ports.ts'
-import { logIn, ServerProcess, spawnIn } from './server-process.ts'
+import { ServerNode } from './server-node.ts'
+import { logIn, spawnIn } from './server-process.ts'
 
-const START_MS = 300_000
 const POLL_MS = 20
 
 export type RedisConfig = Readonly<Record<string, string>>
@@ -18,32 +19,19 @@ const CONFIG: RedisConfig = {
   'maxmemory-policy': 'noeviction',
 }
 
-/** One private Redis: loopback only, a free port, a folder of its own. It can be killed, stopped, frozen and started again. */
-export class RedisNode {
-  readonly folder: string
-  readonly port: number
-  readonly #server: ServerProcess
+/** One private Redis. */
+export class RedisNode extends ServerNode {
+  readonly #config: RedisConfig
 
   private constructor(folder: string, port: number, config: RedisConfig) {
-    this.folder = folder
-    this.port = port
-    const where = { bind: '127.0.0.1', port: String(port), dir: folder, daemonize: 'no' }
-    const settings = Object.entries({ ...where, ...config })
-    this.#server = new ServerProcess({
+    super(folder, port, {
       name: 'Redis',
-      startMs: START_MS,
       pollMs: POLL_MS,
-      spawn: () =>
-        spawnIn(
-          folder,
-          'redis-server',
-          settings.flatMap(([name, value]) => [`--${name}`, value]),
-        ),
-      answers: () => this.#answers(),
       log: logIn(folder),
       isTriedAgain: true,
       isGroup: false,
     })
+    this.#config = config
   }
 
   static async create(config: RedisConfig = {}): Promise<RedisNode> {
@@ -54,29 +42,6 @@ export class RedisNode {
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`
-  }
-
-  /** Resolves when it answers, with its data read. */
-  async start(): Promise<void> {
-    await this.#server.start()
-  }
-
-  /** As a crash does it. */
-  async kill(): Promise<void> {
-    await this.#server.end('SIGKILL')
-  }
-
-  async stop(): Promise<void> {
-    await this.#server.end('SIGTERM')
-  }
-
-  /** It keeps its connections and answers nothing. */
-  freeze(): void {
-    this.#server.signal('SIGSTOP')
-  }
-
-  thaw(): void {
-    this.#server.signal('SIGCONT')
   }
 
   /** Any command, on a connection of its own: `CONFIG SET maxmemory 10mb`. */
@@ -91,12 +56,14 @@ export class RedisNode {
     }
   }
 
-  async remove(): Promise<void> {
-    await this.kill()
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
+  protected override spawn(): Promise<ChildProcess> {
+    const { folder, port } = this
+    const settings = { bind: '127.0.0.1', port: String(port), dir: folder, daemonize: 'no', ...this.#config }
+    const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+    return spawnIn(folder, 'redis-server', words)
   }
 
-  async #answers(): Promise<boolean> {
+  protected override async answers(): Promise<boolean> {
     try {
       return (await this.command('PING')) === 'PONG'
     } catch {
