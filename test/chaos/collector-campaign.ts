@@ -9,6 +9,7 @@ import { type Child, outputOf, start } from '../crash/child.ts'
 export const SCRIPT = fileURLToPath(new URL('collector-process.ts', import.meta.url))
 const BODY_BYTES = 256
 const PAGE = 1_000
+const SILENCE_MS = 60_000
 
 export interface Campaign {
   readonly url: string
@@ -99,19 +100,46 @@ export function bodyOf(order: number): Buffer {
   return Buffer.from(JSON.stringify({ order, note: 'x'.repeat(BODY_BYTES - bare.length) }))
 }
 
-/** Answers how many letters it said that it has saved, and in what time. `source` is the queue or topic of dead letters. */
+/** The process that collects, and how long it may say nothing. */
+interface Collecting {
+  readonly url: string
+  /** The queue or topic of dead letters. */
+  readonly source: string
+  readonly path: string
+  readonly script?: string
+  readonly silenceMs?: number
+}
+
+/**
+ * Answers how many letters it said that it has saved, and in what time. If letters were lost, it would wait for the rest of them
+ * without end, so a collector that says nothing for long ends the campaign.
+ */
 export async function collectUntil(
-  { url, source, path }: { readonly url: string; readonly source: string; readonly path: string },
+  { url, source, path, script = SCRIPT, silenceMs = SILENCE_MS }: Collecting,
   count: number,
   signal: 'SIGKILL' | 'SIGTERM',
 ): Promise<Said> {
-  const child: Child = start(SCRIPT, url, source, path)
+  const child: Child = start(script, url, source, path)
   // What it says comes by the hundred.
   const enough = Math.floor(count / 100) * 100
+  let isSilent = false
+  const giveUp = () => {
+    isSilent = true
+    child.kill('SIGKILL')
+  }
+  let cancel = systemClock.schedule(silenceMs, giveUp)
   const output = await outputOf(child, said => {
+    cancel()
+    cancel = systemClock.schedule(silenceMs, giveUp)
     if (lastOf(said).saved >= enough) child.kill(signal)
   })
-  return lastOf(output)
+  cancel()
+  const said = lastOf(output)
+  if (isSilent)
+    throw new Error(
+      `the collector saved ${said.saved} of ${enough} letters, and then none for ${silenceMs} ms`,
+    )
+  return said
 }
 
 interface Said {
