@@ -96,7 +96,7 @@ export class KafkaNode extends ServerNode {
           ...CONFIG,
           ...replicated(Math.min(count, 3)),
           ...config,
-          ...placed(place, voters, folder),
+          ...placed(place, voters, folder, config['listeners']),
         }
         return new KafkaNode(install, jvm, place, folder, settings)
       }),
@@ -151,11 +151,18 @@ async function format(install: KafkaInstall, { id }: Place, folder: string): Pro
   )
 }
 
-function placed({ id, port, controllerPort }: Place, voters: string, folder: string): KafkaConfig {
+/** Listeners that a test wants are added to those that every node has. */
+function placed(
+  { id, port, controllerPort }: Place,
+  voters: string,
+  folder: string,
+  more: string | undefined,
+): KafkaConfig {
+  const own = `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`
   return {
     'node.id': String(id),
     'process.roles': 'broker,controller',
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
+    listeners: more === undefined ? own : `${own},${more}`,
     'controller.listener.names': 'CONTROLLER',
     'controller.quorum.voters': voters,
     'log.dirs': dataIn(folder),

@@ -1,12 +1,6 @@
-import { execFile } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { request as ask } from 'node:http'
 import { createServer } from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { promisify } from 'node:util'
-
-const run = promisify(execFile)
+import { certificate } from './certificate.ts'
 
 export interface TlsProxy {
   close(): Promise<void>
@@ -40,17 +34,5 @@ export async function startTlsProxy(port: number, backend: () => string): Promis
         server.close(() => resolve())
         server.closeAllConnections()
       }),
-  }
-}
-
-async function certificate(): Promise<{ readonly key: Buffer; readonly cert: Buffer }> {
-  const folder = await mkdtemp(join(tmpdir(), 'lazaret-tls-'))
-  try {
-    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
-    const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
-    await run('openssl', ['req', '-x509', ...kind, '-subj', '/CN=127.0.0.1', '-keyout', key, '-out', cert])
-    return { key: await readFile(key), cert: await readFile(cert) }
-  } finally {
-    await rm(folder, { recursive: true })
   }
 }

@@ -13,19 +13,16 @@ export class KafkaUnreachableError extends LazaretError {
   }
 }
 
-/** The cluster answered, and does not let us in: trying again cannot help. */
+/** The cluster answered and refuses what we want, or we do not trust its certificate: trying again cannot help. */
 export class KafkaRefusedError extends LazaretError {
   override readonly name = 'KafkaRefusedError'
 
-  constructor(servers: string, problem: string, cause?: unknown) {
-    super(
-      `Kafka ${servers}: refused: ${problem}; check user, password and ACLs, and that the brokers run Kafka 4.0 or newer`,
-      {
-        code: 'LAZARET_BROKER_REFUSED',
-        retryable: false,
-        cause,
-      },
-    )
+  constructor(servers: string, problem: string, remedy: string, cause?: unknown) {
+    super(`Kafka ${servers}: refused: ${problem}; ${remedy}`, {
+      code: 'LAZARET_BROKER_REFUSED',
+      retryable: false,
+      cause,
+    })
   }
 }
 

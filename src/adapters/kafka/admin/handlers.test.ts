@@ -5,7 +5,7 @@ import { findHandlers } from './handlers.ts'
 const DEFAULTS = resolveKafka({ brokers: ['kafka:9092'] })
 
 describe('the handlers of a cluster', () => {
-  it('F8: are found by the names of their topics, each with the longest channel', () => {
+  it('F8: are found by the names of their topics, each with its channel', () => {
     const names = [
       'orders',
       'orders.eu',
@@ -13,6 +13,8 @@ describe('the handlers of a cluster', () => {
       'orders.bill.retry.0s',
       'orders.eu.bill.retry.1500ms',
       'orders.eu.ship.held',
+      'orders.send_20_it.dlq',
+      'orders.us.bill.dlq',
       'others.dlq',
       '__consumer_offsets',
     ]
@@ -20,6 +22,7 @@ describe('the handlers of a cluster', () => {
       { channel: 'orders', handler: 'bill', group: 'orders.bill' },
       { channel: 'orders.eu', handler: 'bill', group: 'orders.eu.bill' },
       { channel: 'orders.eu', handler: 'ship', group: 'orders.eu.ship' },
+      { channel: 'orders', handler: 'send it', group: 'orders.send_20_it' },
     ])
   })
 

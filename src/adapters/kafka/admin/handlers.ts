@@ -1,3 +1,4 @@
+import { HANDLER_PART, handlerOf } from '../broker/topics/names.ts'
 import type { KafkaSettings } from '../options.ts'
 
 /** A handler that was found by the names of its topics. */
@@ -28,10 +29,9 @@ export function findHandlers(names: readonly string[], templates: NameTemplates)
   const groups = new Set(names.flatMap(name => groupOf(name) ?? []))
   return [...groups].sort().flatMap(group => {
     for (const channel of channels) {
-      const handler = pattern(templates.group, { channel: escaped(channel), handler: '(.+)' }).exec(
-        group,
-      )?.[1]
-      if (handler !== undefined) return { channel, handler, group }
+      const names = { channel: escaped(channel), handler: `(${HANDLER_PART})` }
+      const part = pattern(templates.group, names).exec(group)?.[1]
+      if (part !== undefined) return { channel, handler: handlerOf(part), group }
     }
     return []
   })

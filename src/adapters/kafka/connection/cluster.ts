@@ -8,7 +8,7 @@ import {
   loadKafka,
   type MetadataAnswer,
 } from './client.ts'
-import { answerOf, CODE, codesOf, explain, hasCode } from './protocol-errors.ts'
+import { answerOf, CODE, explain, isRefusal } from './protocol-errors.ts'
 
 /** A topic as the cluster knows it. */
 export interface TopicInfo {
@@ -22,15 +22,6 @@ const FIRST_BACKOFF_MS = 50
 const MAX_BACKOFF_MS = 2_000
 const GROUP_KEY = 0
 const MAX_INFLIGHT = 100
-
-/** Errors that another try does not change. */
-const FINAL: ReadonlySet<number> = new Set([
-  CODE.topicDenied,
-  CODE.groupDenied,
-  CODE.clusterDenied,
-  CODE.saslFailed,
-  CODE.unsupportedVersion,
-])
 
 /**
  * The brokers of a cluster: connections to them, the leaders of partitions and the coordinators of groups. A connection
@@ -162,9 +153,8 @@ export class Cluster {
       try {
         return await work()
       } catch (error) {
-        const isFinal = codesOf(error).some(code => FINAL.has(code))
-        if (isFinal || this.#isClosed || monotonicNow(clock) + restMs > until)
-          throw isOurs(error) ? error : explain(this.servers, what, error)
+        if (isRefusal(error) || this.#isClosed || monotonicNow(clock) + restMs > until)
+          throw explain(this.servers, what, error)
         await delay(clock, equalJitter(random, restMs))
       }
     }
@@ -235,7 +225,10 @@ export class Cluster {
     const answer = await metadataV12.api.async(connection, names, false, false).catch(error => {
       // A topic without a leader is an error of the answer, and the others are in the answer.
       const partial = answerOf<MetadataAnswer>(error)
-      if (partial === undefined || hasCode(error, ...FINAL)) throw error
+      if (partial === undefined) throw error
+      const denied = partial.topics.filter(({ errorCode }) => errorCode === CODE.topicDenied)
+      const what = denied.map(({ name }) => `topic '${name}'`).join(', ')
+      if (isRefusal(error)) throw explain(this.servers, what === '' ? 'the list of topics' : what, error)
       return partial
     })
     if (answer.brokers.length > 0) this.#nodes.clear()
@@ -250,10 +243,6 @@ export class Cluster {
     }
     return found
   }
-}
-
-function isOurs(error: unknown): boolean {
-  return String((error as { readonly code?: unknown } | undefined)?.code).startsWith('LAZARET_')
 }
 
 function readAddress(text: string): BrokerAddress {

@@ -1,4 +1,3 @@
-import { LazaretError } from '../../../../core/failure/errors.ts'
 import { delay, settlesWithin } from '../../../../ports/clock.ts'
 import { explain } from '../../connection/protocol-errors.ts'
 import type { FetchedRecords } from '../../connection/records.ts'
@@ -266,8 +265,6 @@ export class Assignment {
     if (!partition.isOurs) return
     const { cluster, names, stalls } = this.#context
     partition.failures ??= new FailureCount(stalls)
-    partition.failures.failed(
-      error instanceof LazaretError ? error : explain(cluster.servers, `group '${names.group}'`, error),
-    )
+    partition.failures.failed(explain(cluster.servers, `group '${names.group}'`, error))
   }
 }

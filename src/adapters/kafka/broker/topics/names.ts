@@ -55,12 +55,28 @@ export function isAgainTopic(settings: NameSettings, channel: string, topic: str
     .replace('{group}', () => anyGroup)
     .replace('{delay}', AGAIN)
     .split('\n') as [string, string]
-  return topic.length > before.length + after.length && topic.startsWith(before) && topic.endsWith(after)
+  if (!topic.startsWith(before) || !topic.endsWith(after)) return false
+  return IS_HANDLER_PART.test(topic.slice(before.length, topic.length - after.length))
 }
 
-/** A handler's name can have characters that a topic's name cannot have. They are written as their codes. */
+/** What the name of a handler is in names of groups and topics. */
+export const HANDLER_PART = '[A-Za-z0-9_-]+'
+const IS_HANDLER_PART = new RegExp(`^${HANDLER_PART}$`)
+
+/**
+ * A handler's name can have characters that a topic's name cannot have. They are written as their codes. So is a dot: handler
+ * `b.c` of channel `a` would have the group of handler `c` of channel `a.b`.
+ */
 function topicPart(handler: string): string {
-  return handler.replaceAll(/[^A-Za-z0-9._-]/g, char => `_${char.codePointAt(0)!.toString(16)}_`)
+  return handler.replaceAll(/[^A-Za-z0-9_-]/g, char => `_${char.codePointAt(0)!.toString(16)}_`)
+}
+
+/** The name of a handler, from that in a group. */
+export function handlerOf(part: string): string {
+  return part.replaceAll(/_([2-7][0-9a-f])_/g, (all, code: string) => {
+    const char = String.fromCodePoint(Number.parseInt(code, 16))
+    return /[A-Za-z0-9_-]/.test(char) ? all : char
+  })
 }
 
 const UNITS = [

@@ -1,6 +1,6 @@
 import type { NewTopic } from '../../connection/client.ts'
 import type { Cluster, TopicInfo } from '../../connection/cluster.ts'
-import { CODE, codesOf } from '../../connection/protocol-errors.ts'
+import { CODE, explain, hasCode, isRefusal } from '../../connection/protocol-errors.ts'
 import { PartitionsDifferError, TopicMissingError } from '../../errors.ts'
 import type { KafkaSettings } from '../../options.ts'
 import { channelTopic, type HandlerTopics, handlerTopics } from './names.ts'
@@ -130,7 +130,8 @@ export class Topics {
       await createTopicsV7.api.async(await this.#cluster.any('control'), [topic], CREATE_TIMEOUT_MS, false)
     } catch (error) {
       // Another process was faster.
-      if (!codesOf(error).includes(CODE.topicExists)) throw error
+      if (hasCode(error, CODE.topicExists)) return
+      throw isRefusal(error) ? explain(this.#cluster.servers, `topic '${name}'`, error) : error
     }
   }
 }
