@@ -140,6 +140,9 @@ export const kafkaDeclareFlags = {
     'where a new handler begins: after the events that are there, or with them [latest]',
   ),
   ordered: switchFlag('also create the topic for ordering by key'),
+  'session-timeout': duration(
+    'how long a silent consumer keeps its partitions, such as 15s [default of the brokers, 45s]',
+  ),
   ...kafkaFlags,
 }
 

@@ -103,6 +103,23 @@ describe.runIf(found)(`Kafka in hard times${why}`, () => {
     expect(await outside!.records(`${channel}.bill.retry.1s`)).toHaveLength(1)
   })
 
+  it('B20: the partitions of a killed consumer go to others after the session timeout that the group was given', async () => {
+    const channel = uniqueName('session')
+    await subscribe(open({ sessionTimeoutMs: 5_000 }), channel)
+    const timeoutOf = async () => {
+      const [answer] = await outside!.admin.describeConfigs({
+        resources: [{ resourceType: 32, resourceName: `${channel}.bill`, configurationKeys: null }],
+      })
+      return answer!.configs.find(({ name }) => name === 'consumer.session.timeout.ms')?.value
+    }
+    expect(await timeoutOf()).toBe('5000')
+    const refused = subscribe(open({ sessionTimeoutMs: 3_600_000 }), channel)
+    await expect(refused).rejects.toThrow(
+      /'session[^']*\.bill': consumer\.session\.timeout\.ms=3600000 is out of .*; change `sessionTimeoutMs`/,
+    )
+    expect(await timeoutOf()).toBe('5000')
+  })
+
   it('B9: a process that published before partitions were added learns of them, and puts a key where others put it', async () => {
     const channel = uniqueName('added')
     const { later, clock } = laterClock()

@@ -105,6 +105,11 @@ export interface KafkaOptions extends ClockAndRandomOptions {
   readonly metadataMaxAgeMs?: number | undefined
   /** The longest time between two heartbeats of a consumer, in ms [1 000]. */
   readonly heartbeatMs?: number | undefined
+  /**
+   * How long the group waits for a silent consumer before others get its partitions, in ms [the default of the brokers, 45 000]. The
+   * brokers allow no less than their `group.consumer.min.session.timeout.ms`, which is 45 000 unless it is lowered.
+   */
+  readonly sessionTimeoutMs?: number | undefined
   /** How long handlers may finish when their partition goes to another consumer, in ms [10 000]. */
   readonly drainMs?: number | undefined
   /** The size of the messages that a subscription reads ahead, in bytes [33 554 432]. */
@@ -143,6 +148,7 @@ const rules = {
   publishTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_PUBLISH_TIMEOUT_MS),
   metadataMaxAgeMs: withDefault(milliseconds({ min: 1_000 }), DEFAULT_METADATA_MAX_AGE_MS),
   heartbeatMs: withDefault(milliseconds({ min: 50, max: 10_000 }), DEFAULT_HEARTBEAT_MS),
+  sessionTimeoutMs: optional(milliseconds({ min: 500, max: 3_600_000 })),
   drainMs: withDefault(milliseconds({ max: 120_000 }), DEFAULT_DRAIN_MS),
   bufferBytes: withDefault(integer({ min: 1_048_576 }), DEFAULT_BUFFER_BYTES),
   onConnection: withDefault(listener<(news: KafkaConnectionNews) => void>(), () => {}),

@@ -23,6 +23,7 @@ export async function kafkaDeclare({
     partitions: flags.partitions,
     replicationFactor: flags['replication-factor'],
     from: flags.from,
+    sessionTimeoutMs: flags['session-timeout'],
   }
   return withKafkaAdmin(options, async admin => {
     let failed = 0

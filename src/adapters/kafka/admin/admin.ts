@@ -1,4 +1,5 @@
 import { commitStart } from '../broker/group/offsets.ts'
+import { declareSession, readSessionTimeout } from '../broker/group/session.ts'
 import { HeldCount } from '../broker/ordered/held-count.ts'
 import { depthOf, recordsIn } from '../broker/topics/depth.ts'
 import { Topics } from '../broker/topics/topics.ts'
@@ -8,7 +9,13 @@ import { answerOf } from '../connection/protocol-errors.ts'
 import { TopicMissingError } from '../errors.ts'
 import { type KafkaOptions, type KafkaSettings, resolveKafka } from '../options.ts'
 import { type FoundHandler, findHandlers } from './handlers.ts'
-import { checkTopics, type TopicFinding, type TopicPurpose, type TopicSettings } from './topic-checks.ts'
+import {
+  checkSession,
+  checkTopics,
+  type TopicFinding,
+  type TopicPurpose,
+  type TopicSettings,
+} from './topic-checks.ts'
 
 /** The events of a handler, and where they are. */
 export interface HandlerStatus extends FoundHandler {
@@ -30,22 +37,7 @@ interface AdminCall<A extends readonly unknown[], R> {
 
 /** The calls that only people need. The module (>=2.12 <3) has them beside the others. */
 interface AdminCalls {
-  readonly describeConfigsV4: AdminCall<
-    [resources: ConfigQuestion[], hasSynonyms: boolean, hasDocs: boolean],
-    {
-      readonly results: readonly {
-        readonly resourceName: string
-        readonly configs: readonly { readonly name: string; readonly value: string | null }[]
-      }[]
-    }
-  >
   readonly consumerGroupDescribeV0: AdminCall<[groups: string[], hasOperations: boolean], GroupAnswer>
-}
-
-interface ConfigQuestion {
-  readonly resourceType: number
-  readonly resourceName: string
-  readonly configurationKeys: string[] | null
 }
 
 interface GroupAnswer {
@@ -98,6 +90,7 @@ class KafkaAdmin {
       await this.#cluster.retrying(`group '${names.group}'`, () =>
         commitStart(this.#cluster, names.group, info),
       )
+    await declareSession(this.#cluster, this.#settings, names.group)
     await topics.declareLetters(names)
     const held = isOrdered ? [names.held] : []
     return [names.channel, names.again, ...names.retries.map(({ name }) => name), names.letters, ...held]
@@ -143,7 +136,8 @@ class KafkaAdmin {
     const settings = await this.#settingsOf([...infos.keys()], purposes)
     const channel = settings.find(({ purpose }) => purpose === 'channel')
     if (channel === undefined) throw new TopicMissingError(names.channel)
-    return checkTopics(settings, channel, lettersKeptMs)
+    const sessionMs = await readSessionTimeout(this.#cluster, found.group)
+    return [...checkTopics(settings, channel, lettersKeptMs), ...checkSession(found.group, sessionMs)]
   }
 
   async #topicsOf({ channel, handler }: FoundHandler) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkTopics, type TopicSettings } from './topic-checks.ts'
+import { checkSession, checkTopics, type TopicSettings } from './topic-checks.ts'
 
 const DAY_MS = 86_400_000
 
@@ -118,4 +118,18 @@ describe('the settings of topics', () => {
     expect(problems(week, 7 * DAY_MS)).toEqual([])
     expect(problems(week, 8 * DAY_MS)).toHaveLength(1)
   })
+})
+
+it('F8: a group whose killed consumers keep their partitions for long is reported', () => {
+  expect(checkSession('orders.bill', 45_000)).toEqual([
+    {
+      status: 'warn',
+      found: expect.stringContaining(
+        'orders.bill: the partitions of a killed consumer go to others after 45 s',
+      ),
+      remedy: expect.stringContaining('consumer.session.timeout.ms=15000'),
+    },
+  ])
+  for (const sessionMs of [undefined, 15_000, 30_000])
+    expect(checkSession('orders.bill', sessionMs)).toEqual([])
 })

@@ -20,6 +20,7 @@ export interface TopicFinding {
 
 const FOUR_WEEKS_MS = 2_419_200_000
 const DAY_MS = 86_400_000
+const LONG_SESSION_MS = 30_000
 
 /** Checks the topics of a handler. `channel` is the topic of its channel, which is one of them. */
 export function checkTopics(
@@ -34,6 +35,18 @@ export function checkTopics(
     ...checkRetention(topic, lettersKeptMs),
     ...checkCleanup(topic),
   ])
+}
+
+/** Checks how long the events of a killed consumer wait. */
+export function checkSession(group: string, sessionMs: number | undefined): readonly TopicFinding[] {
+  if (sessionMs === undefined || sessionMs <= LONG_SESSION_MS) return []
+  return [
+    {
+      status: 'warn',
+      found: `group ${group}: the partitions of a killed consumer go to others after ${sessionMs / 1_000} s`,
+      remedy: `set group.consumer.min.session.timeout.ms=6000 on the brokers, then: kafka-configs.sh --alter --entity-type groups --entity-name ${group} --add-config consumer.session.timeout.ms=15000`,
+    },
+  ]
 }
 
 function checkPartitions({ name, partitions }: TopicSettings, channel: TopicSettings): TopicFinding[] {

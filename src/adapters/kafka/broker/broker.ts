@@ -24,6 +24,7 @@ import type { SubscriptionContext } from './consume/context.ts'
 import { persist } from './consume/persist.ts'
 import { KafkaSubscription } from './consume/subscription.ts'
 import { commitStart } from './group/offsets.ts'
+import { declareSession } from './group/session.ts'
 import { HeldCount } from './ordered/held-count.ts'
 import { depthOf, recordsIn } from './topics/depth.ts'
 import { isAgainTopic } from './topics/names.ts'
@@ -92,6 +93,7 @@ export class KafkaBroker implements Broker {
     const { channel, handler, prefetch, ordering } = checkSubscribe(options)
     const isOrdered = ordering === 'by-key'
     const { topics: names, info, isNew } = await this.#topics.declare(channel, handler, isOrdered)
+    await declareSession(this.#cluster, this.#settings, names.group)
     if (isNew) {
       if (this.#settings.from === 'latest')
         await this.#cluster.retrying(`group '${names.group}'`, () =>

@@ -14,6 +14,8 @@ it.each([
   ['offsetFetchV8', 9, 2],
   ['offsetCommitV9', 8, 5],
   ['consumerGroupHeartbeatV1', 68, 10],
+  ['describeConfigsV4', 32, 3],
+  ['incrementalAlterConfigsV1', 44, 2],
 ] as const)('P1: the client has the request %s', (name, key, args) => {
   const call = Reflect.get(client, name) as {
     readonly api: { readonly key: number; readonly version: number; readonly async: unknown }

@@ -25,6 +25,11 @@ export interface KafkaClient {
     unknown
   >
   readonly consumerGroupHeartbeatV1: Call<HeartbeatArguments, HeartbeatAnswer>
+  readonly describeConfigsV4: Call<
+    [resources: ConfigQuestion[], hasSynonyms: boolean, hasDocs: boolean],
+    ConfigAnswer
+  >
+  readonly incrementalAlterConfigsV1: Call<[resources: ConfigChange[], validateOnly: boolean], unknown>
 }
 
 /** One request of the protocol. `async` rejects for an answer with errors, which then has the answer as `response`. */
@@ -66,6 +71,25 @@ export interface MetadataAnswer {
 
 interface CoordinatorAnswer {
   readonly coordinators: readonly (BrokerAddress & { readonly key: string; readonly nodeId: number })[]
+}
+
+interface ConfigQuestion {
+  readonly resourceType: number
+  readonly resourceName: string
+  readonly configurationKeys: string[] | null
+}
+
+interface ConfigAnswer {
+  readonly results: readonly {
+    readonly resourceName: string
+    readonly configs: readonly { readonly name: string; readonly value: string | null }[]
+  }[]
+}
+
+interface ConfigChange {
+  readonly resourceType: number
+  readonly resourceName: string
+  readonly configs: { readonly name: string; readonly configOperation: number; readonly value: string }[]
 }
 
 export interface NewTopic {

@@ -21,6 +21,7 @@ export const CODE = {
   invalidPartitions: 37,
   invalidReplicationFactor: 38,
   invalidConfig: 40,
+  invalidRequest: 42,
   policyViolation: 44,
   invalidRecord: 87,
   outOfOrderSequence: 45,

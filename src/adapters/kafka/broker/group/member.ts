@@ -236,9 +236,9 @@ export class GroupMember {
   }
 
   #failed(error: unknown): void {
-    const { clock } = this.#settings
-    if (this.#epoch > 0 && monotonicNow(clock) - this.#aliveAt > MISSED_INTERVALS * this.#intervalMs)
-      this.#lose()
+    const { clock, sessionTimeoutMs = Number.POSITIVE_INFINITY } = this.#settings
+    const keptMs = Math.min(MISSED_INTERVALS * this.#intervalMs, sessionTimeoutMs)
+    if (this.#epoch > 0 && monotonicNow(clock) - this.#aliveAt > keptMs) this.#lose()
     this.#listener.failed(explain(this.#cluster.servers, `group '${this.#group}'`, error))
   }
 
