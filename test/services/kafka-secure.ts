@@ -19,7 +19,7 @@ import type { Kafka, KafkaService } from './kafka.ts'
 /** The user that may do everything until a right is taken away. */
 export const USER = 'service'
 export const PASSWORD = 'a-password-7'
-/** A user without any right. */
+/** A user without any right, until it gets one. */
 export const STRANGER = 'stranger'
 
 type Operation = 'READ' | 'WRITE' | 'CREATE' | 'DESCRIBE'
@@ -67,6 +67,17 @@ export class SecureKafka {
     await secure.#createUsers()
     for (const resource of ['TOPIC', 'GROUP'] as const) await secure.#change('ALLOW', 'ALL', resource, ALL)
     return secure
+  }
+
+  /** Gives the stranger rights on a topic or group, or on all whose names begin so. */
+  async grant(operations: readonly Operation[], resource: Resource, name: string, isPrefix = false) {
+    const resourcePatternType = isPrefix ? ResourcePatternTypes.PREFIXED : ResourcePatternTypes.LITERAL
+    const creations = operations.map(operation => ({
+      ...aclOf('ALLOW', operation, resource, name),
+      principal: `User:${STRANGER}`,
+      resourcePatternType,
+    }))
+    await this.admin.createAcls({ creations })
   }
 
   /** Takes a right of the user away. */

@@ -4,6 +4,7 @@ import { PASSWORD, SecureKafka, STRANGER, USER } from '../../../test/services/ka
 import { systemRandom } from '../../ports/clock.ts'
 import { faultTests } from '../../testing/conformance/broker/faults.ts'
 import type { BrokerFault } from '../../testing/conformance/broker/suite.ts'
+import { eventOf, Inbox } from '../../testing/conformance/broker/world.ts'
 import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { type KafkaBroker, type KafkaOptions, type KafkaSasl, kafka } from './index.ts'
@@ -159,6 +160,28 @@ describe.runIf(isOurs)(`Kafka with TLS, logins and ACLs${why}`, () => {
       'LAZARET_BROKER_REFUSED',
       expect.stringContaining(`'${channel}'`),
     ])
+  })
+
+  it('E21: the permissions in the docs are enough to publish, retry, keep a letter and keep the order', async () => {
+    const channel = uniqueName('least')
+    await server!.grant(['DESCRIBE', 'READ', 'WRITE', 'CREATE'], 'TOPIC', channel)
+    await server!.grant(['DESCRIBE', 'READ', 'WRITE', 'CREATE'], 'TOPIC', `${channel}.bill.`, true)
+    await server!.grant(['READ'], 'GROUP', `${channel}.bill`)
+    const broker = open({ sasl: sasl({ username: STRANGER }) })
+    const inbox = new Inbox(timing)
+    const options = { channel, handler: 'bill', prefetch: 1, ordering: 'by-key' } as const
+    inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
+    const events = make.events(2, { channel, key: 'a' })
+    await broker.publish(events)
+    const first = await inbox.assertNextIs(events[0])
+    await inbox.begin(first)
+    await inbox.retry(first, 0)
+    const again = await inbox.assertNextIs(events[0])
+    const letter = make.letter({ event: eventOf(again), channel })
+    await inbox.subscription.settle(again, { outcome: 'dead', letter, saved: false })
+    await broker.unblockKey(channel, events[0]!.id, 'bill')
+    await inbox.doneNext(events[1])
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'all is committed')
   })
 
   faultTests({
