@@ -17,6 +17,8 @@ export default defineConfig({
   build: {
     outDir: here('../dist/console'),
     emptyOutDir: true,
+    // The console has code of other packages in it, and their licences ask for the notice.
+    license: { fileName: 'licences.md' },
     target: 'es2023',
     // The policy of the server allows neither inline scripts nor data URLs, so nothing may be inlined.
     assetsInlineLimit: 0,
