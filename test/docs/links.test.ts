@@ -10,7 +10,7 @@ import { anchorsOf, type Link, pagesBelow, readPage, relativeLinks } from './mar
 const FEWEST_LINKS = 300
 
 const pages = [
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'].map(readPage),
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'].map(readPage),
   ...['docs', 'examples', 'src/adapters'].flatMap(pagesBelow),
 ]
 const links = pages.flatMap(relativeLinks)

@@ -13,7 +13,7 @@ export interface Prose {
 }
 
 const CODE = ['src', 'console/src', 'sim', 'bench', 'examples', 'deploy', 'docs', 'test']
-const PAGES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+const PAGES = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md']
 const TITLED = new Set(['describe', 'it', 'test'])
 /** Stands for a value in a template and for code in a page, so that no pattern reaches across it. */
 const GAP = ' … '
