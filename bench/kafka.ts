@@ -1,5 +1,6 @@
 import { findKafka, type Kafka } from '../test/services/kafka.ts'
 import { FULL_SPEED } from '../test/services/kafka-node.ts'
+import { Meter } from './harness/meter.ts'
 import { percentile } from './harness/percentile.ts'
 import { atMost, type Bar, type BenchResult, machine, type Row, row } from './harness/result.ts'
 import { ratioBar, rowsOf, takeTurns } from './harness/rounds.ts'
@@ -27,12 +28,20 @@ interface Measure {
   readonly share: number
   readonly peer: string
   readonly least: number
+  /** How often the meter counts a message; 0 if the candidates measure by themselves. */
+  readonly ticks: number
 }
 
 const MEASURES: Readonly<Record<string, Measure>> = {
-  'consume + commit': { candidates: CONSUMERS, share: 1, peer: 'raw client', least: 0.8 },
-  'publish, in batches of 1000': { candidates: PUBLISHERS, share: 1, peer: 'raw client', least: 0.9 },
-  'failure path': { candidates: FAILERS, share: 0.2, peer: 'retry topics by hand', least: 0.8 },
+  'consume + commit': { candidates: CONSUMERS, share: 1, peer: 'raw client', least: 0.8, ticks: 1 },
+  'publish, in batches of 1000': {
+    candidates: PUBLISHERS,
+    share: 1,
+    peer: 'raw client',
+    least: 0.9,
+    ticks: 0,
+  },
+  'failure path': { candidates: FAILERS, share: 0.2, peer: 'retry topics by hand', least: 0.8, ticks: 2 },
 }
 
 type Found = Pick<BenchResult, 'rows' | 'bars'>
@@ -99,14 +108,23 @@ export async function run(): Promise<BenchResult> {
     bars.push(...more.bars)
   }
   try {
-    for (const [title, { candidates, share, peer, least }] of Object.entries(MEASURES)) {
+    for (const [title, { candidates, share, peer, least, ticks }] of Object.entries(MEASURES)) {
       if (!isWanted(title)) continue
       const present = Object.entries(candidates).filter(([name]) => name !== 'confluent' || hasConfluent)
-      const samples = await takeTurns(title, Object.fromEntries(present), (candidate, part) =>
-        candidate({ topics, messages: Math.ceil((MESSAGES * share * part) / BATCH) * BATCH }),
-      )
+      const cpu: Record<string, number[]> = {}
+      const samples = await takeTurns(title, Object.fromEntries(present), async (candidate, part, name) => {
+        const messages = Math.ceil((MESSAGES * share * part) / BATCH) * BATCH
+        const meter = new Meter(messages * ticks)
+        const rate = await candidate({ topics, messages, meter })
+        if (part === 1 && ticks > 0) cpu[name] = [...(cpu[name] ?? []), ticks * meter.cpuMicroseconds]
+        return rate
+      })
       rows.push(...rowsOf(title, 'messages/s', samples))
       bars.push(ratioBar(title, samples, 'lazaret', peer, least))
+      if (ticks === 0) continue
+      const cpuTitle = `${title}, CPU time of the client`
+      rows.push(...rowsOf(cpuTitle, 'µs/message', cpu))
+      bars.push(ratioBar(cpuTitle, cpu, peer, 'lazaret', least))
     }
     if (isWanted('poisoned')) add(await besidePoison(topics))
   } finally {

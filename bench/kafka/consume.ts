@@ -2,7 +2,7 @@ import { Consumer, MessagesStreamFallbackModes, MessagesStreamModes } from '@pla
 import { Kafka, logLevel } from 'kafkajs'
 import { kafka as lazaretKafka } from '../../src/adapters/kafka/index.ts'
 import { createConsumer } from '../../src/index.ts'
-import { Meter } from '../harness/meter.ts'
+import type { Meter } from '../harness/meter.ts'
 import { counting } from '../rabbitmq/consume.ts'
 import { loadConfluent } from './confluent.ts'
 import type { Topics } from './topics.ts'
@@ -10,6 +10,8 @@ import type { Topics } from './topics.ts'
 export interface Round {
   readonly topics: Topics
   readonly messages: number
+  /** Counts what this round handles. */
+  readonly meter: Meter
 }
 
 /** Messages per second. */
@@ -31,7 +33,6 @@ async function filled({ topics, messages }: Round, name: string): Promise<string
 const raw: Candidate = async round => {
   const topic = await filled(round, 'raw')
   const consumer = new Consumer({ ...round.topics.options(), groupId: topic })
-  const meter = new Meter(round.messages)
   const stream = await consumer.consume({
     topics: [topic],
     mode: MessagesStreamModes.COMMITTED,
@@ -44,11 +45,11 @@ const raw: Candidate = async round => {
   const read = async () => {
     for await (const { value } of stream) {
       await handle(JSON.parse(value.toString()))
-      meter.tick()
+      round.meter.tick()
     }
   }
   void read()
-  const rate = await meter.rate()
+  const rate = await round.meter.rate()
   await consumer.close(true)
   await round.topics.remove(topic)
   return rate
@@ -58,17 +59,16 @@ const CONCURRENCY = 1_000
 
 const lazaret: Candidate = async round => {
   const topic = await filled(round, 'lazaret')
-  const meter = new Meter(round.messages)
   const consumer = createConsumer({
     broker: lazaretKafka({ brokers: round.topics.brokers, from: 'earliest' }),
     channel: topic,
     concurrency: CONCURRENCY,
     prefetch: CONCURRENCY * 3,
     observer: counting(),
-    handle: async () => meter.tick(),
+    handle: async () => round.meter.tick(),
   })
   await consumer.start()
-  const rate = await meter.rate()
+  const rate = await round.meter.rate()
   await consumer.close()
   const reader = lazaretKafka({ brokers: round.topics.brokers })
   const left = await reader.depth!(topic, topic)
@@ -82,7 +82,6 @@ const kafkajs: Candidate = async round => {
   const topic = await filled(round, 'kafkajs')
   const kafka = new Kafka({ clientId: 'bench', brokers: round.topics.brokers, logLevel: logLevel.NOTHING })
   const consumer = kafka.consumer({ groupId: topic, maxWaitTimeInMs: 100 })
-  const meter = new Meter(round.messages)
   await consumer.connect()
   await consumer.subscribe({ topic, fromBeginning: true })
   await consumer.run({
@@ -91,11 +90,11 @@ const kafkajs: Candidate = async round => {
       for (const { offset, value } of batch.messages) {
         await handle(JSON.parse(String(value)))
         resolveOffset(offset)
-        meter.tick()
+        round.meter.tick()
       }
     },
   })
-  const rate = await meter.rate()
+  const rate = await round.meter.rate()
   await consumer.disconnect()
   await round.topics.remove(topic)
   return rate
@@ -110,18 +109,17 @@ const confluent: Candidate = async round => {
   const consumer = kafka.consumer({
     kafkaJS: { groupId: topic, fromBeginning: true, autoCommit: true, autoCommitInterval: COMMIT_MS },
   })
-  const meter = new Meter(round.messages)
   await consumer.connect()
   await consumer.subscribe({ topic })
   await consumer.run({
     eachBatch: async ({ batch }) => {
       for (const { value } of batch.messages) {
         await handle(JSON.parse(String(value)))
-        meter.tick()
+        round.meter.tick()
       }
     },
   })
-  const rate = await meter.rate()
+  const rate = await round.meter.rate()
   await consumer.disconnect()
   await round.topics.remove(topic)
   return rate

@@ -9,7 +9,6 @@ import { kafka } from '../../src/adapters/kafka/index.ts'
 import { fixed } from '../../src/core/retry/fixed.ts'
 import { createConsumer } from '../../src/index.ts'
 import { systemClock } from '../../src/ports/clock.ts'
-import { Meter } from '../harness/meter.ts'
 import { counting } from '../rabbitmq/consume.ts'
 import type { Candidate, Round } from './consume.ts'
 
@@ -96,14 +95,13 @@ async function waitUntil(time: number): Promise<void> {
 
 /** Retry topics by hand, with the guarantees of Lazaret: a message is on all replicas of the next topic and then committed. */
 const handWritten: Candidate = async round => {
-  const { topics, messages } = round
+  const { topics, messages, meter } = round
   const topic = await topics.create(topics.newName('by-hand'))
   const [retry, dead] = [`${topic}.retry`, `${topic}.dlq`]
   await topics.create(retry)
   await topics.create(dead)
   await topics.fill(topic, messages)
   const producer = topics.producer()
-  const meter = new Meter(messages * 2)
   const consumers = [
     await moveOn(round, topic, producer, retry, 0, meter.tick),
     await moveOn(round, retry, producer, dead, WAIT_MS, meter.tick),
@@ -115,10 +113,9 @@ const handWritten: Candidate = async round => {
   return rate
 }
 
-const lazaret: Candidate = async ({ topics, messages }) => {
+const lazaret: Candidate = async ({ topics, messages, meter }) => {
   const topic = await topics.create(topics.newName('lazaret'))
   await topics.fill(topic, messages)
-  const meter = new Meter(messages * 2)
   const consumer = createConsumer({
     broker: kafka({ brokers: topics.brokers, from: 'earliest', retryStepsMs: [STEP_MS] }),
     channel: topic,

@@ -32,3 +32,7 @@ it('P1: the client reports errors of single partitions with the answer that has 
   const error = new client.ResponseError(1, 13, { '/': [3, null] }, { responses: [] })
   expect(error).toMatchObject({ response: { responses: [] }, errors: [{ apiCode: 3 }] })
 })
+
+it('P1: a connection of the client sends a request with a reader for its answer', () => {
+  expect(client.Connection.prototype.send).toHaveLength(7)
+})

@@ -3,6 +3,15 @@ import { loadClient } from '../../../adapter-kit/load-client.ts'
 /** The part of the module @platformatic/kafka that we use. Any object with these members fits. */
 export interface KafkaClient {
   readonly ConnectionPool: new (clientId: string, options: object) => KafkaPool
+  /** An answer with errors, by the place in the answer. */
+  readonly ResponseError: new (
+    api: number,
+    version: number,
+    errors: Readonly<Record<string, readonly [code: number, message: null]>>,
+    answer: unknown,
+  ) => Error
+  /** What unpacks compressed records, by the number of the compression. */
+  readonly compressionsAlgorithmsByBitmask: Readonly<Record<number, Decompression>>
   readonly metadataV12: Call<
     [topics: string[] | null, autoCreate: boolean, operations: boolean],
     MetadataAnswer
@@ -18,7 +27,8 @@ export interface KafkaClient {
     [acks: number, timeoutMs: number, records: ProducedRecord[], options: ProduceOptions],
     unknown
   >
-  readonly fetchV13: Call<FetchArguments, FetchAnswer>
+  /** Its answer is read by `fetchRecords`. */
+  readonly fetchV13: { createRequest(...args: FetchArguments): unknown }
   readonly offsetFetchV8: Call<[groups: CommittedQuestion[], isStable: boolean], CommittedAnswer>
   readonly offsetCommitV9: Call<
     [group: string, epoch: number, member: string, instance: null, topics: CommittedTopic[]],
@@ -47,6 +57,25 @@ export interface KafkaPool {
 /** A connection to one broker. */
 export interface KafkaConnection {
   on(event: 'error', listener: (error: Error) => void): unknown
+  send<R>(
+    api: number,
+    version: number,
+    createRequest: () => unknown,
+    readAnswer: (id: number, api: number, version: number, answer: AnswerBytes) => R,
+    hasRequestTags: boolean,
+    hasAnswerTags: boolean,
+    callback: (error: Error | null | undefined, answer: R | undefined) => void,
+  ): void
+}
+
+/** An answer in the pieces that it arrived in. */
+interface AnswerBytes {
+  readonly buffer: { slice(from: number): Buffer }
+  readonly position: number
+}
+
+interface Decompression {
+  decompressSync(data: Buffer): Buffer
 }
 
 /** Where a broker listens. */
@@ -144,7 +173,7 @@ export interface ProduceAnswer {
   }[]
 }
 
-type FetchArguments = [
+export type FetchArguments = [
   maxWaitMs: number,
   minBytes: number,
   maxBytes: number,
@@ -177,30 +206,17 @@ export interface FetchAnswer {
 export interface FetchAnswerPartition {
   readonly partitionIndex: number
   readonly errorCode: number
-  readonly highWatermark: bigint
-  readonly logStartOffset: bigint
-  readonly abortedTransactions?: readonly AbortedTransaction[] | null
-  readonly records?: readonly RecordBatch[] | null
+  readonly highWatermark: number
+  /** The offset after the last record of finished transactions. */
+  readonly readableTo: number
+  readonly abortedTransactions: readonly AbortedTransaction[]
+  /** Batches of records; undefined if there are none. */
+  readonly records: Buffer | undefined
 }
 
 export interface AbortedTransaction {
   readonly producerId: bigint
-  readonly firstOffset: bigint
-}
-
-export interface RecordBatch {
-  readonly firstOffset: bigint
-  readonly lastOffsetDelta: number
-  readonly firstTimestamp: bigint
-  readonly attributes: number
-  readonly producerId: bigint
-  readonly records: readonly {
-    readonly offsetDelta: number
-    readonly timestampDelta: bigint
-    readonly key: Buffer | null
-    readonly value: Buffer | null
-    readonly headers: readonly (readonly [Buffer | null, Buffer | null])[]
-  }[]
+  readonly firstOffset: number
 }
 
 interface CommittedQuestion {

@@ -1,5 +1,5 @@
-import type { FetchAnswer } from './client.ts'
 import type { Cluster, TopicInfo } from './cluster.ts'
+import { fetchRecords } from './fetch.ts'
 import { CODE, hasCode } from './protocol-errors.ts'
 import { type FetchedRecords, readBatches } from './records.ts'
 
@@ -21,7 +21,7 @@ export async function readFrom(
     cluster.forgetTopic(name)
     throw new Error(`partition ${partition} of '${name}' has no leader`)
   }
-  const { fetchV13 } = await cluster.client()
+  const client = await cluster.client()
   const wanted = {
     partition,
     currentLeaderEpoch: -1,
@@ -30,7 +30,8 @@ export async function readFrom(
     partitionMaxBytes: maxBytes,
   }
   try {
-    const answer: FetchAnswer = await fetchV13.api.async(
+    const answer = await fetchRecords(
+      client,
       await cluster.node('read', leader),
       MAX_WAIT_MS,
       1,
@@ -43,7 +44,8 @@ export async function readFrom(
       '',
     )
     const found = answer.responses[0]?.partitions[0]
-    return readBatches(name, partition, from, found?.records ?? [], found?.abortedTransactions ?? [])
+    if (found === undefined) throw new Error(`the answer lacks partition ${partition} of '${name}'`)
+    return readBatches(client, name, partition, from, found)
   } catch (error) {
     if (!hasCode(error, CODE.offsetOutOfRange)) cluster.forgetTopic(name)
     throw error

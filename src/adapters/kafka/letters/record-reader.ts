@@ -1,6 +1,7 @@
 import { readOffsets } from '../broker/group/offsets.ts'
-import type { FetchAnswer } from '../connection/client.ts'
+import type { FetchAnswer, KafkaClient } from '../connection/client.ts'
 import type { Cluster } from '../connection/cluster.ts'
+import { fetchRecords } from '../connection/fetch.ts'
 import { answerOf, CODE } from '../connection/protocol-errors.ts'
 import { type FetchedRecords, readBatches } from '../connection/records.ts'
 
@@ -49,7 +50,7 @@ export class RecordReader {
   }
 
   async #readNode(node: number, positions: readonly Position[], waitMs: number): Promise<readonly Reading[]> {
-    const { fetchV13 } = await this.#cluster.client()
+    const client = await this.#cluster.client()
     const connection = await this.#cluster.node(PURPOSE, node)
     const topics = [...Map.groupBy(positions, ({ topicId }) => topicId)].map(([topicId, own]) => ({
       topicId,
@@ -62,26 +63,36 @@ export class RecordReader {
       })),
     }))
     const { id, epoch } = WITHOUT_SESSION
-    const answer = await fetchV13.api
-      .async(connection, waitMs, MIN_BYTES, this.#fetchBytes, READ_COMMITTED, id, epoch, topics, [], '')
-      .catch(error => {
-        // The partitions without an error are in the answer too.
-        const partial = answerOf<FetchAnswer>(error)
-        if (partial === undefined) throw error
-        return partial
-      })
-    return await Promise.all(positions.map(at => this.#readingOf(at, answer)))
+    const bytes = this.#fetchBytes
+    const answer = await fetchRecords(
+      client,
+      connection,
+      waitMs,
+      MIN_BYTES,
+      bytes,
+      READ_COMMITTED,
+      id,
+      epoch,
+      topics,
+      [],
+      '',
+    ).catch(error => {
+      // The partitions without an error are in the answer too.
+      const partial = answerOf<FetchAnswer>(error)
+      if (partial === undefined) throw error
+      return partial
+    })
+    return await Promise.all(positions.map(at => this.#readingOf(client, at, answer)))
   }
 
-  async #readingOf(at: Position, { responses }: FetchAnswer): Promise<Reading> {
+  async #readingOf(client: KafkaClient, at: Position, { responses }: FetchAnswer): Promise<Reading> {
     const found = responses
       .find(({ topicId }) => topicId === at.topicId)
       ?.partitions.find(({ partitionIndex }) => partitionIndex === at.partition)
     if (found?.errorCode === CODE.offsetOutOfRange) return await this.#firstOf(at)
     if (found === undefined || found.errorCode !== 0) return moved(at)
-    const { records, abortedTransactions } = found
-    const read = readBatches(at.topic, at.partition, at.next, records ?? [], abortedTransactions ?? [])
-    return { at, outcome: 'read', end: Number(found.highWatermark), ...read }
+    const read = readBatches(client, at.topic, at.partition, at.next, found)
+    return { at, outcome: 'read', end: found.highWatermark, ...read }
   }
 
   async #firstOf(at: Position): Promise<Reading> {

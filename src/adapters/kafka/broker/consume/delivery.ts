@@ -1,5 +1,6 @@
 import { TrackedDelivery } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import { decode } from '../wire/event-codec.ts'
+import type { HeaderTexts } from '../wire/headers.ts'
 import type { RecordLog } from '../wire/record-log.ts'
 import type { Entry } from './partition.ts'
 
@@ -7,14 +8,14 @@ import type { Entry } from './partition.ts'
 export class KafkaDelivery extends TrackedDelivery {
   readonly entry: Entry
 
-  constructor(entry: Entry, channel: string, { log, origin }: RecordLog) {
+  constructor(entry: Entry, channel: string, texts: HeaderTexts, { log, origin }: RecordLog) {
     const { known, partition, record } = entry
     const crashes = known === undefined ? partition.window.crashesOf(record.offset) : 0
     super(
       channel,
-      decode(record, channel, origin),
+      decode(record, channel, origin, texts),
       origin,
-      known ?? { ...log, started: log.started + crashes },
+      known ?? (crashes === 0 ? log : { ...log, started: log.started + crashes }),
     )
     this.entry = entry
   }

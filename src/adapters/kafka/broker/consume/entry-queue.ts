@@ -73,7 +73,7 @@ export class EntryQueue {
       if (partition.ready.size > 0) this.#ready.push(partition)
       partition.handOut(entry)
       if (partition.isNearlyUsedUp) this.#committer().demand(partition)
-      if (partition.wantsRecords) this.#listener.hasRoom()
+      if (partition.isTimeToRead) this.#listener.hasRoom()
       return entry
     }
     return undefined

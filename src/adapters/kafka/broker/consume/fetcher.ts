@@ -1,6 +1,7 @@
 import { monotonicNow } from '../../../../ports/clock.ts'
-import type { FetchAnswer, FetchAnswerPartition } from '../../connection/client.ts'
+import type { FetchAnswer, FetchAnswerPartition, KafkaClient } from '../../connection/client.ts'
 import type { Cluster } from '../../connection/cluster.ts'
+import { fetchRecords } from '../../connection/fetch.ts'
 import { answerOf, CODE } from '../../connection/protocol-errors.ts'
 import { type FetchedRecords, readBatches } from '../../connection/records.ts'
 import type { KafkaSettings } from '../../options.ts'
@@ -16,13 +17,23 @@ interface FetchListener {
   failed(partition: AssignedPartition, error: unknown): void
 }
 
+/** How long the broker waits for a record, in the first lane and in the others. */
 const MAX_WAIT_MS = 500
+const SHORT_WAIT_MS = 100
 const MIN_BYTES = 1
 const MAX_REQUEST_BYTES = 8_388_608
 const MAX_PARTITION_BYTES = 1_048_576
 const READ_COMMITTED = 1
-/** Requests at one time to one broker. One of them may wait for records while another partition has room again. */
-const LANES = 3
+/**
+ * Requests at one time to one broker. Partitions that are read to their end share a request that waits for records; one that
+ * comes to its end meanwhile waits in the second lane, for a short time. The other lanes are for partitions that have records,
+ * so that these never wait behind one that has none.
+ */
+const LANES = 4
+const LANES_THAT_WAIT = 2
+const ALL_LANES: readonly number[] = Array.from({ length: LANES }, (_, lane) => lane)
+const WAITING = ALL_LANES.slice(0, LANES_THAT_WAIT)
+const WITH_RECORDS = ALL_LANES.slice(LANES_THAT_WAIT)
 const REST_MS = 100
 const NO_SESSION = -1
 
@@ -38,6 +49,7 @@ export class Fetcher {
   readonly #name: string
   readonly #listener: FetchListener
   readonly #busy = new Map<number, Set<number>>()
+  #client: KafkaClient | undefined
   #willRun = false
   #isClosed = false
 
@@ -60,7 +72,7 @@ export class Fetcher {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all(lanes().map(lane => this.#cluster.closePool(this.#purpose(lane))))
+    await Promise.all(ALL_LANES.map(lane => this.#cluster.closePool(this.#purpose(lane))))
   }
 
   #purpose(lane: number): string {
@@ -81,26 +93,50 @@ export class Fetcher {
     for (const [leader, partitions] of byLeader) {
       const busy = this.#busy.get(leader) ?? new Set()
       this.#busy.set(leader, busy)
-      const lane = lanes().find(each => !busy.has(each))
-      if (lane === undefined) continue
-      busy.add(lane)
-      for (const each of partitions) each.isFetching = true
-      void this.#fetch(leader, lane, partitions).finally(() => {
-        busy.delete(lane)
-        this.run()
-      })
+      const atEnd = partitions.filter(each => !isBehind(each))
+      void this.#use(leader, busy, partitions.filter(isBehind), WITH_RECORDS)
+      void this.#use(leader, busy, atEnd, WAITING)
     }
     if (unknown.length > 0) void this.#findLeaders(unknown)
   }
 
-  async #fetch(leader: number, lane: number, partitions: readonly AssignedPartition[]): Promise<void> {
+  /** Reads partitions in a lane that is free. Without one they are read when a lane is free again. */
+  async #use(
+    leader: number,
+    busy: Set<number>,
+    partitions: readonly AssignedPartition[],
+    lanes: readonly number[],
+  ): Promise<void> {
+    const lane = partitions.length === 0 ? undefined : lanes.find(each => !busy.has(each))
+    if (lane === undefined) return
+    busy.add(lane)
+    for (const each of partitions) each.isFetching = true
     const from = new Map(partitions.map(each => [each, each.window.readTo]))
-    let answer: FetchAnswer
-    let problem: unknown
+    const { answer, problem } = await this.#fetch(leader, lane, from)
+    // Before the records are read, because the partitions are asked for again as soon as these are.
+    busy.delete(lane)
+    for (const [partition, offset] of from) {
+      partition.isFetching = false
+      if (this.#isClosed || !partition.isOurs) continue
+      const found = answer.responses
+        .find(({ topicId }) => topicId === partition.topicId)
+        ?.partitions.find(({ partitionIndex }) => partitionIndex === partition.partition)
+      if (found === undefined) this.#failed(partition, problem ?? new Error('the answer lacks the partition'))
+      else this.#read(partition, found, offset, problem)
+    }
+    this.run()
+  }
+
+  /** Never rejects. */
+  async #fetch(
+    leader: number,
+    lane: number,
+    from: ReadonlyMap<AssignedPartition, number>,
+  ): Promise<{ readonly answer: FetchAnswer; readonly problem?: unknown }> {
     try {
-      const { fetchV13 } = await this.#cluster.client()
+      this.#client ??= await this.#cluster.client()
       const connection = await this.#cluster.node(this.#purpose(lane), leader)
-      const byTopic = Map.groupBy(partitions, ({ topicId }) => topicId)
+      const byTopic = Map.groupBy(from.keys(), ({ topicId }) => topicId)
       const topics = [...byTopic].map(([topicId, each]) => ({
         topicId,
         partitions: each.map(partition => ({
@@ -111,9 +147,10 @@ export class Fetcher {
           partitionMaxBytes: MAX_PARTITION_BYTES,
         })),
       }))
-      answer = await fetchV13.api.async(
+      const answer = await fetchRecords(
+        this.#client,
         connection,
-        MAX_WAIT_MS,
+        lane === 0 ? MAX_WAIT_MS : SHORT_WAIT_MS,
         MIN_BYTES,
         MAX_REQUEST_BYTES,
         READ_COMMITTED,
@@ -123,29 +160,26 @@ export class Fetcher {
         [],
         '',
       )
+      return { answer }
     } catch (error) {
-      problem = error
-      answer = answerOf<FetchAnswer>(error) ?? { responses: [] }
-    }
-    for (const partition of partitions) {
-      partition.isFetching = false
-      if (this.#isClosed || !partition.isOurs) continue
-      const found = answer.responses
-        .find(({ topicId }) => topicId === partition.topicId)
-        ?.partitions.find(({ partitionIndex }) => partitionIndex === partition.partition)
-      if (found === undefined) this.#failed(partition, problem ?? new Error('the answer lacks the partition'))
-      else this.#read(partition, found, from.get(partition)!, problem)
+      return { answer: answerOf<FetchAnswer>(error) ?? { responses: [] }, problem: error }
     }
   }
 
   #read(partition: AssignedPartition, found: FetchAnswerPartition, from: number, problem: unknown): void {
-    const { errorCode, records, abortedTransactions, highWatermark } = found
+    const { errorCode, highWatermark, readableTo } = found
     if (errorCode === 0) {
-      const { topic } = partition
       // Its window was reopened while it was read.
       if (partition.window.readTo !== from) return
-      const fetched = readBatches(topic, partition.partition, from, records ?? [], abortedTransactions ?? [])
-      this.#listener.received(partition, fetched, Number(highWatermark))
+      let fetched: FetchedRecords
+      try {
+        fetched = readBatches(this.#client!, partition.topic, partition.partition, from, found)
+      } catch (error) {
+        this.#failed(partition, error)
+        return
+      }
+      partition.readableTo = readableTo
+      this.#listener.received(partition, fetched, highWatermark)
     } else if (errorCode === CODE.offsetOutOfRange) {
       this.#rest(partition)
       this.#listener.outOfRange(partition)
@@ -192,6 +226,7 @@ export class Fetcher {
   }
 }
 
-function lanes(): readonly number[] {
-  return Array.from({ length: LANES }, (_, lane) => lane)
+/** There were more records when it was last read. */
+function isBehind({ window, readableTo }: AssignedPartition): boolean {
+  return window.readTo < readableTo
 }

@@ -31,12 +31,16 @@ export interface Entry {
  */
 const MIN_AHEAD = 16
 const MAX_AHEAD = 2_000
+/** It falls slowly: commits follow each other fast, and few attempts between two of them do not mean that few will follow. */
+const KEPT_AHEAD = 0.75
 /** Below this a partition is read on. */
 const LOW_RECORDS = 500
 /** The most records of a retry topic that a consumer keeps while they wait. */
 const MAX_WAITING = 1_000
 /** The most records that wait for others of their key before the partition is not read on. */
 const MAX_LINED = 2_000
+/** Whether there is room is looked at for one record in so many. */
+const LOOK_EVERY = 64
 
 /** A partition that the group has given to this subscription. */
 export class AssignedPartition {
@@ -55,6 +59,8 @@ export class AssignedPartition {
   /** Its progress is known, and records can be read. */
   isOpen = false
   isFetching = false
+  /** The offset after the last record that could be read when it was last read. */
+  readableTo = 0
   /** Not read before this time, by a monotonic clock. */
   restUntil = 0
   /** How often in a row it could not be read; undefined if it always could. */
@@ -116,9 +122,8 @@ export class AssignedPartition {
 
   /** `wasAwaited`: the announced attempts were used up before this commit. Then more are announced. */
   nextCommit(wasAwaited: boolean): PartitionCommit {
-    this.#ahead = wasAwaited
-      ? Math.min(MAX_AHEAD, this.#ahead * 2)
-      : Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, 2 * this.#begun))
+    const wanted = wasAwaited ? 2 * this.#ahead : Math.max(2 * this.#begun, this.#ahead * KEPT_AHEAD)
+    this.#ahead = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, Math.ceil(wanted)))
     this.#begun = 0
     const { topic, topicId, partition } = this
     return {
@@ -150,6 +155,11 @@ export class AssignedPartition {
       this.lined < MAX_LINED &&
       this.waiting.size < MAX_WAITING
     )
+  }
+
+  /** Whether it should be read on, for one record in so many and for the last: to look at all partitions costs more than a record. */
+  get isTimeToRead(): boolean {
+    return this.ready.size % LOOK_EVERY === 0 && this.wantsRecords
   }
 
   /** Forgets what was read and not delivered. Answers with what this process knows more of than the server. */

@@ -10,7 +10,7 @@ import { monotonicNow, settlesWithin, yieldToEventLoop } from '../../../../ports
 import type { FetchedRecords, KafkaRecord } from '../../connection/records.ts'
 import { KeyOrder } from '../ordered/key-order.ts'
 import { retryTopicFor } from '../topics/names.ts'
-import { headerText, OWN } from '../wire/headers.ts'
+import { HeaderTexts, headerText, OWN } from '../wire/headers.ts'
 import { readLog } from '../wire/record-log.ts'
 import { Assignment } from './assignment.ts'
 import type { SubscriptionContext } from './context.ts'
@@ -200,7 +200,8 @@ export class KafkaSubscription implements Subscription {
   #received(partition: AssignedPartition, { records }: FetchedRecords): void {
     for (const record of records) {
       if (!partition.window.read(record.offset)) continue
-      if (this.#order === undefined && headerText(record.headers, OWN.unblockKey) !== undefined) {
+      const mayUnblock = partition.stepMs === 0 && this.#order === undefined
+      if (mayUnblock && headerText(record.headers, OWN.unblockKey) !== undefined) {
         partition.settle(record.offset)
         continue
       }
@@ -225,7 +226,7 @@ export class KafkaSubscription implements Subscription {
   #offer(entry: Entry): void {
     const { partition } = entry
     const { clock, name } = this.#context.settings
-    if (entry.dueAt > monotonicNow(clock)) {
+    if (entry.dueAt > 0 && entry.dueAt > monotonicNow(clock)) {
       this.#queue.wait(entry)
       return
     }
@@ -280,7 +281,14 @@ export class KafkaSubscription implements Subscription {
 
   #deliveryOf(entry: Entry): KafkaDelivery {
     const { channel, settings } = this.#context
-    return new KafkaDelivery(entry, channel, readLog(settings.name, entry.record, settings.clock.now()))
+    const { record } = entry
+    const texts = new HeaderTexts(record)
+    return new KafkaDelivery(
+      entry,
+      channel,
+      texts,
+      readLog(settings.name, record, settings.clock.now(), texts),
+    )
   }
 
   #release(delivery: KafkaDelivery, waitMs: number): void {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
 import { createFactory } from '../../../../testing/factories.ts'
 import { decode, encodeEvent } from './event-codec.ts'
 import { headerText } from './headers.ts'
@@ -70,6 +71,51 @@ it('E9: a CloudEvent of another program is an event, with its key as that of the
     payload: [1],
   })
 })
+
+it('E9: a CloudEvent with the usual attributes is read as any other CloudEvent is', () => {
+  const attributes = {
+    specversion: '1.0',
+    id: '1',
+    type: 't',
+    source: '/s',
+    time: '2026-01-02T03:04:05.678Z',
+  }
+  const of = (value: string, more: Readonly<Record<string, string>> = {}) => ({
+    key: bytes('k'),
+    value: bytes(value),
+    headers: Object.entries({ ...prefixed(attributes), 'content-type': 'application/json', ...more }).map(
+      ([name, text]) => [bytes(name), bytes(text)] as const,
+    ),
+  })
+  const defaults = { channel: 'orders', occurredAt: 5_000 }
+  for (const value of ['{"a":[1]}', 'null', '"žluť"']) {
+    const other = fromAttributes(
+      new Map(Object.entries(attributes)),
+      'application/json',
+      bytes(value),
+      defaults,
+    )
+    expect(decode(of(value), 'orders', origin)).toEqual({ ...other, key: 'k' })
+    expect(decode(of(value, { 'x-a': 'b' }), 'orders', origin)).toEqual({
+      ...other,
+      key: 'k',
+      headers: { 'x-a': 'b' },
+    })
+  }
+  expect(decode(of('1', { ce_partitionkey: 'p', ce_tenant: 'x' }), 'orders', origin)).toMatchObject({
+    key: 'p',
+    headers: { 'ce-tenant': 'x' },
+  })
+  expect(decode(of('1', { ce_time: '2026-01-02T04:04:05+01:00' }), 'orders', origin)).toMatchObject({
+    occurredAt: Date.parse('2026-01-02T03:04:05Z'),
+    headers: { 'ce-time': '2026-01-02T04:04:05+01:00' },
+  })
+  expect(decode(of('{'), 'orders', origin)).toMatchObject({ raw: new Uint8Array([123]) })
+})
+
+function prefixed(attributes: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(attributes).map(([name, text]) => [`ce_${name}`, text]))
+}
 
 it('P2: a plain message is an event of its place, and its time is that of the record', () => {
   const plain = decode({ key: Buffer.from([255]), value: bytes('{"a":1}'), headers: [] }, 'orders', origin)

@@ -1,5 +1,5 @@
 import { LETTER_HEADERS } from '../../../../adapter-kit/wire/letter-headers.ts'
-import type { RecordHeaders } from '../../connection/records.ts'
+import type { RecordHeaders, TextHeaders } from '../../connection/records.ts'
 
 /** Every header of Lazaret. The headers of the event itself keep their own names. */
 export const OWN = {
@@ -23,9 +23,7 @@ export const CLOUD_EVENT_PREFIX = 'ce_'
 
 /** Headers that a reader takes for something else than a header of the event. */
 export function isReserved(name: string): boolean {
-  return (
-    name.startsWith('lazaret-') || name.startsWith(CLOUD_EVENT_PREFIX) || name.toLowerCase() === CONTENT_TYPE
-  )
+  return name.startsWith(CLOUD_EVENT_PREFIX) || name.startsWith('lazaret-') || isContentType(name)
 }
 
 type HeaderEntry = RecordHeaders[number]
@@ -50,6 +48,44 @@ export function headerText(headers: RecordHeaders, name: string): string | undef
     if (bytes.length === name.length && bytes.toString('latin1') === name) return value?.toString('utf8')
   }
   return undefined
+}
+
+/** A record, or the parts of one that was not read from a topic. */
+interface WithHeaders {
+  readonly headers: RecordHeaders
+  headerTexts?(): TextHeaders
+}
+
+/** All headers as texts, by name. Of several headers of one name the last one counts, and null is an empty text. */
+export class HeaderTexts {
+  readonly #texts: TextHeaders
+
+  constructor(record: WithHeaders) {
+    this.#texts = record.headerTexts?.() ?? {
+      names: record.headers.map(([name]) => name.toString('utf8')),
+      values: record.headers.map(([, value]) => value?.toString('utf8') ?? ''),
+    }
+  }
+
+  get names(): readonly string[] {
+    return this.#texts.names
+  }
+
+  /** A record has few headers, so that a map of them costs more than to look through them. */
+  get(name: string): string | undefined {
+    const { names, values } = this.#texts
+    return values[names.lastIndexOf(name)]
+  }
+
+  /** The content type. Some programs write its name in another case. */
+  get contentType(): string | undefined {
+    const { names, values } = this.#texts
+    return this.get(CONTENT_TYPE) ?? values[names.findLastIndex(isContentType)]
+  }
+}
+
+function isContentType(name: string): boolean {
+  return name.length === CONTENT_TYPE.length && name.toLowerCase() === CONTENT_TYPE
 }
 
 /** The headers without those of these names. */

@@ -5,7 +5,7 @@ import type { AttemptRecord, Origin } from '../../../../core/dead-letter/letter.
 import { isPlainObject } from '../../../../core/event/plain.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import type { EventRecord } from './event-codec.ts'
-import { countOf, header, headerText, OWN, withoutHeaders } from './headers.ts'
+import { countOf, HeaderTexts, header, OWN, withoutHeaders } from './headers.ts'
 
 /** What a message carries that was published again: Kafka cannot change a record in place. */
 export interface RecordLog {
@@ -30,8 +30,13 @@ function parse(text: string): StoredLog {
 }
 
 /** `now` limits the wait to its original length, so that a clock that is set back delays nothing for long. */
-export function readLog(broker: string, record: KafkaRecord, now: number): RecordLog {
-  const text = headerText(record.headers, OWN.log)
+export function readLog(
+  broker: string,
+  record: KafkaRecord,
+  now: number,
+  texts = new HeaderTexts(record),
+): RecordLog {
+  const text = texts.get(OWN.log)
   const { topic, partition, offset, timestamp } = record
   if (text === undefined)
     return { log: EMPTY_LOG, origin: { broker, topic, partition, offset, timestamp }, notBefore: 0 }
