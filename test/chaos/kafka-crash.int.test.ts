@@ -1,14 +1,13 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { kafka } from '../../src/adapters/kafka/index.ts'
 import { systemRandom } from '../../src/ports/clock.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findKafka } from '../services/kafka.ts'
+
 import { OutsideKafka } from '../support/outside-kafka.ts'
+
+import { ConsumerOutput, consumerThatDies } from './killed-consumers.ts'
 
 const found = await findKafka()
 const isOurs = found.found && found.isPrivate
@@ -21,34 +20,8 @@ afterAll(async () => {
   await outside?.close()
   await service?.close()
 })
-const SCRIPT = fileURLToPath(new URL('kafka-consumer.ts', import.meta.url))
+const dies = consumerThatDies('kafka-consumer.ts', service?.brokers.join(','))
 const make = createFactory({ random: systemRandom })
-
-const children = new Set<ChildProcess>()
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL')
-})
-
-class CampaignOutput {
-  readonly handled = new Set<string>()
-  letters = 0
-}
-
-/** Runs a consumer until it dies, or is done, or is told to. True when it died. */
-async function dies(args: readonly string[], told: CampaignOutput, kill: () => NodeJS.Signals | undefined) {
-  const child = spawn(process.execPath, [SCRIPT, service!.brokers.join(','), ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  children.add(child)
-  for await (const line of createInterface(child.stdout)) {
-    if (line === 'gave up') told.letters++
-    else if (line !== 'started') told.handled.add(line)
-    const signal = kill()
-    if (signal !== undefined) child.kill(signal)
-  }
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  return child.signalCode === 'SIGKILL'
-}
 
 /** Registers the handler, so that it gets what is published next. */
 async function opened(channel: string) {
@@ -68,7 +41,7 @@ describe.runIf(isOurs)(`a consumer that is killed${isOurs ? '' : why}`, () => {
     const [a, b, c] = deadly
     await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
 
-    const told = new CampaignOutput()
+    const told = new ConsumerOutput()
     const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
     let deaths = 0
     while (await dies([channel], told, () => (isDone() ? 'SIGTERM' : undefined))) {
@@ -91,7 +64,7 @@ describe.runIf(isOurs)(`a consumer that is killed${isOurs ? '' : why}`, () => {
     const broker = await opened(channel)
     const events = make.events(60, { channel })
     await broker.publish(events)
-    const told = new CampaignOutput()
+    const told = new ConsumerOutput()
     const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
     expect(await dies([channel, 'none', '1'], told, kill)).toBe(true)
     const isDone = () => (told.handled.size === events.length ? 'SIGTERM' : undefined)

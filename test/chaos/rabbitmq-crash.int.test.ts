@@ -1,26 +1,18 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, describe, expect, it, onTestFailed } from 'vitest'
+import { afterAll, describe, expect, it, onTestFailed } from 'vitest'
 import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { systemRandom } from '../../src/ports/clock.ts'
 import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { RabbitmqAdmin } from '../support/rabbitmq.ts'
+import { ConsumerOutput, consumerThatDies } from './killed-consumers.ts'
 
 const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
 afterAll(async () => await server?.close())
 const why = found.found ? '' : ` (skipped: ${found.why})`
-const SCRIPT = fileURLToPath(new URL('rabbitmq-consumer.ts', import.meta.url))
+const dies = consumerThatDies('rabbitmq-consumer.ts', server?.url)
 const make = createFactory({ random: systemRandom })
-
-const children = new Set<ChildProcess>()
-afterEach(() => {
-  for (const child of children) child.kill('SIGKILL')
-})
 
 /**
  * A suspect is in our hands beside a neighbour that has run for more than 5 s, as on a machine that stands still for so
@@ -28,29 +20,8 @@ afterEach(() => {
  */
 const threeOrMore = expect.toSatisfy((attempts: number) => attempts >= 3)
 
-class CampaignOutput {
-  readonly handled = new Set<string>()
-  letters = 0
-}
-
-/** Runs a consumer until it dies, or is done, or is told to. True when it died. */
-async function dies(args: readonly string[], told: CampaignOutput, kill: () => NodeJS.Signals | undefined) {
-  const child = spawn(process.execPath, [SCRIPT, server!.url, ...args], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  children.add(child)
-  for await (const line of createInterface(child.stdout)) {
-    if (line === 'gave up') told.letters++
-    else if (line !== 'started') told.handled.add(line)
-    const signal = kill()
-    if (signal !== undefined) child.kill(signal)
-  }
-  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-  return child.signalCode === 'SIGKILL'
-}
-
 /** Without it, a run that stands still says only that its time is over. */
-function tellWhereItStands(channel: string, told: CampaignOutput): void {
+function tellWhereItStands(channel: string, told: ConsumerOutput): void {
   onTestFailed(async () => {
     const outside = await RabbitmqAdmin.at(server!.url)
     const places = [channel, `${channel}.suspects`, `${channel}.dlq`]
@@ -74,7 +45,7 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       const [a, b, c] = deadly
       await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
 
-      const told = new CampaignOutput()
+      const told = new ConsumerOutput()
       tellWhereItStands(channel, told)
       const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
       let deaths = 0
@@ -114,7 +85,7 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       const broker = rabbitmq({ url: server!.url, queueType })
       const events = make.events(60, { channel })
       await broker.publish(events)
-      const told = new CampaignOutput()
+      const told = new ConsumerOutput()
       tellWhereItStands(channel, told)
       const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
       expect(await dies([channel, queueType, '1'], told, kill)).toBe(true)

@@ -9,16 +9,15 @@ import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { RabbitmqNode } from '../../services/rabbitmq-node.ts'
 import { ChaosProxy } from '../proxy.ts'
 import { collectFindings, type Findings } from './count.ts'
-import { drawFaultTimes, drawKinds, type FaultTime } from './draw.ts'
+import { drawKinds } from './draw.ts'
 import { Effects } from './effects.ts'
-import { withTempFolder } from './folder.ts'
 import { type CampaignOptions, type Fault, SHARES } from './plan.ts'
 import { Publisher } from './publisher.ts'
 import { RestartingProcess } from './restarting-process.ts'
 import { CHANNEL, FAST_DETECTION, STOPPED_MS } from './settings.ts'
-import { pause, until } from './wait.ts'
+import { countAtTheEnd, injectFaults, runInFolder } from './steps.ts'
+import { pause } from './wait.ts'
 
-const STALL_MS = 400_000
 const CONSUMER = fileURLToPath(new URL('consumer.ts', import.meta.url))
 
 export interface CampaignResult {
@@ -28,21 +27,12 @@ export interface CampaignResult {
 }
 
 /** Publishes messages, injects faults meanwhile, and counts where each message ended. */
-export async function runCampaign(
+export function runCampaign(
   options: CampaignOptions,
   node: RabbitmqNode,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  return await withTempFolder(async folder => {
-    const campaign = await Campaign.prepare(options, node, folder)
-    try {
-      const startedAt = systemClock.now()
-      const findings = await campaign.run(tell)
-      return { options, findings, tookMs: systemClock.now() - startedAt }
-    } finally {
-      await campaign.close()
-    }
-  })
+  return runInFolder(folder => Campaign.prepare(options, node, folder), tell)
 }
 
 class Campaign {
@@ -75,19 +65,27 @@ class Campaign {
     return new Campaign(options, node, await ChaosProxy.to(node.url), folder)
   }
 
-  async run(tell: (line: string) => void): Promise<Findings> {
+  async run(tell: (line: string) => void): Promise<CampaignResult> {
+    const startedAt = systemClock.now()
     await this.#lives.begin()
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
-    for (const moment of drawFaultTimes(this.#options, this.#options.faults)) {
-      await this.#reach(moment)
-      tell(`${this.#effects.count} handled; fault: ${moment.fault}`)
-      await this.#inject(moment.fault)
-    }
+    await injectFaults(
+      this.#options,
+      () => this.#effects.count,
+      fault => this.#inject(fault),
+      tell,
+    )
     await publishing
-    tell('no more faults; waiting until every message is handled or dead')
-    const findings = await this.#settle()
+    tell('no more faults; waiting until every event is handled or dead')
+    const findings = await countAtTheEnd(() =>
+      collectFindings(this.#node.url, this.#events, this.#effects, this.#lives.outcomes),
+    )
     await this.#lives.end()
-    return { ...findings, publishedAgain: this.#publisher.again }
+    return {
+      options: this.#options,
+      findings: { ...findings, publishedAgain: this.#publisher.again },
+      tookMs: systemClock.now() - startedAt,
+    }
   }
 
   async close(): Promise<void> {
@@ -95,15 +93,6 @@ class Campaign {
     await this.#publisher.close()
     await this.#proxy.close()
     this.#effects.close()
-  }
-
-  async #reach({ at }: FaultTime<Fault>): Promise<void> {
-    const wanted = Math.min(at, this.#effects.count + this.#options.messages)
-    await until(
-      () => this.#effects.count >= wanted,
-      () => `${wanted} messages are handled`,
-      STALL_MS,
-    )
   }
 
   async #inject(fault: Fault): Promise<void> {
@@ -121,17 +110,5 @@ class Campaign {
       await pause(STOPPED_MS)
       this.#node.thaw()
     }
-  }
-
-  /** Waits until every message is handled or dead, and only letters are left on the server. */
-  async #settle(): Promise<Findings> {
-    let findings: Findings | undefined
-    const isOver = async () => {
-      findings = await collectFindings(this.#node.url, this.#events, this.#effects, this.#lives.outcomes)
-      return findings.lost === 0 && findings.left === 0
-    }
-    // Events that are missing by then are lost for good: the report counts them.
-    await until(isOver, () => 'every message is handled or dead', STALL_MS).catch(() => {})
-    return findings!
   }
 }

@@ -7,13 +7,16 @@ import { systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { KafkaService } from '../../services/kafka.ts'
+
 import { OutsideKafka } from '../../support/outside-kafka.ts'
-import { drawFaultTimes, drawKinds } from '../campaign/draw.ts'
+
+import { drawKinds } from '../campaign/draw.ts'
+
 import { Effects } from '../campaign/effects.ts'
-import { withTempFolder } from '../campaign/folder.ts'
 import { Publisher } from '../campaign/publisher.ts'
 import { RestartingProcess } from '../campaign/restarting-process.ts'
-import { pause, until } from '../campaign/wait.ts'
+import { countAtTheEnd, injectFaults, runInFolder } from '../campaign/steps.ts'
+import { pause } from '../campaign/wait.ts'
 import { collectFindings, type Findings, lettersOf } from './count.ts'
 import {
   type CampaignOptions,
@@ -27,7 +30,6 @@ import {
 } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
-const STALL_MS = 400_000
 const GUEST_MS = 3_000
 const OPERATOR_MS = 1_000
 
@@ -41,19 +43,12 @@ export interface CampaignResult {
 }
 
 /** Events flow while consumers and brokers die, join, leave and are cut off; then it is counted what became of each. */
-export async function runCampaign(
+export function runCampaign(
   options: CampaignOptions,
   service: KafkaService,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  return await withTempFolder(async folder => {
-    const campaign = new Campaign(options, service, folder)
-    try {
-      return await campaign.run(tell)
-    } finally {
-      await campaign.close()
-    }
-  })
+  return runInFolder(folder => new Campaign(options, service, folder), tell)
 }
 
 class Campaign {
@@ -96,18 +91,17 @@ class Campaign {
     const startedAt = systemClock.now()
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
     const operating = this.#unblockDead()
-    for (const { fault, at } of drawFaultTimes(this.#options, this.#options.faults)) {
-      await until(
-        () => this.#effects.count >= at,
-        () => `${at} events are handled`,
-        STALL_MS,
-      )
-      tell(`${this.#effects.count} handled: ${fault}`)
-      await this.#inject(fault)
-    }
+    await injectFaults(
+      this.#options,
+      () => this.#effects.count,
+      fault => this.#inject(fault),
+      tell,
+    )
     await publishing
     tell('no more faults; waiting until every event is handled or dead')
-    const findings = await this.#settle()
+    const findings = await countAtTheEnd(() =>
+      collectFindings(this.#broker, this.#outside, this.#events, this.#effects),
+    )
     const tookMs = systemClock.now() - startedAt
     this.#isOver = true
     await operating
@@ -177,17 +171,5 @@ class Campaign {
 
   #any<T>(items: readonly T[]): T {
     return items[Math.floor(this.#random() * items.length)]!
-  }
-
-  /** Until every event is somewhere, and nothing but letters is left on the cluster. */
-  async #settle(): Promise<Findings> {
-    let findings: Findings | undefined
-    const isOver = async () => {
-      findings = await collectFindings(this.#broker, this.#outside, this.#events, this.#effects)
-      return findings.lost === 0 && findings.left === 0
-    }
-    // Events that are missing by then are lost for good: the report counts them.
-    await until(isOver, () => 'every event is handled or dead', STALL_MS).catch(() => {})
-    return findings!
   }
 }

@@ -7,12 +7,12 @@ import { systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { RedisNode } from '../../services/redis-node.ts'
-import { drawFaultTimes, drawKinds } from '../campaign/draw.ts'
+import { drawKinds } from '../campaign/draw.ts'
 import { Effects } from '../campaign/effects.ts'
-import { withTempFolder } from '../campaign/folder.ts'
 import { Publisher } from '../campaign/publisher.ts'
 import { RestartingProcess } from '../campaign/restarting-process.ts'
-import { pause, until } from '../campaign/wait.ts'
+import { countAtTheEnd, injectFaults, runInFolder } from '../campaign/steps.ts'
+import { pause } from '../campaign/wait.ts'
 import { collectFindings, type Findings } from './count.ts'
 import {
   type CampaignOptions,
@@ -24,7 +24,6 @@ import {
 } from './plan.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
-const STALL_MS = 400_000
 
 export interface CampaignResult {
   readonly options: CampaignOptions
@@ -36,19 +35,12 @@ export interface CampaignResult {
 }
 
 /** Events flow while consumers and their server die and stand still; then it is counted what became of each. */
-export async function runCampaign(
+export function runCampaign(
   options: CampaignOptions,
   node: RedisNode,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  return await withTempFolder(async folder => {
-    const campaign = new Campaign(options, node, folder)
-    try {
-      return await campaign.run(tell)
-    } finally {
-      await campaign.close()
-    }
-  })
+  return runInFolder(folder => new Campaign(options, node, folder), tell)
 }
 
 class Campaign {
@@ -78,18 +70,15 @@ class Campaign {
     await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     const startedAt = systemClock.now()
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
-    for (const { fault, at } of drawFaultTimes(this.#options, this.#options.faults)) {
-      await until(
-        () => this.#effects.count >= at,
-        () => `${at} events are handled`,
-        STALL_MS,
-      )
-      tell(`${this.#effects.count} handled: ${fault}`)
-      await this.#inject(fault)
-    }
+    await injectFaults(
+      this.#options,
+      () => this.#effects.count,
+      fault => this.#inject(fault),
+      tell,
+    )
     await publishing
     tell('no more faults; waiting until every event is handled or dead')
-    const findings = await this.#settle()
+    const findings = await countAtTheEnd(() => collectFindings(this.#node.url, this.#events, this.#effects))
     const tookMs = systemClock.now() - startedAt
     await Promise.all(this.#consumers.map(consumer => consumer.end()))
     const skipped = this.#consumers.reduce((sum, { outcomes }) => sum + (outcomes.get('skipped') ?? 0), 0)
@@ -129,17 +118,5 @@ class Campaign {
 
   #anyConsumer(): RestartingProcess {
     return this.#consumers[Math.floor(this.#random() * this.#consumers.length)]!
-  }
-
-  /** Until every event is somewhere, and nothing but letters is left on the server. */
-  async #settle(): Promise<Findings> {
-    let findings: Findings | undefined
-    const isOver = async () => {
-      findings = await collectFindings(this.#node.url, this.#events, this.#effects)
-      return findings.lost === 0 && findings.left === 0
-    }
-    // Events that are missing by then are lost for good: the report counts them.
-    await until(isOver, () => 'every event is handled or dead', STALL_MS).catch(() => {})
-    return findings!
   }
 }

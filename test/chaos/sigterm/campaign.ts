@@ -5,10 +5,10 @@ import type { Random } from '../../../src/core/random.ts'
 import { systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
-import { drawFaultTimes, drawKinds } from '../campaign/draw.ts'
-import { withTempFolder } from '../campaign/folder.ts'
+import { drawKinds } from '../campaign/draw.ts'
 import { Publisher } from '../campaign/publisher.ts'
 import { RestartingProcess } from '../campaign/restarting-process.ts'
+import { injectFaults, runInFolder } from '../campaign/steps.ts'
 import { until } from '../campaign/wait.ts'
 import { type BrokerPlace, placeAt } from './broker-under-test.ts'
 import { collectFindings, type Findings } from './count.ts'
@@ -42,14 +42,7 @@ export function runCampaign(
   url: string | undefined,
   tell: (line: string) => void = () => {},
 ): Promise<CampaignResult> {
-  return withTempFolder(async folder => {
-    const campaign = new Campaign(options, url ?? folder, folder)
-    try {
-      return await campaign.run(tell)
-    } finally {
-      await campaign.close()
-    }
-  })
+  return runInFolder(folder => new Campaign(options, url ?? folder, folder), tell)
 }
 
 class Campaign {
@@ -80,15 +73,12 @@ class Campaign {
     await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     const startedAt = systemClock.now()
     const publishing = this.#publisher.publish(this.#events, () => this.#runs.handled)
-    for (const { fault, at } of drawFaultTimes(this.#options, this.#options.faults)) {
-      await until(
-        () => this.#runs.handled >= at,
-        () => `${at} events are handled`,
-        STALL_MS,
-      )
-      tell(`${this.#runs.handled} handled: ${fault}`)
-      await this.#inject(fault)
-    }
+    await injectFaults(
+      this.#options,
+      () => this.#runs.handled,
+      fault => this.#inject(fault),
+      tell,
+    )
     await publishing
     tell('no more signals; waiting until every event is handled or dead')
     const findings = await this.#finish(tell)
