@@ -26,12 +26,17 @@ interface Bill {
 export function billOfMaterials(bundled: readonly BundledPackage[]): Bill {
   const { name, version } = readJson('package.json')
   const all: Bill = JSON.parse(
-    execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--sbom-type', 'library'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'inherit'],
-      maxBuffer: 1 << 28,
-    }),
+    // From the lock alone, because a folder with another version of Node installed has problems in the eyes of npm.
+    execFileSync(
+      'npm',
+      ['sbom', '--package-lock-only', '--sbom-format', 'cyclonedx', '--sbom-type', 'library'],
+      {
+        cwd: ROOT,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'inherit'],
+        maxBuffer: 1 << 28,
+      },
+    ),
   )
   const installed = installedForUsers(readJson('package-lock.json').packages)
   const inConsole = new Set(bundled.map(each => `${each.name}@${each.version}`))

@@ -4,6 +4,7 @@ import { isBuiltin } from 'node:module'
 import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
+import { type Missing, missing } from '../services/debian.ts'
 import { ROOT } from '../support/source.ts'
 import { billOfMaterials } from './bill-of-materials.ts'
 import { bundledPackages } from './bundled.ts'
@@ -19,8 +20,6 @@ const ROOMS = [
   ...['adapter-kit', 'adapters', 'cli', 'config', 'console', 'core', 'demo', 'integrations', 'operations'],
   ...['ports', 'replay', 'runtime', 'server', 'testing'],
 ]
-/** Suggestions of publint that the package does not follow. */
-const ACCEPTED = new Set<string>([])
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
 const isBuilt =
@@ -32,6 +31,20 @@ interface Packed {
   readonly files: readonly { readonly path: string; readonly mode: number }[]
 }
 
+type Publint = (options: { pkgDir: string; pack: 'npm' }) => Promise<{ messages: readonly unknown[] }>
+
+/** It is named by a variable, so that a folder whose dependencies are older can be compiled. */
+async function findPublint(): Promise<{ readonly found: true; readonly publint: Publint } | Missing> {
+  const name = 'publint'
+  try {
+    const { publint }: { readonly publint: Publint } = await import(name)
+    return { found: true, publint }
+  } catch {
+    return missing(name, 'it is not installed; run npm ci')
+  }
+}
+
+const checker = await findPublint()
 const { stdout, stderr } = await run('npm', ['publish', '--dry-run', '--json', '--ignore-scripts'], {
   cwd: ROOT,
   maxBuffer: 1 << 28,
@@ -102,10 +115,9 @@ describe('the published package', () => {
     expect(dead).toEqual([])
   })
 
-  it('passes publint', async () => {
-    const { publint } = await import('publint')
-    const { messages } = await publint({ pkgDir: ROOT, pack: 'npm' })
-    expect(messages.filter(({ code }) => !ACCEPTED.has(code))).toEqual([])
+  it.runIf(checker.found)(`passes publint${checker.found ? '' : ` (skipped: ${checker.why})`}`, async () => {
+    if (!checker.found) return
+    expect((await checker.publint({ pkgDir: ROOT, pack: 'npm' })).messages).toEqual([])
   })
 
   it('has the licences of what is bundled into the console', () => {
