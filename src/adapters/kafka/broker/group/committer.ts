@@ -103,7 +103,17 @@ export class Committer {
   #run(): void {
     this.#running ??= this.#loop().finally(() => {
       this.#running = undefined
+      // A demand can come when the last commit is over and this is not known yet.
+      if (this.#isDemanded && this.#changed().length > 0) this.#run()
     })
+  }
+
+  /** The partitions whose progress the next commit says. */
+  #changed(): readonly AssignedPartition[] {
+    if (this.#isClosed) return []
+    return [...this.#listener.partitions()].filter(
+      each => each.isDirty && each.isOurs && each.isOpen && !each.isLeaving,
+    )
   }
 
   async #loop(): Promise<void> {
@@ -111,10 +121,8 @@ export class Committer {
     let restMs = FIRST_BACKOFF_MS
     // The demands of one turn go together.
     await Promise.resolve()
-    while (!this.#isClosed) {
-      const partitions = [...this.#listener.partitions()].filter(
-        each => each.isDirty && each.isOurs && each.isOpen && !each.isLeaving,
-      )
+    for (;;) {
+      const partitions = this.#changed()
       if (partitions.length === 0) break
       const wasDemanded = this.#isDemanded
       this.#isDemanded = false

@@ -48,6 +48,8 @@ export class GroupMember {
   readonly #listener: MemberListener
   readonly id: string
   #epoch = 0
+  /** How often the membership was lost. What was learned in an earlier one does not count. */
+  #losses = 0
   #owned = new Map<string, TopicPartition>()
   #target: ReadonlyMap<string, TopicPartition> | undefined
   #names = new Map<string, string>()
@@ -164,7 +166,7 @@ export class GroupMember {
     this.#intervalMs = answer.heartbeatIntervalMs
     this.#endWaits()
     if (answer.assignment === null) return
-    await this.#retarget(answer.assignment.topicPartitions)
+    await this.#retarget(answer.assignment.topicPartitions, this.#losses)
     void this.#reconcile()
   }
 
@@ -197,7 +199,10 @@ export class GroupMember {
   }
 
   /** The server names topics by id. A topic that was created again has another id. */
-  async #retarget(assignment: readonly { topicId: string; partitions: readonly number[] }[]): Promise<void> {
+  async #retarget(
+    assignment: readonly { topicId: string; partitions: readonly number[] }[],
+    losses: number,
+  ): Promise<void> {
     if (assignment.some(({ topicId }) => !this.#names.has(topicId))) {
       const found = await this.#cluster.topics(this.#topics)
       this.#names = new Map([...found.values()].map(({ id, name }) => [id, name]))
@@ -208,7 +213,7 @@ export class GroupMember {
       if (topic === undefined) continue
       for (const partition of partitions) target.set(`${topicId} ${partition}`, { topic, topicId, partition })
     }
-    this.#target = target
+    if (this.#losses === losses) this.#target = target
   }
 
   async #reconcile(): Promise<void> {
@@ -219,10 +224,11 @@ export class GroupMember {
         const target = this.#target
         this.#target = undefined
         const leaving = [...this.#owned].filter(([key]) => !target.has(key))
-        const epoch = this.#epoch
+        const losses = this.#losses
         if (leaving.length > 0) await this.#listener.revoked(leaving.map(([, each]) => each))
+        if (this.#isClosed) return
         // Everything was lost meanwhile, and the group decides again.
-        if (this.#isClosed || (epoch > 0 && this.#epoch === 0)) return
+        if (this.#losses !== losses) continue
         for (const [key] of leaving) this.#owned.delete(key)
         const latest = this.#target ?? target
         const coming = [...target].filter(([key]) => !this.#owned.has(key) && latest.has(key))
@@ -244,6 +250,7 @@ export class GroupMember {
 
   #lose(): void {
     this.#epoch = 0
+    this.#losses++
     this.#owned = new Map()
     this.#target = undefined
     this.#endWaits(new Error('the group has expelled this member'))
