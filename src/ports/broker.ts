@@ -102,7 +102,8 @@ export type SubscriptionStatus =
  *   subscriptions. `onStatus` must not throw.
  * - `unblockKey` unblocks the key of a dead-lettered event in an ordered channel: later events of the key are
  *   delivered. With a handler, it does so for that handler only; for another handler of the channel the event may be
- *   dead as well, and still undecided. Unknown ids are ignored.
+ *   dead as well, and still undecided. Unknown ids are ignored. A letter is saved before its event is settled as dead, so a
+ *   request can come before that. A broker may remember it until the event is dead or done.
  * - `depth` (optional) counts the events that a handler has not finished: ready, open, waiting for a retry or for their
  *   key. It is 0 for an unknown channel or handler, and rejects when the server does not respond. A broker whose server
  *   cannot count per handler does not implement it.

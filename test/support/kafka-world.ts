@@ -1,12 +1,18 @@
 import { afterAll } from 'vitest'
 import { type KafkaBroker, type KafkaOptions, kafka } from '../../src/adapters/kafka/index.ts'
 import type { SubscribeOptions } from '../../src/ports/broker.ts'
-import { systemRandom } from '../../src/ports/clock.ts'
-import { Inbox } from '../../src/testing/conformance/broker/world.ts'
+import { type Clock, systemClock, systemRandom } from '../../src/ports/clock.ts'
+import { eventOf, Inbox } from '../../src/testing/conformance/broker/world.ts'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { findKafka, type KafkaStart } from '../services/kafka.ts'
 import { OutsideKafka } from './outside-kafka.ts'
+
+/** Long waits end soon, so that no test waits for them. */
+export const hasty: Clock = {
+  ...systemClock,
+  schedule: (ms, work) => systemClock.schedule(ms >= 10_000 ? 100 : ms, work),
+}
 
 /** A cluster for the tests of one file, and what they do with it. */
 export async function kafkaWorld(start?: KafkaStart) {
@@ -20,12 +26,13 @@ export async function kafkaWorld(start?: KafkaStart) {
     await outside?.close()
     await service?.close()
   })
+  const make = createFactory({ random: systemRandom })
   return {
     found: found.found,
     why: found.found ? '' : ` (skipped: ${found.why})`,
     outside,
     timing,
-    make: createFactory({ random: systemRandom }),
+    make,
     open(options: Partial<KafkaOptions> = {}): KafkaBroker {
       const broker = kafka({ brokers: service!.brokers, partitions: 1, heartbeatMs: 100, ...options })
       brokers.push(broker)
@@ -36,6 +43,12 @@ export async function kafkaWorld(start?: KafkaStart) {
       const options = { channel, handler: 'bill', prefetch: 100, ordering: 'none', ...more } as const
       inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
       return inbox
+    },
+    /** The next event is dead-lettered, and blocks its key. */
+    async settleNextAsDead(inbox: Inbox, saved = true): Promise<void> {
+      const delivery = await inbox.next()
+      const letter = make.letter({ event: eventOf(delivery), channel: delivery.channel })
+      await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved })
     },
   }
 }

@@ -1,13 +1,12 @@
 import * as client from '@platformatic/kafka'
 import { describe, expect, it } from 'vitest'
-import { kafkaWorld } from '../../../test/support/kafka-world.ts'
+import { hasty, kafkaWorld } from '../../../test/support/kafka-world.ts'
 import type { SubscriptionStatus } from '../../ports/broker.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
-import { eventOf, type Inbox } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 
 const config = { 'log.retention.bytes': '1000000000' }
-const { found, why, outside, timing, make, open, subscribe } = await kafkaWorld({ config })
+const { found, why, outside, timing, make, open, subscribe, settleNextAsDead } = await kafkaWorld({ config })
 
 const TOPIC = 2
 const HOUR_MS = 3_600_000
@@ -15,23 +14,10 @@ const SMALL_BUFFER = { bufferBytes: 1_048_576 }
 const LARGE = { text: 'x'.repeat(100_000) }
 const BY_KEY = { ordering: 'by-key' } as const
 
-/** Long waits end soon, so that no test waits for them. */
-const hasty: Clock = {
-  ...systemClock,
-  schedule: (ms, work) => systemClock.schedule(ms >= 10_000 ? 100 : ms, work),
-}
-
 /** Long waits do not end while a test runs. */
 const patient: Clock = {
   ...systemClock,
   schedule: (ms, work) => (ms >= 10_000 ? () => {} : systemClock.schedule(ms, work)),
-}
-
-/** The next event is dead-lettered, and blocks its key. */
-async function settleNextAsDead(inbox: Inbox): Promise<void> {
-  const delivery = await inbox.next()
-  const letter = make.letter({ event: eventOf(delivery), channel: delivery.channel })
-  await inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: true })
 }
 
 /** The client, whose first question for the offsets of a held topic fails. */

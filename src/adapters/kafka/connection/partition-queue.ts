@@ -15,6 +15,8 @@ export interface SendCall {
   left: number
   /** The offsets of the records, by their position in the call. */
   readonly offsets: number[]
+  /** False when its caller may not write any more: another process does. */
+  isWanted(): boolean
   resolve(offsets: readonly number[]): void
   reject(error: Error): void
 }
@@ -75,6 +77,12 @@ export class PartitionQueue {
   add(record: OutgoingRecord, call: SendCall, index: number): void {
     const bytes = sizeOf(record.key, record.value, record.headers)
     this.#waiting.push({ record, call, index, bytes })
+  }
+
+  /** Nobody may write any more what waits here. */
+  get isUnwanted(): boolean {
+    const records = this.batch?.records ?? this.#waiting
+    return records.length > 0 && records.every(({ call }) => !call.isWanted())
   }
 
   /** The batch to send next. Sequences begin at 0 with every new identity. */

@@ -9,17 +9,17 @@ import { Producer } from './producer.ts'
 const KEY = Buffer.from('customer-7')
 const PARTITIONS = 8
 
-it('B9: the key decides the partition, also while the leaders of the topic are asked for', async () => {
+/** A producer whose cluster knows one topic. `send` fails if the request does. */
+function producing(send: (records: readonly ProducedRecord[]) => void): Producer {
   const infoOf = (name: string): TopicInfo => ({ name, id: name, leaders: Array(PARTITIONS).fill(1) })
   const known = new Map([['orders', infoOf('orders')]])
-  const sent: ProducedRecord[] = []
   const produce = async (
     _connection: unknown,
     _acks: number,
     _timeoutMs: number,
     records: readonly ProducedRecord[],
   ): Promise<ProduceAnswer> => {
-    sent.push(...records)
+    send(records)
     return {
       responses: records.map(({ topic, partition }) => ({
         name: topic,
@@ -50,7 +50,12 @@ it('B9: the key decides the partition, also while the leaders of the topic are a
     node: async () => ({}),
   }
   const settings = resolveKafka({ brokers: ['kafka:9092'], random: seededRandom(1) })
-  const producer = new Producer(cluster as unknown as Cluster, settings, async () => false)
+  return new Producer(cluster as unknown as Cluster, settings, async () => false)
+}
+
+it('B9: the key decides the partition, also while the leaders of the topic are asked for', async () => {
+  const sent: ProducedRecord[] = []
+  const producer = producing(records => sent.push(...records))
   const record = { key: KEY, value: null, headers: [] }
   await producer.send([
     { topic: 'orders', ...record },
@@ -59,4 +64,17 @@ it('B9: the key decides the partition, also while the leaders of the topic are a
   const partition = partitionOf(KEY, PARTITIONS)
   expect(partition).toBeGreaterThan(0)
   expect(sent.map(each => each.partition)).toEqual([partition, partition])
+})
+
+it('B9: a record is not sent again when its partition has another owner', async () => {
+  let isOurs = true
+  let requests = 0
+  const producer = producing(() => {
+    requests++
+    isOurs = false
+    throw new Error('the broker is gone')
+  })
+  const record = { topic: 'orders', key: KEY, value: null, headers: [] }
+  await expect(producer.send([record], () => isOurs)).rejects.toThrow('another owner')
+  expect(requests).toBe(1)
 })

@@ -54,8 +54,14 @@ export class Producer {
     this.#restore = restore
   }
 
-  /** Resolves with the offsets of the records when all of them are durable. Those of one partition keep their order. */
-  async send(records: readonly OutgoingRecord[]): Promise<readonly number[]> {
+  /**
+   * Resolves with the offsets of the records when all of them are durable. Those of one partition keep their order. Records that
+   * are not wanted any more are not sent again.
+   */
+  async send(
+    records: readonly OutgoingRecord[],
+    isWanted: () => boolean = () => true,
+  ): Promise<readonly number[]> {
     if (records.length === 0) return []
     const refreshed = this.#cluster.refreshed()
     if (refreshed !== undefined) await refreshed
@@ -64,7 +70,7 @@ export class Producer {
       if (!partitions.has(topic))
         partitions.set(topic, (this.#cluster.known(topic) ?? (await this.#find(topic))).leaders.length)
     return await new Promise((resolve, reject) => {
-      const call: SendCall = { left: records.length, offsets: [], resolve, reject }
+      const call: SendCall = { left: records.length, offsets: [], isWanted, resolve, reject }
       records.forEach((record, index) => {
         const queue = this.#queueOf(record, partitions.get(record.topic)!)
         queue.add(record, call, index)
@@ -142,6 +148,11 @@ export class Producer {
     let wakeAt = Number.POSITIVE_INFINITY
     for (const queue of this.#busy) {
       if (queue.isSending) continue
+      if (queue.isUnwanted) {
+        this.#drop(queue)
+        this.#runSoon()
+        continue
+      }
       if (queue.restUntil > now) {
         wakeAt = Math.min(wakeAt, queue.restUntil)
         continue
@@ -262,6 +273,13 @@ export class Producer {
     if (batch.queue.batch !== batch) return
     batch.queue.failed(batch, error)
     this.#identity = undefined
+  }
+
+  /** The records of a partition that another process owns now. One that was on its way may have arrived. */
+  #drop(queue: PartitionQueue): void {
+    const error = new Error('the partition has another owner')
+    if (queue.batch === undefined) queue.fail(error)
+    else this.#fail(queue.batch, error)
   }
 
   #unreachable(problem: string): Error {

@@ -14,6 +14,8 @@ import { AssignedPartition } from './partition.ts'
 /** What a subscription does with its partitions. */
 interface AssignmentListener {
   received(partition: AssignedPartition, fetched: FetchedRecords): void
+  /** Everything was read that was in the partition when it was opened. */
+  caughtUp(partition: AssignedPartition): void
   /** Resolves when nothing of them is being handled, or when that took too long. */
   drain(partitions: readonly AssignedPartition[]): Promise<void>
   /** They are not ours any more: their open deliveries are lost. */
@@ -106,6 +108,8 @@ export class Assignment {
 
   /** Reads a partition again from where it is settled. */
   async rewind(partition: AssignedPartition): Promise<void> {
+    // Somebody is opening it.
+    if (!partition.isOpen) return
     const { window } = partition
     partition.isOpen = false
     const { settings } = this.#context
@@ -207,10 +211,12 @@ export class Assignment {
       this.#context.stalls.gaveUp('deliveries', missing)
     }
     partition.failures?.works()
-    partition.window.limitSuspects(end)
+    const wasBehind = !partition.hasCaughtUp
+    partition.ends(end)
     const before = partition.window.position
     this.#listener.received(partition, fetched)
     partition.window.skipTo(fetched.nextOffset)
+    if (wasBehind && partition.hasCaughtUp) this.#listener.caughtUp(partition)
     if (partition.window.position > before) {
       partition.isDirty = true
       this.committer.soon()

@@ -78,6 +78,8 @@ export class AssignedPartition {
   #begun = 0
   #ahead = MIN_AHEAD
   #durableUpTo = 0
+  /** The end of the partition when it was opened; undefined until it is known. */
+  #firstEnd: number | undefined
 
   constructor({ topic, topicId, partition }: TopicPartition, stepMs: number | undefined) {
     this.topic = topic
@@ -89,7 +91,19 @@ export class AssignedPartition {
   open(progress: Progress): void {
     this.window = new OffsetWindow(progress)
     this.#begunTo = this.#durableUpTo = progress.position
+    this.#firstEnd = undefined
     this.isOpen = true
+  }
+
+  /** An answer says where the partition ends. */
+  ends(end: number): void {
+    this.#firstEnd ??= end
+    this.window.limitSuspects(end)
+  }
+
+  /** Everything was read that was there when it was opened, and so everything that an earlier owner has read. */
+  get hasCaughtUp(): boolean {
+    return this.#firstEnd !== undefined && this.window.readTo >= this.#firstEnd
   }
 
   /** Whether an attempt may begin: a commit has said that it might have. */

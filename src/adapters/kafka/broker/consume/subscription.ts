@@ -22,6 +22,8 @@ import { Settler } from './settler.ts'
 /** A release that ends within this waits in process: the event stays where it is. */
 const IN_PROCESS_WAIT_MS = 1_000
 const CLOSE_MS = 5_000
+/** How long a rebalance waits for what is on its way to the held topic. The group waits longer. */
+const WRITTEN_MS = 60_000
 /** A wait that is longer than its topic goes on in process, unless this many do. */
 const MAX_WAITING_ON = 500
 
@@ -57,6 +59,7 @@ export class KafkaSubscription implements Subscription {
     })
     this.#assignment = new Assignment(context, topics, {
       received: (partition, fetched) => this.#received(partition, fetched),
+      caughtUp: partition => this.#order?.caughtUp(partition),
       drain: partitions => this.#drain(partitions),
       lost: partitions => this.#lost(partitions),
       opened: async partition => await this.#order?.opened(partition),
@@ -139,7 +142,9 @@ export class KafkaSubscription implements Subscription {
     await settlesWithin(clock, CLOSE_MS, this.#settling.settled())
     const open = [...this.#open]
     this.#open.clear()
-    await settlesWithin(clock, CLOSE_MS, this.#giveBack([...this.#assignment.partitions], open))
+    const partitions = [...this.#assignment.partitions]
+    await settlesWithin(clock, CLOSE_MS, this.#giveBack(partitions, open))
+    await settlesWithin(clock, CLOSE_MS, this.#written(partitions))
     await settlesWithin(clock, CLOSE_MS, this.#assignment.close())
   }
 
@@ -182,6 +187,11 @@ export class KafkaSubscription implements Subscription {
       delivery.takeBackStart()
     }
     await settlesWithin(clock, CLOSE_MS, this.#giveBack(partitions, open))
+    await settlesWithin(clock, WRITTEN_MS, this.#written(partitions))
+  }
+
+  async #written(partitions: readonly AssignedPartition[]): Promise<void> {
+    await this.#order?.written(partitions)
   }
 
   #lost(partitions: readonly AssignedPartition[]): void {

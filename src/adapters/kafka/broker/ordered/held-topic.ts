@@ -56,9 +56,19 @@ export class HeldTopic {
     return found
   }
 
-  /** Writes states, and answers with their offsets when they are durable. */
-  write(partition: number, records: readonly EventRecord[]): Promise<readonly number[]> {
-    return this.#producer.send(records.map(record => ({ topic: this.#topic, partition, ...record })))
+  /** Writes states while the partition is ours, and answers with their offsets when they are durable. */
+  async write(
+    partition: number,
+    records: readonly EventRecord[],
+    isOurs: () => boolean,
+  ): Promise<readonly number[]> {
+    const offsets = await this.#producer.send(
+      records.map(record => ({ topic: this.#topic, partition, ...record })),
+      isOurs,
+    )
+    // The server has had them for long, and does not say where.
+    if (offsets.some(offset => offset < 0)) throw new Error(`topic '${this.#topic}' did not say the offsets`)
+    return offsets
   }
 
   async #info(): Promise<TopicInfo> {

@@ -1,6 +1,6 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import { Heap } from '../../../../core/heap.ts'
-import { type Cancel, delay, monotonicNow } from '../../../../ports/clock.ts'
+import { type Cancel, monotonicNow } from '../../../../ports/clock.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import { TooManyHeldError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
@@ -10,10 +10,12 @@ import { WakeTimer } from '../consume/wake-timer.ts'
 import { eventIdOf } from '../wire/event-codec.ts'
 import { headerText, OWN } from '../wire/headers.ts'
 import { readLog } from '../wire/record-log.ts'
-import { deadRecord, heldMessage, resolvedRecord, waitingRecord } from './held-record.ts'
+import { deadRecord, heldMessage, resolvedRecord } from './held-record.ts'
 import { HeldTopic } from './held-topic.ts'
+import { HeldWriter } from './held-writer.ts'
 import { type LineEvent, Lines } from './lines.ts'
 import { spillable } from './spill.ts'
+import { UnblockRequests } from './unblock-requests.ts'
 
 interface OrderListener {
   /** The first of a line may be delivered. */
@@ -34,7 +36,6 @@ const SPILL_AT_SHARE = 0.25
 const SPILL_AFTER_MS = 10_000
 /** The most events of a partition that may wait for others: their states are kept in memory. */
 const MAX_HELD = 100_000
-const RELOAD_MS = 500
 
 /**
  * Keeps the order of keys. Each key of a partition has a line, and only its first event is delivered. A first event that
@@ -49,6 +50,8 @@ export class KeyOrder {
   readonly #lines = new Map<number, Lines<Entry>>()
   /** Entries whose partition of the channel is not open yet. */
   readonly #early = new Map<number, Entry[]>()
+  readonly #writer: HeldWriter
+  readonly #requests = new UnblockRequests<Entry>()
   readonly #spilling = new Set<number>()
   readonly #waiting = new Heap<Event>(isDueBefore)
   readonly #timer: WakeTimer
@@ -59,12 +62,15 @@ export class KeyOrder {
     this.#context = context
     this.#listener = listener
     this.#held = new HeldTopic(context.cluster, context.producer, context.names)
+    this.#writer = new HeldWriter(context, this.#held)
     this.#timer = new WakeTimer(context.settings.clock, () => this.#wake())
   }
 
   /** Called before the first record of a partition is read. */
-  async opened({ topic, partition, topicId }: AssignedPartition): Promise<void> {
+  async opened(assigned: AssignedPartition): Promise<void> {
+    const { topic, partition } = assigned
     if (topic !== this.#context.names.channel) return
+    await this.#writer.written(partition)
     const lines = new Lines<Entry>()
     const { clock } = this.#context.settings
     for (const { heldKey, offset, state, line, place, id, notBefore } of await this.#held.read(partition)) {
@@ -72,7 +78,8 @@ export class KeyOrder {
       const event: Event = { line, id, heldKey, place, state, entry: undefined, heldAt: offset, dueAt }
       lines.add(event)
     }
-    if (this.#listener.partition(topic, partition)?.topicId !== topicId) return
+    // The partition was lost, and perhaps given to us again: its lines are not those of this reading.
+    if (this.#listener.partition(topic, partition) !== assigned) return
     this.#lines.set(partition, lines)
     for (const [first] of lines.all()) this.#look(partition, first!.line)
     const early = this.#early.get(partition) ?? []
@@ -87,6 +94,7 @@ export class KeyOrder {
     for (const number of numbers) {
       this.#lines.delete(number)
       this.#early.delete(number)
+      this.#requests.forget(number)
     }
     return [...numbers]
   }
@@ -95,6 +103,17 @@ export class KeyOrder {
     this.#timer.close()
     this.#cancelSpill?.()
     this.#isClosed = true
+  }
+
+  /** Resolves when the held topic has everything that these partitions have to say. */
+  async written(partitions: readonly AssignedPartition[]): Promise<void> {
+    await Promise.all(partitions.map(({ partition }) => this.#writer.written(partition)))
+  }
+
+  /** Everything was read that was in the partition when it was opened. */
+  caughtUp({ topic, partition }: AssignedPartition): void {
+    if (topic !== this.#context.names.channel) return
+    for (const id of this.#requests.ids(partition)) this.#answer(partition, id)
   }
 
   /** The time of an entry has come. It takes its place in its line. */
@@ -111,21 +130,39 @@ export class KeyOrder {
       const early = this.#early.get(partition.partition) ?? []
       early.push(entry)
       this.#early.set(partition.partition, early)
-    } else if (unblocked !== undefined) void this.#unblock(lines, entry, unblocked)
-    else this.#stand(lines, line!, entry)
+    } else if (unblocked !== undefined) {
+      partition.bufferedBytes -= record.bytes
+      void this.#unblock(lines, entry, unblocked)
+    } else this.#stand(lines, line!, entry)
   }
 
   /** The dead-lettered event of this id is resolved. The request is settled when that is durable. */
-  async #unblock(lines: Lines<Entry>, { partition, record }: Entry, id: string): Promise<void> {
+  async #unblock(lines: Lines<Entry>, request: Entry, id: string): Promise<void> {
+    const { partition, record } = request
     const event = lines.dead(id)
-    partition.bufferedBytes -= record.bytes
     if (event !== undefined) {
-      if (!(await this.#write(partition, [resolvedRecord(event.heldKey)]))) return
+      if (!(await this.#writer.write(partition, [resolvedRecord(event.heldKey)]))) return
       if (event.state === 'dead') this.#remove(partition.partition, event)
+    } else if (this.#canDie(lines, partition.partition, id)) {
+      this.#requests.add(partition.partition, id, request)
+      return
     }
     partition.settle(record.offset)
     this.#listener.settled()
     this.#listener.changed()
+  }
+
+  /** Only the first of a line is delivered. An event of an earlier owner may not have been read again yet. */
+  #canDie(lines: Lines<Entry>, partition: number, id: string): boolean {
+    const channel = this.#listener.partition(this.#context.names.channel, partition)
+    return channel?.hasCaughtUp !== true || lines.isFirst(id)
+  }
+
+  /** Requests that came early are looked at again. */
+  #answer(partition: number, id: string): void {
+    const lines = this.#lines.get(partition)
+    if (lines !== undefined)
+      for (const request of this.#requests.take(partition, id)) void this.#unblock(lines, request, id)
   }
 
   /** The attempts of a held event are counted in the held topic. */
@@ -143,7 +180,7 @@ export class KeyOrder {
       this.#remove(partition.partition, event)
       return undefined
     }
-    return this.#write(partition, [resolvedRecord(event.heldKey)]).then(isDurable => {
+    return this.#writer.write(partition, [resolvedRecord(event.heldKey)]).then(isDurable => {
       if (isDurable) this.#remove(partition.partition, event)
       return isDurable
     })
@@ -167,7 +204,7 @@ export class KeyOrder {
   dead({ entry }: KafkaDelivery): Promise<boolean> | undefined {
     const { line: event, partition } = entry
     if (event === undefined) return undefined
-    return this.#write(partition, [deadRecord(event.heldKey, event)], [event]).then(isDurable => {
+    return this.#writer.write(partition, [deadRecord(event.heldKey, event)], [event]).then(isDurable => {
       if (!isDurable) return false
       event.entry = undefined
       const lines = this.#lines.get(partition.partition)
@@ -179,6 +216,7 @@ export class KeyOrder {
         this.#takePlace(lines!, event, twin.entry)
         this.#look(partition.partition, event.line)
       }
+      this.#answer(partition.partition, event.id)
       return true
     })
   }
@@ -264,28 +302,25 @@ export class KeyOrder {
 
   /** Brings the record of a held event, which is first in its line. */
   async #load(number: number, event: Event): Promise<void> {
-    const { names, settings } = this.#context
+    const { names, settings, persist } = this.#context
     const lines = this.#lines.get(number)
-    while (event.heldAt !== undefined && this.#lines.get(number) === lines) {
-      const partition = this.#listener.partition(names.channel, number)
-      if (partition?.isOurs !== true) return
-      try {
-        const record = heldMessage(await this.#held.record(number, event.heldAt))
-        if (this.#lines.get(number) !== lines) return
-        const { log } = readLog(settings.name, record, settings.clock.now())
-        event.entry = { partition, record, isSuspect: false, isHeld: true, known: log, dueAt: 0, line: event }
-        partition.bufferedBytes += record.bytes
-        this.#listener.add(event.entry)
-        this.#listener.changed()
-        return
-      } catch {
-        await delay(settings.clock, RELOAD_MS)
-      }
-    }
+    const partition = this.#listener.partition(names.channel, number)
+    if (partition === undefined) return
+    await persist(partition, 'deliveries', async () => {
+      if (event.heldAt === undefined || this.#lines.get(number) !== lines) return
+      const record = heldMessage(await this.#held.record(number, event.heldAt))
+      if (this.#lines.get(number) !== lines) return
+      const { log } = readLog(settings.name, record, settings.clock.now())
+      event.entry = { partition, record, isSuspect: false, isHeld: true, known: log, dueAt: 0, line: event }
+      partition.bufferedBytes += record.bytes
+      this.#listener.add(event.entry)
+      this.#listener.changed()
+    })
   }
 
   #remove(partition: number, event: Event): void {
     this.#lines.get(partition)?.remove(event)
+    this.#answer(partition, event.id)
     this.#look(partition, event.line)
     const channel = this.#listener.partition(this.#context.names.channel, partition)
     const lines = this.#lines.get(partition)
@@ -309,12 +344,14 @@ export class KeyOrder {
   async #spill(partition: AssignedPartition): Promise<void> {
     const lines = this.#lines.get(partition.partition)
     if (lines === undefined || this.#spilling.has(partition.partition)) return
+    // The next owner reads them where they are.
+    if (this.#isClosed || partition.isLeaving) return
     this.#spilling.add(partition.partition)
     try {
       const moving = spillable(lines)
       for (const event of moving) event.state = 'moving'
-      const records = moving.map(event => this.#waitingRecord(event, event.entry!, undefined, 0))
-      const isDurable = moving.length > 0 && (await this.#write(partition, records, moving))
+      const records = moving.map(event => this.#writer.waiting(event, event.entry!, undefined, 0))
+      const isDurable = moving.length > 0 && (await this.#writer.write(partition, records, moving))
       for (const event of moving) {
         const entry = event.entry!
         event.state = 'ready'
@@ -335,33 +372,7 @@ export class KeyOrder {
 
   #hold(delivery: KafkaDelivery, event: Event, log: AttemptLog, waitMs: number): Promise<boolean> {
     const { entry } = delivery
-    return this.#write(entry.partition, [this.#waitingRecord(event, entry, log, waitMs)], [event])
-  }
-
-  #waitingRecord(
-    { heldKey, line, place, id }: Event,
-    { record }: Entry,
-    log: AttemptLog | undefined,
-    waitMs: number,
-  ) {
-    const { settings } = this.#context
-    const now = settings.clock.now()
-    const read = readLog(settings.name, record, now)
-    const notBefore = waitMs > 0 ? now + waitMs : 0
-    return waitingRecord(heldKey, { line, place, id, notBefore }, record, read.origin, log ?? read.log)
-  }
-
-  async #write(
-    partition: AssignedPartition,
-    records: Parameters<HeldTopic['write']>[1],
-    events: readonly Event[] = [],
-  ): Promise<boolean> {
-    let offsets: readonly number[] = []
-    const isDurable = await this.#context.persist(partition, 'settlements', async () => {
-      offsets = await this.#held.write(partition.partition, records)
-    })
-    if (isDurable) for (const [index, event] of events.entries()) event.heldAt = offsets[index]
-    return isDurable
+    return this.#writer.write(entry.partition, [this.#writer.waiting(event, entry, log, waitMs)], [event])
   }
 
   #lineOf({ key }: KafkaRecord): string | undefined {

@@ -57,6 +57,12 @@ export class Lines<E> {
     return this.#lines.get(line)?.[0]
   }
 
+  /** Whether an event of this id is the first of a line. */
+  isFirst(id: string): boolean {
+    for (const [first] of this.#lines.values()) if (first?.id === id) return true
+    return false
+  }
+
   /** The dead-lettered event of this id. */
   dead(id: string): LineEvent<E> | undefined {
     return this.#dead.get(id)

@@ -1,0 +1,79 @@
+import { describe, it } from 'vitest'
+import { gateWritesTo } from '../../../test/support/gated-kafka.ts'
+import { hasty, kafkaWorld } from '../../../test/support/kafka-world.ts'
+import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
+
+const config = { 'group.consumer.session.timeout.ms': '1000' }
+const { found, why, outside, timing, make, open, subscribe, settleNextAsDead } = await kafkaWorld({ config })
+
+const BY_KEY = { ordering: 'by-key' } as const
+/** Longer than a consumer needs to leave its group. */
+const long = new TestTiming({ quietMs: 1_500 })
+
+describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
+  it('B9: events on their way to the held topic are there before the next consumer reads it', async () => {
+    const channel = uniqueName('moving')
+    const held = gateWritesTo('.held')
+    const inbox = await subscribe(open({ client: held.client, clock: hasty }), channel, BY_KEY)
+    const broker = open()
+    const [dead, ...behind] = make.events(4, { channel, key: 'a' })
+    await broker.publish([dead!])
+    await settleNextAsDead(inbox)
+    held.close()
+    await broker.publish(behind)
+    await timing.eventually(() => held.waiting > 0, 'the events behind move')
+    const closing = inbox.subscription.close()
+    const next = await subscribe(broker, channel, BY_KEY)
+    await broker.unblockKey(channel, dead!.id, 'bill')
+    await long.quiet()
+    held.open()
+    await closing
+    for (const event of behind.slice(0, 2)) await next.doneNext(event)
+    await next.subscription.close()
+    const last = await subscribe(broker, channel, BY_KEY)
+    await last.doneNext(behind[2])
+    await last.assertEmpty('an event came twice')
+  })
+  for (const saved of [true, false])
+    it(`B9: a key that is unblocked before its event is ${saved ? 'dead' : 'a letter'} is not blocked`, async () => {
+      const channel = uniqueName('early')
+      const held = gateWritesTo('.held')
+      const inbox = await subscribe(open({ client: held.client }), channel, BY_KEY)
+      const broker = open()
+      const [dead, second] = make.events(2, { channel, key: 'a' })
+      await broker.publish([dead!, second!])
+      held.close()
+      const settling = settleNextAsDead(inbox, saved)
+      await timing.eventually(() => held.waiting > 0, 'the key is about to be blocked')
+      await broker.unblockKey(channel, dead!.id, 'bill')
+      // A record that comes after the request in its topic: when it is delivered, the request was read.
+      const other = { key: Buffer.from('b'), value: Buffer.from('{}'), headers: [] }
+      await outside!.write([{ topic: `${channel}.bill.retry.0s`, ...other }])
+      await inbox.done(await inbox.next())
+      held.open()
+      await settling
+      await inbox.doneNext(second, 'the key stays blocked')
+      await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
+    })
+
+  it('B9: a request to unblock a key survives the consumer that was about to block it', async () => {
+    const channel = uniqueName('survives')
+    const held = gateWritesTo('.held')
+    const first = await subscribe(open({ client: held.client, publishTimeoutMs: 1_000 }), channel, BY_KEY)
+    const broker = open()
+    const events = make.events(3, { channel, key: 'a' })
+    await broker.publish(events)
+    await first.doneNext(events[0])
+    held.close()
+    const settling = settleNextAsDead(first).catch(() => {})
+    await timing.eventually(() => held.waiting > 0, 'the key is about to be blocked')
+    await broker.unblockKey(channel, events[1]!.id, 'bill')
+    held.die()
+    const next = await subscribe(broker, channel, BY_KEY)
+    await settleNextAsDead(next)
+    await next.doneNext(events[2], 'the key stays blocked')
+    await next.assertEmpty('an event came twice')
+    await settling
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
+  })
+})
