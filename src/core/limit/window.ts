@@ -29,6 +29,16 @@ export function addToWindow(window: Window, now: number, amount: number): Window
   return { sliceMs, slice: newest, counts: moved }
 }
 
+/** Whether something at this time counts into the newest slice. Everything before it does too: the clock was set back. */
+export function isInNewestSlice({ sliceMs, slice }: Window, now: number): boolean {
+  return Math.floor(now / sliceMs) <= slice
+}
+
+/** A new value with more in the newest slice. */
+export function addToNewestSlice(window: Window, amount: number): Window {
+  return addToWindow(window, Number.NEGATIVE_INFINITY, amount)
+}
+
 function shiftSlices(counts: readonly number[], passed: number): number[] {
   return counts.map((_, index) => counts[index + passed] ?? 0)
 }

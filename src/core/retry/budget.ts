@@ -1,4 +1,11 @@
-import { addToWindow, emptyWindow, type Window, windowTotal } from '../limit/window.ts'
+import {
+  addToNewestSlice,
+  addToWindow,
+  emptyWindow,
+  isInNewestSlice,
+  type Window,
+  windowTotal,
+} from '../limit/window.ts'
 import { group, type Resolved, resolveOptions } from '../options/resolve.ts'
 import { integer, number, type Rule, withDefault } from '../options/rules.ts'
 
@@ -55,6 +62,16 @@ export function initialBudget(policy: BudgetPolicy): BudgetState {
 
 export function recordCall(state: BudgetState, now: number): BudgetState {
   return { calls: addToWindow(state.calls, now, 1), retries: state.retries }
+}
+
+/** Whether a call at this time can be counted later, together with others, by `recordNewestCalls`. */
+export function isInNewestCalls({ calls }: BudgetState, now: number): boolean {
+  return isInNewestSlice(calls, now)
+}
+
+/** The same state as after `recordCall` for each of these calls. */
+export function recordNewestCalls({ calls, retries }: BudgetState, count: number): BudgetState {
+  return { calls: addToNewestSlice(calls, count), retries }
 }
 
 export function admitRetry(
