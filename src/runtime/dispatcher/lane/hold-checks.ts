@@ -11,8 +11,13 @@ const RETRY_MS = 500
 interface UnsureItem {
   readonly item: Item
   readonly hold: LetterHold
-  /** Puts the item back into the queue that it came from, before all others. */
-  readonly putBack: (item: Item) => void
+  readonly queue: ItemQueue
+}
+
+/** The queue that an item came from. */
+export interface ItemQueue {
+  /** Puts an item before all others. */
+  putBack(item: Item): void
 }
 
 /**
@@ -38,12 +43,12 @@ export class HoldChecks {
   }
 
   /** Whether the item may be written now. An item that may not is here from now on. */
-  admits(item: Item, putBack: (item: Item) => void): boolean {
+  admits(item: Item, queue: ItemQueue): boolean {
     const { hold } = item.tracked
     if (hold === undefined) return true
     const isSure = hold.isSure
     this.#confirmed.delete(item)
-    if (!isSure) this.#waiting.push({ item, hold, putBack })
+    if (!isSure) this.#waiting.push({ item, hold, queue })
     if (this.#waiting.size > 0) this.#askSoon()
     return isSure
   }
@@ -97,7 +102,7 @@ export class HoldChecks {
       if (isHeld === undefined) unanswered.unshift(each)
       else if (isHeld) {
         this.#confirmed.set(each.item, each.hold)
-        each.putBack(each.item)
+        each.queue.putBack(each.item)
       } else this.#handOver(each.item)
     }
     this.#changed()

@@ -16,7 +16,7 @@ import type { SinkHealth } from '../dispatcher-health.ts'
 import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
 import { Write, type WriteEnd } from '../write/write.ts'
-import { HoldChecks } from './hold-checks.ts'
+import { HoldChecks, type ItemQueue } from './hold-checks.ts'
 import { giveUpOn, Item } from './item.ts'
 import { changeLane, type LanePolicy, type LaneSettings } from './lane-options.ts'
 
@@ -268,10 +268,9 @@ export class Lane {
   }
 
   /** An item that another process may have comes back to its queue when the store has said that it is ours. */
-  #mayWrite(item: Item, now: number, queue: { putBack(item: Item): void }): boolean {
+  #mayWrite(item: Item, now: number, queue: ItemQueue): boolean {
     const { expiresAt } = item.tracked.event
-    if (expiresAt === undefined || now < expiresAt)
-      return this.#holdChecks.admits(item, back => queue.putBack(back))
+    if (expiresAt === undefined || now < expiresAt) return this.#holdChecks.admits(item, queue)
     this.#giveUp(item, giveUpOn(item, 'expired'))
     return false
   }

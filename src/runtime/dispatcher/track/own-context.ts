@@ -10,7 +10,7 @@ import { observe } from '../../observe.ts'
 const own = new AsyncLocalStorage<true>()
 
 export function inOwnContext<R>(work: () => R): R {
-  return own.run(true, work)
+  return isOwnContext() ? work() : own.run(true, work)
 }
 
 export function isOwnContext(): boolean {
@@ -23,7 +23,8 @@ export function observeAsOwn<K extends keyof Observations>(
   what: K,
   event: Observations[K],
 ): void {
-  own.run(true, () => observe(observer, what, event))
+  if (isOwnContext()) observe(observer, what, event)
+  else own.run(true, () => observe(observer, what, event))
 }
 
 /** The observer of a part that reports one thing, possibly in the async context of the code that tracks. */

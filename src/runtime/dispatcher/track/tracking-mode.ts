@@ -38,6 +38,9 @@ export interface JobOptions {
 const REQUEST: OpenScope = Object.freeze({ context: 'request', job: undefined, onFailure: undefined })
 const CLI: OpenScope = Object.freeze({ context: 'cli', job: undefined, onFailure: undefined })
 
+const THROWING: TrackingScope = Object.freeze({ job: undefined, onFailure: 'throw' })
+const SWALLOWING: TrackingScope = Object.freeze({ job: undefined, onFailure: 'swallow' })
+
 const scopes = new AsyncLocalStorage<OpenScope>()
 
 const rules = {
@@ -79,5 +82,8 @@ export function scopeFor(
   failOnErrorIn: readonly TrackingContext[],
 ): TrackingScope {
   const { context, job, onFailure: ofJob } = trackingScope()
-  return { job, onFailure: ofCall ?? ofJob ?? (failOnErrorIn.includes(context) ? 'throw' : 'swallow') }
+  const onFailure = ofCall ?? ofJob ?? (failOnErrorIn.includes(context) ? 'throw' : 'swallow')
+  if (job !== undefined) return { job, onFailure }
+  // Every tracked event asks, so all events without a job share these objects.
+  return onFailure === 'throw' ? THROWING : SWALLOWING
 }
