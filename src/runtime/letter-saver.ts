@@ -27,7 +27,7 @@ interface LetterSaverSetup {
 }
 
 /** An event that is given up on. */
-interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCount' | 'limit'> {
+export interface GivenUpEvent extends Omit<FilterSubject, 'name' | 'payload' | 'retryCount' | 'limit'> {
   readonly channel: string
   /** The reason that ended the attempts, if the letter has another one because its job continued without the event. */
   readonly endedBy?: Reason | undefined

@@ -42,9 +42,12 @@ export const DEFAULT_LETTER_CAPS: LetterCaps = resolveLetterCaps()
 
 const CUT_MARK = '…'
 const CUT_MARK_BYTES = 3
+/** A unit of UTF-16 takes at most this many bytes in UTF-8. Most messages fit even so, and need not be counted. */
+const MAX_BYTES_PER_UNIT = 3
 
 /** Returns the text if it fits. Otherwise it returns the longest beginning that fits together with the mark of the cut. */
 export function capText(text: string, maxBytes: number): string {
+  if (text.length * MAX_BYTES_PER_UNIT <= maxBytes) return text
   if (prefixWithin(text, maxBytes).length === text.length) return text
   return prefixWithin(text, maxBytes - CUT_MARK_BYTES) + CUT_MARK
 }

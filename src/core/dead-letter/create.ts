@@ -2,7 +2,7 @@ import type { JsonValue, LazaretEvent } from '../event/event.ts'
 import type { Failure } from '../failure/failure.ts'
 import { capText, DEFAULT_LETTER_CAPS, keepFirstAndLatest, type LetterCaps } from './caps.ts'
 import { letterId } from './identity.ts'
-import type { AttemptFailure, AttemptRecord, CycleFailure, DeadLetter, EveryField, Origin } from './letter.ts'
+import type { AttemptFailure, AttemptRecord, Cycle, DeadLetter, EveryField, Origin } from './letter.ts'
 import { REASONS, type Reason } from './reason.ts'
 import { DEFAULT_REPLAY_LIMIT, stateAfterFailure } from './state.ts'
 import { detailWith, storableEvent } from './storable-event.ts'
@@ -54,7 +54,21 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
   const { caps = DEFAULT_LETTER_CAPS, replayLimit = DEFAULT_REPLAY_LIMIT } = settings
   const { handler, reason, at, failure, attempts = [], replay = 0, channel = input.event.channel } = input
   const { event, lost } = storableEvent(input.event)
-  const failedAt = attempts.filter(attempt => attempt.failure !== undefined).map(endOf)
+  const firstFailed = attempts.find(hasFailed)
+  const lastFailed = attempts.findLast(hasFailed)
+  const cycle: Cycle = {
+    number: replay,
+    reason,
+    category: failure?.category ?? REASONS[reason].category,
+    failure: failure && summarise(failure, failure.fingerprint, caps),
+    attempts: keepFirstAndLatest(attempts, caps.maxAttempts),
+    attemptCount: input.attemptCount ?? attempts.length,
+    firstFailedAt: endOf(firstFailed) ?? at,
+    lastFailedAt: endOf(lastFailed) ?? at,
+    replayId: input.replayId,
+    replayedBy: input.replayedBy,
+    endedAt: undefined,
+  }
   return {
     v: 1,
     id: letterId(channel, handler, event),
@@ -63,20 +77,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     event,
     origin: storableOrigin(input.origin),
     state: stateAfterFailure(reason, replay, replayLimit),
-    cycle: {
-      number: replay,
-      reason,
-      category: failure?.category ?? REASONS[reason].category,
-      failure: failure && { ...summarise(failure, caps), fingerprint: failure.fingerprint },
-      attempts: keepFirstAndLatest(attempts, caps.maxAttempts),
-      attemptCount: input.attemptCount ?? attempts.length,
-      firstFailedAt: failedAt[0] ?? at,
-      lastFailedAt: failedAt.at(-1) ?? at,
-      replayId: input.replayId,
-      replayedBy: input.replayedBy,
-      endedAt: undefined,
-      ...(input.isUnverified ? { isUnverified: true } : {}),
-    },
+    cycle: input.isUnverified ? { ...cycle, isUnverified: true } : cycle,
     endedCycles: [],
     droppedCycles: 0,
     replays: replay,
@@ -98,8 +99,12 @@ function expiryOf(at: number, expiresAfterMs: TimeToLive | undefined): number | 
   return typeof expiresAfterMs === 'number' ? at + expiresAfterMs : undefined
 }
 
-function endOf(attempt: AttemptRecord): number {
-  return attempt.endedAt ?? attempt.startedAt
+function hasFailed({ failure }: AttemptRecord): boolean {
+  return failure !== undefined
+}
+
+function endOf(attempt: AttemptRecord | undefined): number | undefined {
+  return attempt?.endedAt ?? attempt?.startedAt
 }
 
 /** The part of a failure that an attempt keeps, within the caps. */
@@ -108,10 +113,14 @@ export function summariseFailure(
   fingerprint: string = failure.fingerprint.id,
   caps: LetterCaps = DEFAULT_LETTER_CAPS,
 ): AttemptFailure {
-  return { ...summarise(failure, caps), fingerprint }
+  return summarise(failure, fingerprint, caps)
 }
 
-function summarise(failure: Failure, caps: LetterCaps): Omit<CycleFailure, 'fingerprint'> {
+function summarise<F>(
+  failure: Failure,
+  fingerprint: F,
+  caps: LetterCaps,
+): Omit<AttemptFailure, 'fingerprint'> & { readonly fingerprint: F } {
   const keepsStack = caps.keepStack && failure.stack !== undefined
   return {
     name: failure.name,
@@ -119,5 +128,6 @@ function summarise(failure: Failure, caps: LetterCaps): Omit<CycleFailure, 'fing
     code: failure.code,
     category: failure.category,
     stack: keepsStack ? capText(failure.stack, caps.maxStackBytes) : undefined,
+    fingerprint,
   }
 }

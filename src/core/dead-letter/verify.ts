@@ -18,7 +18,7 @@ export function isKnownReplay(letter: DeadLetter | undefined, claim: LetterRepla
 }
 
 export function isVerified(letter: DeadLetter): boolean {
-  return allCycles(letter).every(({ isUnverified }) => !isUnverified)
+  return !letter.cycle.isUnverified && letter.endedCycles.every(({ isUnverified }) => !isUnverified)
 }
 
 /**

@@ -212,7 +212,8 @@ export class Handling {
       work.isChecked = false
     } else if (attempt.isRunning || attempt.late !== undefined)
       return this.failed.outlived(work, attempt, failed)
-    await this.#endRun(work)
+    const ending = this.#endRun(work)
+    if (ending !== undefined) await ending
     return refusal === undefined ? this.failed.next(work, failed) : this.failed.refused(work, failed, refusal)
   }
 
@@ -267,8 +268,14 @@ export class Handling {
   }
 
   /** The event was not handled, and its handler does not run: the next consumer may claim and attempt the event. */
-  async #endRun(work: Work): Promise<void> {
-    await this.#claims?.release(work)
+  #endRun(work: Work): Promise<void> | undefined {
+    if (this.#claims !== undefined) return this.#releaseClaim(this.#claims, work)
+    this.#runs.end(work.event.id)
+    return undefined
+  }
+
+  async #releaseClaim(claims: Claims, work: Work): Promise<void> {
+    await claims.release(work)
     this.#runs.end(work.event.id)
   }
 

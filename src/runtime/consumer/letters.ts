@@ -2,7 +2,7 @@ import { claimOf } from '../../core/dead-letter/change.ts'
 import { createLetter } from '../../core/dead-letter/create.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import type { DeadLetter, Origin } from '../../core/dead-letter/letter.ts'
-import { metadataOf } from '../../core/dead-letter/metadata.ts'
+import { type LetterMetadata, metadataOf } from '../../core/dead-letter/metadata.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import { isKnownReplay } from '../../core/dead-letter/verify.ts'
 import type { EventReplay } from '../../core/event/replay-headers.ts'
@@ -179,25 +179,10 @@ export class ConsumerLetters {
     return handler === undefined && named !== undefined ? named : letterId(channel, name, event)
   }
 
-  #letter(work: Work, { reason, failure, thrown }: GiveUp, replay: CheckedReplay | undefined): DeadLetter {
-    const {
-      name,
-      channel,
-      broker,
-      caps,
-      clock,
-      release,
-      host,
-      expiresAfterMs,
-      replayLimit,
-      autoReplay,
-      metadata,
-      faults,
-    } = this.#policy
-    const subject = () => {
-      const { event, started: attemptCount } = work
-      return filterSubject({ event, handler: name, reason, attemptCount, error: thrown, failure })
-    }
+  #letter(work: Work, giveUp: GiveUp, replay: CheckedReplay | undefined): DeadLetter {
+    const { name, channel, broker, caps, clock, release, host, expiresAfterMs, replayLimit, autoReplay } =
+      this.#policy
+    const { reason, failure } = giveUp
     const letter = createLetter(
       {
         event: work.event,
@@ -213,13 +198,23 @@ export class ConsumerLetters {
         replayId: replay?.replayId,
         isUnverified: replay?.isUnverified,
         expiresAfterMs: expiresAfterMs(channel, reason),
-        metadata: metadataOf(metadata, subject, error => faults.report('metadata', error)),
+        metadata: this.#metadata(work, giveUp),
         release,
         host,
       },
       { caps, replayLimit: replayLimit(channel) },
     )
     return autoReplay(letter) ? { ...letter, autoReplay: true } : letter
+  }
+
+  #metadata(
+    { event, started }: Work,
+    { reason, failure, thrown: error }: GiveUp,
+  ): LetterMetadata | undefined {
+    const { name: handler, metadata, faults } = this.#policy
+    if (typeof metadata !== 'function') return metadata
+    const subject = () => filterSubject({ event, handler, reason, attemptCount: started, error, failure })
+    return metadataOf(metadata, subject, fault => faults.report('metadata', fault))
   }
 
   #isKept({ event, channel, handler, cycle }: DeadLetter, { failure, thrown: error }: GiveUp): boolean {
@@ -246,6 +241,5 @@ export class ConsumerLetters {
 /** The delivery names the broker. A letter also says what kind of broker that is, so that its event goes back to no other. */
 function originIn({ kind }: Broker, { origin }: Delivery): Origin {
   if (kind === undefined || origin.broker === undefined) return origin
-  const { broker, ...place } = origin
-  return { broker, brokerKind: kind, ...place }
+  return { broker: origin.broker, brokerKind: kind, ...origin }
 }

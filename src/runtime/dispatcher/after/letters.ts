@@ -1,13 +1,12 @@
 import { createLetter } from '../../../core/dead-letter/create.ts'
 import { createSaveFilter, type SaveFilter } from '../../../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { metadataOf } from '../../../core/dead-letter/metadata.ts'
-import type { Reason } from '../../../core/dead-letter/reason.ts'
+import { type LetterMetadata, metadataOf } from '../../../core/dead-letter/metadata.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { Fifo } from '../../../core/fifo.ts'
 import { type Cancel, settlesWithin } from '../../../ports/clock.ts'
 import { ignoreErrors } from '../../../ports/tracing.ts'
-import { filterSubject, isKept, type LetterSaver } from '../../letter-saver.ts'
+import { filterSubject, type GivenUpEvent, isKept, type LetterSaver } from '../../letter-saver.ts'
 import { guardTest } from '../../user-functions/guards.ts'
 import type { UserFaults } from '../../user-functions/user-faults.ts'
 import type { DispatcherPolicy } from '../dispatcher-options.ts'
@@ -110,11 +109,10 @@ export class DispatcherLetters {
    */
   save(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): Promise<Kept> {
     const { tracing, observer } = this.#policy
-    const { event, replay } = subject
-    const about = { ...this.#about(subject, handler, giveUp, inVain), channel: event.channel, replay }
+    const about = givenUpEvent(subject, handler, giveUp, inVain)
     // The filter runs before the letter is created, because creating a letter is the most expensive step.
     if (!isKept(this.#filter, about, observer, observeAsOwn)) return Promise.resolve('dropped')
-    const letter = this.#letter(subject, handler, giveUp, inVain)
+    const letter = this.#letter(subject, giveUp, about)
     const kept = this.#send(letter, giveUp)
     return tracing === undefined ? kept : this.#followed(letter, kept)
   }
@@ -122,7 +120,7 @@ export class DispatcherLetters {
   /** Letters that are kept already say now that no sink of the job's event is left. The filter is not asked again. */
   async saveAgain(subject: LetterSubject, giveUps: ReadonlyMap<string, GiveUp>): Promise<void> {
     const again = Array.from(giveUps, ([sink, giveUp]) =>
-      this.#send(this.#letter(subject, sink, giveUp, true), giveUp, true),
+      this.#send(this.#letter(subject, giveUp, givenUpEvent(subject, sink, giveUp, true)), giveUp, true),
     )
     await Promise.all(again)
   }
@@ -158,19 +156,12 @@ export class DispatcherLetters {
     return saves
   }
 
-  /** What the functions of the options see of it. */
-  #about({ event }: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean) {
-    const { reason: endedBy, attempts = [], attemptCount = attempts.length, thrown: error, failure } = giveUp
-    return { event, handler, reason: reasonOf(giveUp, inVain), endedBy, attemptCount, error, failure }
-  }
-
-  #letter(subject: LetterSubject, handler: string, giveUp: GiveUp, inVain: boolean): DeadLetter {
-    const { clock, caps, release, host, expiresAfterMs, replayLimit, metadata } = this.#policy
+  #letter(subject: LetterSubject, giveUp: GiveUp, about: GivenUpEvent): DeadLetter {
+    const { clock, caps, release, host, expiresAfterMs, replayLimit } = this.#policy
     const { event, replay, replayId } = subject
     const { job } = subject.scope
     const { reason: endedBy, failure, attempts, attemptCount, detail } = giveUp
-    const reason = reasonOf(giveUp, inVain)
-    const about = () => filterSubject(this.#about(subject, handler, giveUp, inVain))
+    const { handler, reason } = about
     const letter = createLetter(
       {
         event,
@@ -185,7 +176,7 @@ export class DispatcherLetters {
         expiresAfterMs: expiresAfterMs(event.channel, reason),
         // From the first telling on: a second one in the same moment does not replace it.
         detail: job === undefined ? detail : { ...detail, endedBy },
-        metadata: metadataOf(metadata, about, error => this.#faults.report('metadata', error)),
+        metadata: this.#metadata(about),
         job,
         release,
         host,
@@ -195,12 +186,23 @@ export class DispatcherLetters {
     return this.#autoReplay(letter) ? { ...letter, autoReplay: true } : letter
   }
 
+  #metadata(about: GivenUpEvent): LetterMetadata | undefined {
+    const { metadata } = this.#policy
+    if (typeof metadata !== 'function') return metadata
+    const report = (error: unknown) => this.#faults.report('metadata', error)
+    return metadataOf(metadata, () => filterSubject(about), report)
+  }
+
+  #send(letter: DeadLetter, { reason }: GiveUp, again = false): Promise<Kept> {
+    const isBuffered = letter.handler !== EVERY_SINK && reason !== 'buffer_full'
+    return isBuffered ? this.#enqueue(letter, again) : this.#enqueueUnbuffered(letter, again)
+  }
+
   /**
    * Letters of events that count in no buffer are bounded here: when there are too many of them at once, the letter is
    * lost, and told as such.
    */
-  async #send(letter: DeadLetter, { reason }: GiveUp, again = false): Promise<Kept> {
-    if (letter.handler !== EVERY_SINK && reason !== 'buffer_full') return this.#enqueue(letter, again)
+  async #enqueueUnbuffered(letter: DeadLetter, again: boolean): Promise<Kept> {
     if (this.#unbuffered.size >= MAX_UNBUFFERED) {
       this.#lose({ letter, again })
       return 'unsaved'
@@ -323,6 +325,22 @@ export class DispatcherLetters {
   }
 }
 
-function reasonOf({ reason }: GiveUp, inVain: boolean): Reason {
-  return inVain ? 'tracking_failed_in_job' : reason
+function givenUpEvent(
+  { event, replay }: LetterSubject,
+  handler: string,
+  giveUp: GiveUp,
+  inVain: boolean,
+): GivenUpEvent {
+  const { reason: endedBy, attempts, thrown: error, failure } = giveUp
+  return {
+    event,
+    channel: event.channel,
+    handler,
+    replay,
+    reason: inVain ? 'tracking_failed_in_job' : endedBy,
+    endedBy,
+    attemptCount: giveUp.attemptCount ?? attempts?.length ?? 0,
+    error,
+    failure,
+  }
 }
