@@ -226,9 +226,13 @@ export class Tracked {
     // The journal keeps the event if a copy of it is in memory only, or left to the next process.
     if (this.journaled !== undefined && this.isSafe && this.left === 0)
       this.context.journal?.remove(this.event.id, this.journaled)
+    const { observer } = this.context
+    const isObserved = this.scope.onFailure === 'swallow' && observer.trackingFailureSwallowed !== undefined
+    // Making the error, with its stack, is the most expensive step of a failure. Often nobody waits for it.
+    if (!isObserved && this.resolveOutcome === undefined) return
     const error = this.error()
-    if (error !== undefined && this.scope.onFailure === 'swallow')
-      observeSwallowed(this.context.observer, this.scope, error, this.failed?.values().next().value)
+    if (error !== undefined && isObserved)
+      observeSwallowed(observer, this.scope, error, this.failed?.values().next().value)
     this.resolveOutcome?.(this.resultOrError(error))
   }
 
