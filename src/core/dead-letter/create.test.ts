@@ -172,7 +172,11 @@ describe('letterId', () => {
     expect(ids[0]).toBe(ids[1])
   })
 
-  it('E9: never changes, because stores hold it', () => {
-    expect(letterId('orders', 'mailer', event)).toBe('018bcfe5-6800-804c-8350-28a8832f5b26')
+  it.each([
+    ['a UUIDv7', event.id, '018bcfe5-6800-804c-8350-28a8832f5b26'],
+    ['one in capitals', '018BCFE5-6800-7000-8000-00000000000F', '018bcfe5-6800-88e7-a3f2-176c69be20e4'],
+    ['any other text', 'foreign-7', '1092d31b-70c6-8daa-98b7-efa6ea8e6ba0'],
+  ])('E9: never changes for %s, because stores hold it', (_, id, expected) => {
+    expect(letterId('orders', 'mailer', { id })).toBe(expected)
   })
 })

@@ -1,6 +1,9 @@
 import type { LazaretEvent } from '../event/event.ts'
-import { uuidv7Time } from '../event/uuid.ts'
+import { isUuidv7 } from '../event/uuid.ts'
 import { hash128 } from '../hash.ts'
+
+/** The digits that a UUID may have at the place of its variant. */
+const VARIANTS = '89ab'
 
 /**
  * The id of the letter with this channel, handler and event id. It is the same wherever and however often the letter is
@@ -11,10 +14,10 @@ import { hash128 } from '../hash.ts'
 export function letterId(channel: string, handler: string, event: Pick<LazaretEvent, 'id'>): string {
   // JSON separates the three parts, whatever characters they contain.
   const hash = hash128(JSON.stringify([channel, handler, event.id]))
-  const first =
-    uuidv7Time(event.id) === undefined
-      ? hash.slice(20)
-      : event.id.toLowerCase().replaceAll('-', '').slice(0, 12)
-  const variant = (8 | (Number.parseInt(hash.charAt(3), 16) & 3)).toString(16)
-  return `${first.slice(0, 8)}-${first.slice(8)}-8${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`
+  // The first two parts of a UUIDv7 are its time.
+  const first = isUuidv7(event.id)
+    ? event.id.slice(0, 13).toLowerCase()
+    : `${hash.slice(20, 28)}-${hash.slice(28)}`
+  const variant = VARIANTS.charAt(Number.parseInt(hash.charAt(3), 16) & 3)
+  return `${first}-8${hash.slice(0, 3)}-${variant}${hash.slice(4, 7)}-${hash.slice(7, 19)}`
 }

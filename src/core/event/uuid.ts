@@ -102,7 +102,11 @@ function timePrefix(ms: number): Uint8Array {
 
 const UUIDV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
+export function isUuidv7(id: string): boolean {
+  return UUIDV7.test(id)
+}
+
 /** The creation time of a UUIDv7 in epoch milliseconds; undefined for any other text. */
 export function uuidv7Time(id: string): number | undefined {
-  return UUIDV7.test(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined
+  return isUuidv7(id) ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined
 }
