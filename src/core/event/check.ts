@@ -31,17 +31,22 @@ export interface ClaimedEvent {
   readonly payload?: unknown
 }
 
+interface CheckedParts {
+  readonly channel?: string | undefined
+  readonly headers?: object | undefined
+}
+
 /** Returns all faults of an event together. It never throws, whatever the event contains. */
 export function checkEvent(
   event: ClaimedEvent,
   limits: EventLimits = DEFAULT_EVENT_LIMITS,
-  /** Headers that were checked before. */
-  trusted?: object | undefined,
+  /** A channel and headers that were checked before. */
+  trusted?: CheckedParts | undefined,
 ): readonly Fault[] {
   const faults = new Faults()
   try {
-    checkEnvelope(event, faults)
-    if (event.headers !== trusted) checkHeaders(event.headers, limits, faults)
+    checkEnvelope(event, trusted?.channel, faults)
+    if (event.headers !== trusted?.headers) checkHeaders(event.headers, limits, faults)
     checkPayload(event.payload, limits, faults)
   } catch {
     faults.add('event', event, 'give plain data; a getter or proxy threw')
@@ -49,10 +54,11 @@ export function checkEvent(
   return faults.list
 }
 
-function checkEnvelope(event: ClaimedEvent, faults: Faults): void {
+function checkEnvelope(event: ClaimedEvent, checkedChannel: string | undefined, faults: Faults): void {
   checkText('id', event.id, MAX_ID_BYTES, faults)
   checkText('type', event.type, MAX_TYPE_BYTES, faults)
-  channelRule.read(event.channel, 'channel', faults)
+  if (checkedChannel === undefined || event.channel !== checkedChannel)
+    channelRule.read(event.channel, 'channel', faults)
   if (event.key !== undefined) checkText('key', event.key, MAX_KEY_BYTES, faults)
   if (event.idempotencyKey !== event.id)
     checkText('idempotencyKey', event.idempotencyKey, MAX_IDEMPOTENCY_KEY_BYTES, faults)

@@ -33,6 +33,12 @@ describe('createEvent', () => {
     })
   })
 
+  it('S8: checks the channel of an event, also where there is a default one', () => {
+    const input: EventInput = { type: 'order.paid', channel: 'a b' }
+    const { message } = refusalOf(() => createEvent(input, { ...sources, channel: 'orders' }))
+    expect(message).toContain('channel: got "a b"')
+  })
+
   it('K8: keeps the id and idempotency key it is given', () => {
     const again = {
       id: 'order-7',

@@ -63,7 +63,7 @@ interface EventSources {
   readonly now: number
   readonly newId: IdSource
   readonly limits?: EventLimits | undefined
-  /** The channel of events that name none. */
+  /** The channel of events that name none. It is not checked. */
   readonly channel?: string | undefined
   /** The source of events that name none. */
   readonly source?: string | undefined
@@ -74,7 +74,7 @@ interface EventSources {
 /** Creates an event. The payload is not copied, so the caller must not change it afterwards. */
 export function createEvent<P = unknown>(input: EventInput<P>, sources: EventSources): LazaretEvent<P> {
   const event = fillIn(input, sources)
-  const faults = checkEvent(event, sources.limits ?? DEFAULT_EVENT_LIMITS, sources.headers)
+  const faults = checkEvent(event, sources.limits ?? DEFAULT_EVENT_LIMITS, sources)
   if (faults.length > 0) throw new EventError(`event ${show(event.id)}`, faults)
   return event
 }

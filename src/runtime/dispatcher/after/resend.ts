@@ -25,10 +25,11 @@ export async function resend(
 ): Promise<TrackResult> {
   requireReplayable(letter)
   const lanes = lanesFor(letter, allLanes)
-  const { event, job, replays, replayId } = letter
+  const { event, job, replays: replay, replayId } = letter
   const names = lanes.map(({ name }) => name)
   const scope = { job, onFailure: 'throw' } as const
-  const tracked = new Tracked(context, event, names, scope, replays, replayId, holdOf(letter))
+  const resent = { replay, replayId, hold: holdOf(letter), isHandedOver: false }
+  const tracked = new Tracked(context, event, names, scope, resent)
   const now = policy.clock.now()
   for (const lane of lanes) lane.offer(tracked, now)
   try {

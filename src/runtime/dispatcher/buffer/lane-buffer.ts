@@ -59,7 +59,8 @@ export class LaneBuffer {
       this.#current--
       return
     }
-    const index = this.#flushes.findIndex(flush => flush.generation === item.generation)
+    let index = 0
+    while (this.#flushes[index]!.generation !== item.generation) index++
     const flush = this.#flushes[index]!
     if (--flush.left > 0) return
     this.#flushes.splice(index, 1)

@@ -33,9 +33,14 @@ export interface EventDefaults {
 /** Throws an EventError when the input is not a valid event. */
 export function eventOf(input: TrackInput, defaults: EventDefaults, now: number): LazaretEvent {
   const { newId, limits, channel, source, tracing } = defaults
-  const headers = tracing && ignoreErrors(() => tracing.context())
+  const headers = tracing && traceHeaders(tracing)
   const whole = withHeaders(input, headers) as EventInput
   return createEvent(whole, { now, newId, limits, channel, source, headers })
+}
+
+/** A function of its own, because a closure inside of `eventOf` would cost every event, also without tracing. */
+function traceHeaders(tracing: Tracing): LazaretEvent['headers'] | undefined {
+  return ignoreErrors(() => tracing.context())
 }
 
 /** Adds the severity to headers, and to those an event has of its own the trace, unless they tell of one. */

@@ -43,6 +43,14 @@ export function observeSwallowed(
   observeAsOwn(observer, 'trackingFailureSwallowed', { job, errorName, reason })
 }
 
+/** The event of a letter, which is sent once more. */
+interface ResentEvent {
+  readonly replay: number
+  readonly replayId: string | undefined
+  readonly hold: LetterHold | undefined
+  isHandedOver: boolean
+}
+
 type ReportResult = (result: TrackResult | Promise<never>) => void
 
 /**
@@ -54,16 +62,9 @@ export class Tracked {
   readonly event: LazaretEvent
   readonly bytes: number
   readonly scope: TrackingScope
-  /** Which replay of the event this is; 0 for its first cycle. */
-  readonly replay: number
-  /** The replay that sent it again, if one did. */
-  readonly replayId: string | undefined
-  /** The right to send it, if another process may get it instead. */
-  readonly hold: LetterHold | undefined
   /** Whether the journal has it, once that is known; undefined for what is not critical. */
   journaled: Promise<boolean> | undefined = undefined
-  /** Another process sends it, so this one does not know what becomes of it. */
-  isHandedOver = false
+  private readonly resent: ResentEvent | undefined
   private readonly context: TrackingContext
   private readonly sinks: readonly string[]
   private unanswered: number
@@ -89,21 +90,37 @@ export class Tracked {
     event: LazaretEvent,
     sinks: readonly string[],
     scope: TrackingScope,
-    replay = 0,
-    replayId?: string,
-    hold?: LetterHold,
+    resent?: ResentEvent,
   ) {
     this.context = context
     this.event = event
     this.bytes = eventBytes(event)
     this.scope = scope
-    this.replay = replay
-    this.replayId = replayId
-    this.hold = hold
+    this.resent = resent
     this.sinks = sinks
     this.unanswered = sinks.length
     this.undecided = sinks.length
     this.unsettled = sinks.length
+  }
+
+  /** Which replay of the event this is; 0 for its first cycle. */
+  get replay(): number {
+    return this.resent === undefined ? 0 : this.resent.replay
+  }
+
+  /** The replay that sent it again, if one did. */
+  get replayId(): string | undefined {
+    return this.resent?.replayId
+  }
+
+  /** The right to send it, if another process may get it instead. */
+  get hold(): LetterHold | undefined {
+    return this.resent?.hold
+  }
+
+  /** Another process sends it, so this one does not know what becomes of it. */
+  get isHandedOver(): boolean {
+    return this.resent?.isHandedOver === true
   }
 
   /** Resolves when every lane has answered. */
@@ -160,7 +177,7 @@ export class Tracked {
 
   /** Another process sends it to this sink. Nothing is kept here: its letter waits for the outcome of that one. */
   handedOver(sink: string): void {
-    this.isHandedOver = true
+    if (this.resent !== undefined) this.resent.isHandedOver = true
     this.undecided--
     this.failed ??= new Map()
     this.failed.set(sink, HANDED_OVER)
