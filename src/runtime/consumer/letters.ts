@@ -69,7 +69,7 @@ export class ConsumerLetters {
     if (saver !== undefined && !isFiltered) {
       const durable = await this.#host.persist(() => saver.save(letter))
       // Closing before any store took it: the attempts are put on record and the event comes again.
-      if (!durable || !(await this.#bringBack(work, letter)))
+      if (!durable || (work.replayed !== undefined && !(await this.#bringBack(work, work.replayed, letter))))
         return this.#settler.retry(work, this.#policy.clock.now(), startedAt)
     }
     if (run !== undefined) {
@@ -147,12 +147,11 @@ export class ConsumerLetters {
   }
 
   /** Records the failure on the letter of a redirected event, which has another channel or handler. */
-  async #bringBack({ event, replayed }: Work, letter: DeadLetter): Promise<boolean> {
-    const origin = replayed?.letterId
+  async #bringBack({ event }: Work, replay: EventReplay, letter: DeadLetter): Promise<boolean> {
+    const { letterId: origin } = replay
     const change = this.#change
-    if (replayed === undefined || origin === undefined || origin === letter.id || change === undefined)
-      return true
-    const dead = { to: 'dead', at: this.#policy.clock.now(), onlyIfSentBy: claimOf(event, replayed) } as const
+    if (origin === undefined || origin === letter.id || change === undefined) return true
+    const dead = { to: 'dead', at: this.#policy.clock.now(), onlyIfSentBy: claimOf(event, replay) } as const
     return this.#host.persist(() => change(origin, dead))
   }
 

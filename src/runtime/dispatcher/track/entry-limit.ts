@@ -39,8 +39,7 @@ export class EntryLimit {
     const severity = headers[SEVERITY_HEADER]
     if (bypassesLimit(this.#policy.bypass, { type, severity, event })) return undefined
     const retryAt = this.limiter.take(now)
-    const ifLater = (retryAt: number) => (retryAt > now ? retryAt : undefined)
-    return typeof retryAt === 'number' ? ifLater(retryAt) : retryAt.then(ifLater)
+    return typeof retryAt === 'number' ? ifLater(retryAt, now) : whenAnswered(retryAt, now)
   }
 
   /** What the letter of a refused event says: the limit, and the time. */
@@ -48,4 +47,13 @@ export class EntryLimit {
     const limit = this.#policy?.perSecond ?? null
     return { reason: 'rate_limited', detail: { limit, limitedAt: now } }
   }
+}
+
+function ifLater(retryAt: number, now: number): number | undefined {
+  return retryAt > now ? retryAt : undefined
+}
+
+/** A function of its own, because its closure would cost every event, also without a limit. */
+function whenAnswered(retryAt: Promise<number>, now: number): Promise<number | undefined> {
+  return retryAt.then(answer => ifLater(answer, now))
 }

@@ -163,7 +163,8 @@ export class Tracked {
       this.giveUps ??= new Map()
       this.giveUps.set(sink, giveUp)
     }
-    await this.fail(sink, giveUp, outcome)
+    const settling = this.fail(sink, giveUp, outcome)
+    if (settling !== undefined) await settling
   }
 
   /** The dispatcher closes, and the journal keeps it for this sink. */
