@@ -1,5 +1,6 @@
 import { Admin, ProduceAcks, Producer } from '@platformatic/kafka'
-import { readOffsets } from '../../src/adapters/kafka/broker/group/offsets.ts'
+import { allPartitions, readOffsets, readProgress } from '../../src/adapters/kafka/broker/group/offsets.ts'
+import type { Progress } from '../../src/adapters/kafka/broker/group/progress.ts'
 import { Cluster } from '../../src/adapters/kafka/connection/cluster.ts'
 import { readFrom } from '../../src/adapters/kafka/connection/read-partition.ts'
 import type { KafkaRecord, RecordHeaders } from '../../src/adapters/kafka/connection/records.ts'
@@ -67,6 +68,13 @@ export class OutsideKafka {
   async writeJson(topic: string, value: Buffer): Promise<void> {
     const headers = [[Buffer.from('content-type'), Buffer.from('application/json')]] as const
     await this.write([{ topic, key: null, value, headers }])
+  }
+
+  /** What a group has committed of each partition of a topic. */
+  async progress(group: string, topic: string): Promise<ReadonlyMap<number, Progress>> {
+    const info = (await this.#cluster.topics([topic])).get(topic)
+    if (info === undefined) return new Map()
+    return (await readProgress(this.#cluster, group, [allPartitions(info)])).get(topic) ?? new Map()
   }
 
   /** All records of a topic, partition by partition. */

@@ -45,6 +45,14 @@ export class Effects {
     return { afterKill, unexplained: rows.length - afterKill }
   }
 
+  /** In which life the first run was, for every second run. */
+  firstRuns(): readonly number[] {
+    return this.#database
+      .prepare('select first from again')
+      .all()
+      .map(row => Number(row['first']))
+  }
+
   close(): void {
     this.#database.close()
   }

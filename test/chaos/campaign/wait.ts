@@ -17,3 +17,20 @@ export async function until(
     await pause(100)
   }
 }
+
+/** Polls the condition until it holds. Answers with false when nothing has moved for this long before that. */
+export async function untilStill(
+  isSo: () => boolean | Promise<boolean>,
+  progress: () => number,
+  limitMs: number,
+): Promise<boolean> {
+  let last = progress()
+  for (let movedAt = systemClock.now(); !(await isSo()); await pause(500)) {
+    const now = systemClock.now()
+    const next = progress()
+    if (next !== last) movedAt = now
+    else if (now - movedAt > limitMs) return false
+    last = next
+  }
+  return true
+}

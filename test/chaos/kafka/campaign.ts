@@ -7,16 +7,13 @@ import { systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import type { KafkaService } from '../../services/kafka.ts'
-
 import { OutsideKafka } from '../../support/outside-kafka.ts'
-
 import { drawKinds } from '../campaign/draw.ts'
-
 import { Effects } from '../campaign/effects.ts'
 import { Publisher } from '../campaign/publisher.ts'
 import { RestartingProcess } from '../campaign/restarting-process.ts'
-import { countAtTheEnd, injectFaults, runInFolder } from '../campaign/steps.ts'
-import { pause } from '../campaign/wait.ts'
+import { injectFaults, runInFolder } from '../campaign/steps.ts'
+import { pause, untilStill } from '../campaign/wait.ts'
 import { collectFindings, type Findings, lettersOf } from './count.ts'
 import {
   type CampaignOptions,
@@ -28,8 +25,11 @@ import {
   PARTITIONS,
   SHARES,
 } from './plan.ts'
+import { findMissing } from './whereabouts.ts'
 
 const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
+/** A campaign that stands still for so long says what is missing, and ends. */
+const STILL_MS = 240_000
 const GUEST_MS = 3_000
 const OPERATOR_MS = 1_000
 
@@ -62,8 +62,10 @@ class Campaign {
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
   readonly #random: Random
-  /** The round in which the operator saw a letter first. */
-  readonly #seen = new Map<string, number>()
+  /** The letters that the operator has decided about. */
+  readonly #decided = new Set<string>()
+  /** The processes that were killed. */
+  readonly #killed = new Set<number>()
   #isOver = false
 
   constructor(options: CampaignOptions, service: KafkaService, folder: string) {
@@ -89,19 +91,23 @@ class Campaign {
     await this.#prepare()
     await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     const startedAt = systemClock.now()
+    let isPublished = false
     const publishing = this.#publisher.publish(this.#events, () => this.#effects.count)
+    void publishing.then(() => {
+      isPublished = true
+    })
     const operating = this.#unblockDead()
     await injectFaults(
       this.#options,
       () => this.#effects.count,
       fault => this.#inject(fault),
       tell,
-    )
-    await publishing
+    ).catch(async (error: Error) => {
+      throw new Error([error.message, ...(await this.#missing())].join('\n'))
+    })
+    await this.#moves(() => isPublished)
     tell('no more faults; waiting until every event is handled or dead')
-    const findings = await countAtTheEnd(() =>
-      collectFindings(this.#broker, this.#outside, this.#events, this.#effects),
-    )
+    const findings = await this.#settle(tell)
     const tookMs = systemClock.now() - startedAt
     this.#isOver = true
     await operating
@@ -127,8 +133,11 @@ class Campaign {
 
   async #inject(fault: Fault): Promise<void> {
     switch (fault) {
-      case 'kill':
-        return this.#any(this.#consumers).kill()
+      case 'kill': {
+        const consumer = this.#any(this.#consumers)
+        this.#killed.add(consumer.pid)
+        return consumer.kill()
+      }
       case 'cut':
         process.kill(this.#any(this.#consumers).pid, 'SIGUSR2')
         return
@@ -149,19 +158,15 @@ class Campaign {
     }
   }
 
-  /**
-   * A person decides about every letter at once. The letter is there before its key is blocked, and how long before depends on
-   * the load of the machine. So the person decides again, after twice as many rounds each time.
-   */
+  /** A person decides about every letter as soon as it exists, and once. */
   async #unblockDead(): Promise<void> {
-    for (let round = 0; !this.#isOver && this.#options.ordering === 'by-key'; round++) {
+    while (!this.#isOver && this.#options.ordering === 'by-key') {
       await pause(OPERATOR_MS)
       try {
         for (const id of await lettersOf(this.#outside)) {
-          const age = round - (this.#seen.get(id) ?? round)
-          this.#seen.set(id, round - age)
-          const isTurn = (age & (age - 1)) === 0
-          if (isTurn) await this.#broker.unblockKey(CHANNEL, id, HANDLER)
+          if (this.#decided.has(id)) continue
+          await this.#broker.unblockKey(CHANNEL, id, HANDLER)
+          this.#decided.add(id)
         }
       } catch {
         // A broker is away. The next round does it.
@@ -171,5 +176,27 @@ class Campaign {
 
   #any<T>(items: readonly T[]): T {
     return items[Math.floor(this.#random() * items.length)]!
+  }
+
+  #moves(isSo: () => boolean | Promise<boolean>): Promise<boolean> {
+    return untilStill(isSo, () => this.#effects.count, STILL_MS)
+  }
+
+  /** Until every event is somewhere, and nothing but letters is left on the cluster. */
+  async #settle(tell: (line: string) => void): Promise<Findings> {
+    const isOver = async () => {
+      const { size } = new Set(await lettersOf(this.#outside))
+      if (this.#effects.count + size < this.#events.length) return false
+      return (await this.#broker.depth(CHANNEL, HANDLER)) === 0
+    }
+    // Events that are missing by then are lost for good: the report counts them.
+    if (!(await this.#moves(() => isOver().catch(() => false))))
+      for (const line of await this.#missing()) tell(line)
+    return await collectFindings(this.#broker, this.#outside, this.#events, this.#effects, this.#killed)
+  }
+
+  async #missing(): Promise<readonly string[]> {
+    const over = new Set([...this.#effects.ids(), ...(await lettersOf(this.#outside))])
+    return await findMissing(this.#outside, this.#events, id => over.has(id))
   }
 }

@@ -8,7 +8,7 @@ import { CHANNEL, FAST_DETECTION, HANDLER } from './plan.ts'
 
 // One of the consumers of a campaign, in a process of its own. SIGUSR2 cuts its connections: brokers name their own
 // addresses, so that no proxy can do it.
-const [brokers = '', ordering = 'none', folder = '', life = '0'] = process.argv.slice(2)
+const [brokers = '', ordering = 'none', folder = ''] = process.argv.slice(2)
 
 const connections = new Set<client.Connection>()
 class TrackedPool extends client.ConnectionPool {
@@ -22,7 +22,8 @@ process.on('SIGUSR2', () => {
   for (const connection of connections) connection.socket.resetAndDestroy()
 })
 
-await consume(folder, life, {
+// The number of a process says which one an effect came from, and whether that one was killed.
+await consume(folder, String(process.pid), {
   broker: kafka({
     brokers: brokers.split(','),
     client: { ...client, ConnectionPool: TrackedPool },

@@ -13,6 +13,8 @@ export interface Findings extends EventCounts {
   readonly outOfOrder: number
   /** Effects that would have happened a second time, and that the effect's own transaction refused. */
   readonly ranAgain: number
+  /** Those of them whose first run was not in a process that was killed. */
+  readonly unexplained: number
 }
 
 export async function collectFindings(
@@ -20,15 +22,17 @@ export async function collectFindings(
   outside: OutsideKafka,
   events: readonly LazaretEvent[],
   effects: Effects,
+  killed: ReadonlySet<number>,
 ): Promise<Findings> {
   const canBeHandled = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind !== 'permanent'
   const letters = await lettersOf(outside)
-  const { afterKill, unexplained } = effects.repeats()
+  const firstRuns = effects.firstRuns()
   return {
     ...countOutcomes(events, effects.ids(), new Set(letters), canBeHandled),
     left: await broker.depth(CHANNEL, HANDLER),
     outOfOrder: countOutOfOrder(events, [...effects.ids()]),
-    ranAgain: afterKill + unexplained,
+    ranAgain: firstRuns.length,
+    unexplained: firstRuns.filter(process => !killed.has(process)).length,
   }
 }
 

@@ -42,6 +42,7 @@ export function reportOf(result: CampaignResult): string[] {
     ...ruleRows(rulesOf(result), findings),
     row('deliveries of handled events, refused by the ledger', skipped),
     row('second runs of a handler, refused by the transaction of the effect', findings.ranAgain),
+    row('of these, after a first run in a process that was not killed', findings.unexplained),
     row('batches of 100 published again', publishedAgain),
   ]
 }

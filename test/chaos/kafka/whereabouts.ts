@@ -1,0 +1,66 @@
+import { type HeldState, readHeld } from '../../../src/adapters/kafka/broker/ordered/held-record.ts'
+import { headerText } from '../../../src/adapters/kafka/broker/wire/headers.ts'
+import type { LazaretEvent } from '../../../src/core/event/event.ts'
+import type { OutsideKafka } from '../../support/outside-kafka.ts'
+import { CHANNEL, HANDLER } from './plan.ts'
+
+const GROUP = `${CHANNEL}.${HANDLER}`
+const MOST_KEYS = 30
+
+interface Place {
+  readonly partition: number
+  readonly offset: number
+}
+
+/** Says where the events are that are neither handled nor dead, key by key. For a campaign that stands still. */
+export async function findMissing(
+  outside: OutsideKafka,
+  events: readonly LazaretEvent[],
+  isOver: (id: string) => boolean,
+): Promise<readonly string[]> {
+  const missing = Map.groupBy(
+    events.filter(({ id }) => !isOver(id)),
+    ({ key }) => key ?? '',
+  )
+  const places = new Map<string | undefined, Place>()
+  for (const record of await outside.records(CHANNEL)) places.set(headerText(record.headers, 'ce_id'), record)
+  const held = await heldStates(outside)
+  const isSettled = await settlements(outside)
+  const lines = [...missing].slice(0, MOST_KEYS).map(([key, [first, ...rest]]) => {
+    const line = held.filter(each => each.line === key).toSorted((a, b) => a.place - b.place)
+    const place = places.get(first!.id)
+    const where =
+      place === undefined
+        ? 'not in the channel'
+        : `at ${place.partition}/${place.offset}, ${isSettled(place) ? 'settled' : 'not settled'}`
+    const state = line.find(({ id }) => id === first!.id)?.state ?? 'not held'
+    const head = line[0]
+    const front =
+      head === undefined
+        ? 'nothing of the key is held'
+        : `in front ${head.id} (${head.state}, ${isOver(head.id) ? 'over' : 'missing'})`
+    return `${key}: ${rest.length + 1} missing; first ${first!.id} ${where}, ${state}; ${front}; ${line.length} held`
+  })
+  return [`${[...missing.values()].flat().length} events of ${missing.size} keys are missing`, ...lines]
+}
+
+/** The latest state of every held event. */
+async function heldStates(outside: OutsideKafka): Promise<readonly HeldState[]> {
+  const states = new Map<string, HeldState>()
+  for (const record of await outside.records(`${GROUP}.held`)) {
+    const key = `${record.partition} ${record.key}`
+    const state = readHeld(record)
+    if (state === undefined) states.delete(key)
+    else states.set(key, state)
+  }
+  return [...states.values()]
+}
+
+/** Whether the group has committed that a record of the channel is settled. */
+async function settlements(outside: OutsideKafka) {
+  const stored = await outside.progress(GROUP, CHANNEL)
+  return ({ partition, offset }: Place): boolean => {
+    const { position = 0, settled = [] } = stored.get(partition) ?? {}
+    return offset < position || settled.some(([from, to]) => from <= offset && offset < to)
+  }
+}
