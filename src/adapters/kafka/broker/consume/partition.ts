@@ -33,6 +33,10 @@ const MIN_AHEAD = 16
 const MAX_AHEAD = 2_000
 /** It falls slowly: commits follow each other fast, and few attempts between two of them do not mean that few will follow. */
 const KEPT_AHEAD = 0.75
+/** A partition with a long lag needs its full number soon. */
+const GROWTH = 4
+/** The next commit is written when no more than this share of the announced attempts is left. On a busy cluster it takes long. */
+const LEFT_AT_COMMIT = 0.75
 /** Below this a partition is read on. */
 const LOW_RECORDS = 500
 /** The most records of a retry topic that a consumer keeps while they wait. */
@@ -77,6 +81,7 @@ export class AssignedPartition {
   #begunTo = 0
   #begun = 0
   #ahead = MIN_AHEAD
+  #hadToWait = false
   #durableUpTo = 0
   /** The end of the partition when it was opened; undefined until it is known. */
   #firstEnd: number | undefined
@@ -121,12 +126,13 @@ export class AssignedPartition {
 
   /** The next commit should come before the announced attempts are used up. */
   get isNearlyUsedUp(): boolean {
-    return this.#begunTo + this.#ahead / 2 > this.#durableUpTo
+    return this.#begunTo + this.#ahead * LEFT_AT_COMMIT > this.#durableUpTo
   }
 
   /** A commit is needed although nothing is settled: a record waits for it. */
   announceAtLeast(offset: number): void {
     this.#begunTo = Math.max(this.#begunTo, offset)
+    this.#hadToWait = true
   }
 
   settle(offset: number): void {
@@ -134,9 +140,11 @@ export class AssignedPartition {
     this.isDirty = true
   }
 
-  /** `wasAwaited`: the announced attempts were used up before this commit. Then more are announced. */
-  nextCommit(wasAwaited: boolean): PartitionCommit {
-    const wanted = wasAwaited ? 2 * this.#ahead : Math.max(2 * this.#begun, this.#ahead * KEPT_AHEAD)
+  /** More attempts are announced if one had to wait. `isWanted`: they are nearly used up, so that not fewer are. */
+  nextCommit(isWanted: boolean): PartitionCommit {
+    const kept = isWanted ? this.#ahead : this.#ahead * KEPT_AHEAD
+    const wanted = this.#hadToWait ? GROWTH * this.#ahead : Math.max(2 * this.#begun, kept)
+    this.#hadToWait = false
     this.#ahead = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, Math.ceil(wanted)))
     this.#begun = 0
     const { topic, topicId, partition } = this
