@@ -31,8 +31,10 @@ export interface Entry {
  */
 const MIN_AHEAD = 16
 const MAX_AHEAD = 2_000
-/** It falls slowly: commits follow each other fast, and few attempts between two of them do not mean that few will follow. */
+/** It falls slowly, because records come in bursts. */
 const KEPT_AHEAD = 0.75
+/** So many times what begins during a commit is enough, because the next commit is written early. */
+const AHEAD_OF_COMMIT = 3
 /** A partition with a long lag needs its full number soon. */
 const GROWTH = 4
 /** The next commit is written when no more than this share of the announced attempts is left. On a busy cluster it takes long. */
@@ -82,6 +84,7 @@ export class AssignedPartition {
   #begun = 0
   #ahead = MIN_AHEAD
   #hadToWait = false
+  #begunDuringCommit = 0
   #durableUpTo = 0
   /** The end of the partition when it was opened; undefined until it is known. */
   #firstEnd: number | undefined
@@ -140,10 +143,11 @@ export class AssignedPartition {
     this.isDirty = true
   }
 
-  /** More attempts are announced if one had to wait. `isWanted`: they are nearly used up, so that not fewer are. */
-  nextCommit(isWanted: boolean): PartitionCommit {
-    const kept = isWanted ? this.#ahead : this.#ahead * KEPT_AHEAD
-    const wanted = this.#hadToWait ? GROWTH * this.#ahead : Math.max(2 * this.#begun, kept)
+  /** Announces more attempts if one had to wait, and else as many as begin while a commit is on its way. */
+  nextCommit(): PartitionCommit {
+    const wanted = this.#hadToWait
+      ? GROWTH * this.#ahead
+      : Math.max(AHEAD_OF_COMMIT * this.#begunDuringCommit, this.#ahead * KEPT_AHEAD)
     this.#hadToWait = false
     this.#ahead = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, Math.ceil(wanted)))
     this.#begun = 0
@@ -164,6 +168,7 @@ export class AssignedPartition {
 
   committed({ progress }: PartitionCommit): void {
     this.#durableUpTo = Math.max(this.#durableUpTo, progress.upTo)
+    this.#begunDuringCommit = this.#begun
   }
 
   get wantsRecords(): boolean {

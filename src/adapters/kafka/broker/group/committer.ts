@@ -129,7 +129,7 @@ export class Committer {
       const waiting = this.#waiting
       this.#waiting = []
       for (const each of partitions) each.isDirty = false
-      const commits = partitions.map(each => each.nextCommit(wasDemanded && each.isNearlyUsedUp))
+      const commits = partitions.map(each => each.nextCommit())
       try {
         await this.#send(partitions, commits)
         for (const [index, each] of commits.entries()) partitions[index]!.committed(each)
