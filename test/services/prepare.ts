@@ -3,6 +3,7 @@ import { findChromium } from './chromium.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
 import { findKafka } from './kafka.ts'
+import { findNats } from './nats.ts'
 import { findNginx } from './nginx.ts'
 import { findPostgres } from './postgres.ts'
 import { findPrometheus } from './prometheus.ts'
@@ -18,6 +19,8 @@ export async function setup(): Promise<void> {
   await findRabbitmq()
   await findRedis()
   await findKafka()
+  await findNats('newest')
+  await findNats('oldest')
   await findPrometheus()
   await findAlertmanager()
   await findNginx()

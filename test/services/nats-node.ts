@@ -1,0 +1,155 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePorts } from './free-ports.ts'
+import { logIn, ServerProcess, spawnIn } from './server-process.ts'
+
+const START_MS = 120_000
+const POLL_MS = 20
+const ANSWER_MS = 2_000
+const ACCOUNT_INFO = '$JS.API.INFO'
+
+/** Lines for the end of the configuration file. */
+export type NatsConfig = string
+
+interface Place {
+  readonly name: string
+  readonly port: number
+  /** The routes of the cluster; undefined if the server is alone. */
+  readonly routes: { readonly port: number; readonly all: readonly number[] } | undefined
+}
+
+/** One NATS server with JetStream: loopback only, free ports, a folder of its own. It can be killed, stopped, frozen and started again. */
+export class NatsNode {
+  readonly folder: string
+  readonly port: number
+  readonly #server: ServerProcess
+  #config: string
+
+  private constructor(binary: string, folder: string, port: number, config: string) {
+    this.folder = folder
+    this.port = port
+    this.#config = config
+    const file = join(folder, 'nats.conf')
+    this.#server = new ServerProcess({
+      name: `NATS on port ${port}`,
+      startMs: START_MS,
+      pollMs: POLL_MS,
+      spawn: async () => {
+        await writeFile(file, this.#config)
+        return spawnIn(folder, binary, ['-c', file])
+      },
+      answers: () => this.#answers(),
+      log: logIn(folder),
+      isTriedAgain: true,
+      isGroup: false,
+    })
+  }
+
+  /** The nodes of a cluster; one node is a server of its own. */
+  static async createCluster(binary: string, count: number, config: NatsConfig = ''): Promise<NatsNode[]> {
+    const ports = await freePorts(2 * count)
+    const all = ports.slice(count)
+    return Promise.all(
+      ports.slice(0, count).map(async (port, index) => {
+        const folder = await mkdtemp(join(tmpdir(), 'lazaret-nats-'))
+        const routes = count === 1 ? undefined : { port: all[index]!, all }
+        const place = { name: `n${index + 1}`, port, routes }
+        return new NatsNode(binary, folder, port, `${configOf(place, folder)}${config}\n`)
+      }),
+    )
+  }
+
+  get url(): string {
+    return `nats://127.0.0.1:${this.port}`
+  }
+
+  /** Adds lines to the configuration. They count from the next start. */
+  configure(lines: NatsConfig): void {
+    this.#config += `${lines}\n`
+  }
+
+  /** Resolves when its JetStream answers. The first start of a cluster needs most of its nodes at once. */
+  async start(): Promise<void> {
+    await this.#server.start()
+  }
+
+  /** As a crash does it. */
+  async kill(): Promise<void> {
+    await this.#server.end('SIGKILL')
+  }
+
+  async stop(): Promise<void> {
+    await this.#server.end('SIGTERM')
+  }
+
+  /** It keeps its connections and answers nothing. */
+  freeze(): void {
+    this.#server.signal('SIGSTOP')
+  }
+
+  thaw(): void {
+    this.#server.signal('SIGCONT')
+  }
+
+  async remove(): Promise<void> {
+    await this.kill()
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
+  }
+
+  async #answers(): Promise<boolean> {
+    try {
+      return await hasJetStream(this.url)
+    } catch {
+      return false
+    }
+  }
+}
+
+/** The part of a connection that tests of the server use. */
+export interface NatsTestConnection {
+  request(subject: string, text: string, options: { readonly timeout: number }): Promise<{ json<T>(): T }>
+  close(): Promise<void>
+}
+
+interface NatsTestClient {
+  connect(options: object): Promise<NatsTestConnection>
+}
+
+/** It is named by a variable, so that a folder whose dependencies are older can be compiled. */
+export async function loadNatsClient(): Promise<NatsTestClient> {
+  const name = '@nats-io/transport-node'
+  return await import(name)
+}
+
+/** Whether the server at this address answers requests of JetStream. */
+export async function hasJetStream(url: string): Promise<boolean> {
+  const { connect } = await loadNatsClient()
+  const connection = await connect({
+    servers: url.split(','),
+    reconnect: false,
+    timeout: ANSWER_MS,
+    ignoreClusterUpdates: true,
+  })
+  try {
+    const answer = await connection.request(ACCOUNT_INFO, '', { timeout: ANSWER_MS })
+    return answer.json<{ error?: unknown }>().error === undefined
+  } finally {
+    await connection.close()
+  }
+}
+
+function configOf({ name, port, routes }: Place, folder: string): string {
+  const lines = [
+    `server_name: ${name}`,
+    `listen: 127.0.0.1:${port}`,
+    `jetstream { store_dir: "${join(folder, 'data')}", max_file_store: 4GB, max_memory_store: 256MB }`,
+  ]
+  if (routes !== undefined) {
+    const others = routes.all.filter(each => each !== routes.port).map(each => `nats://127.0.0.1:${each}`)
+    lines.push(
+      `cluster { name: lazaret, listen: 127.0.0.1:${routes.port}, routes: [${others.map(url => `"${url}"`).join(', ')}] }`,
+    )
+  }
+  return `${lines.join('\n')}\n`
+}
