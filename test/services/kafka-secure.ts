@@ -64,8 +64,13 @@ export class SecureKafka {
       cert,
       folder,
     )
-    await secure.#createUsers()
-    for (const resource of ['TOPIC', 'GROUP'] as const) await secure.#change('ALLOW', 'ALL', resource, ALL)
+    try {
+      await secure.#createUsers()
+      for (const resource of ['TOPIC', 'GROUP'] as const) await secure.#change('ALLOW', 'ALL', resource, ALL)
+    } catch (error) {
+      await secure.close()
+      throw error
+    }
     return secure
   }
 
