@@ -102,10 +102,12 @@ describe.runIf(found)(`Kafka keeps and goes on${why}`, () => {
       () => {},
       status => statuses.push(status),
     )
-    await outside!.addPartitions(channel, 2)
+    await outside!.addPartitions(channel, 3)
     await timing.eventually(() => statuses.length > 0, 'the stall is reported')
     expect(statuses[0]).toMatchObject({ state: 'stalled', place: 'deliveries' })
-    expect(String((statuses[0] as { error: Error }).error)).toContain(`${channel}.bill.held`)
+    expect(String((statuses[0] as { error: Error }).error)).toContain(
+      `--topic ${channel}.bill.held --partitions 3`,
+    )
   })
 
   it('B20: the size limit of the cluster removes neither retries nor letters', async () => {

@@ -38,7 +38,8 @@ export class HeldTopic {
     if (partition >= partitions) {
       // The channel has got more partitions. Nothing of this one is delivered until its events have a place to wait.
       this.#cluster.forgetTopic(this.#topic)
-      throw new PartitionsDifferError(this.#topic, partitions, this.#channel, partition + 1)
+      const wanted = this.#cluster.known(this.#channel)?.leaders.length ?? partition + 1
+      throw new PartitionsDifferError(this.#topic, partitions, this.#channel, wanted)
     }
     const held = new Map<string, HeldEvent>()
     await readStates(this.#cluster, info, partition, 0, (heldKey, state, offset) => {
