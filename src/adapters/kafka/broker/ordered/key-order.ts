@@ -152,10 +152,10 @@ export class KeyOrder {
     this.#listener.changed()
   }
 
-  /** Only the first of a line is delivered. An event of an earlier owner may not have been read again yet. */
+  /** What an earlier owner began may not have been read again yet, or stand behind an event whose commit was lost. */
   #canDie(lines: Lines<Entry>, partition: number, id: string): boolean {
     const channel = this.#listener.partition(this.#context.names.channel, partition)
-    return channel?.hasCaughtUp !== true || lines.isFirst(id)
+    return channel?.hasCaughtUp !== true || lines.knows(id)
   }
 
   /** Requests that came early are looked at again. */

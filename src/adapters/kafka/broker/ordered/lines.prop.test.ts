@@ -72,3 +72,13 @@ it('B9: only events behind a held one leave the process, because a new owner del
   lines.add(event('dead', 6, { state: 'moving' }))
   expect(spillable(lines)).toEqual([behind])
 })
+
+it('B9: an event is known by its id behind others too, as after a lost commit', () => {
+  const lines = new Lines<Held>()
+  const [first, second] = [event('a', 1), event('a', 2)]
+  lines.add(first)
+  lines.add(second)
+  expect([first, second].map(({ id }) => lines.knows(id))).toEqual([true, true])
+  lines.remove(second)
+  expect(lines.knows(second.id)).toBe(false)
+})

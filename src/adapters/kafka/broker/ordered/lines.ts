@@ -57,9 +57,9 @@ export class Lines<E> {
     return this.#lines.get(line)?.[0]
   }
 
-  /** Whether an event of this id is the first of a line. */
-  isFirst(id: string): boolean {
-    for (const [first] of this.#lines.values()) if (first?.id === id) return true
+  /** Whether an event of this id stands in a line, at any place. */
+  knows(id: string): boolean {
+    for (const event of this.#byHeldKey.values()) if (event.id === id) return true
     return false
   }
 
