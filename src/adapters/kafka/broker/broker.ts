@@ -1,3 +1,4 @@
+import { persist } from '../../../adapter-kit/delivery/persist.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
@@ -21,7 +22,6 @@ import type { OutgoingRecord } from '../connection/partition-queue.ts'
 import { Producer } from '../connection/producer.ts'
 import { type KafkaOptions, type KafkaSettings, resolveKafka } from '../options.ts'
 import type { SubscriptionContext } from './consume/context.ts'
-import { persist } from './consume/persist.ts'
 import { KafkaSubscription } from './consume/subscription.ts'
 import { commitStart } from './group/offsets.ts'
 import { declareSession } from './group/session.ts'
@@ -39,6 +39,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   durable: true,
 })
 const CLOSE_MS = 5_000
+const MAX_SETTLE_BACKOFF_MS = 15_000
 
 const checkSubscribe = subscribeRules({ maxHandlerLength: 80, keyOrder: true })
 
@@ -102,6 +103,7 @@ export class KafkaBroker implements Broker {
       await this.#topics.declareLetters(names)
     }
     this.#requireOpen()
+    const { clock, random } = this.#settings
     const stalls = new StallReporter(onStatus)
     const context: SubscriptionContext = {
       settings: this.#settings,
@@ -112,10 +114,21 @@ export class KafkaBroker implements Broker {
       channel,
       prefetch,
       isOrdered,
-      id: this.#newId(this.#settings.clock.now()),
+      id: this.#newId(clock.now()),
       deliver,
       stalls,
-      persist: (partition, place, work) => persist(this.#settings, stalls, partition, place, work),
+      persist: (partition, part, work) =>
+        persist(
+          {
+            clock,
+            random,
+            stalls,
+            part,
+            maxBackoffMs: MAX_SETTLE_BACKOFF_MS,
+            isOurs: () => partition.isOurs,
+          },
+          work,
+        ),
       forget: () => this.#subscriptions.delete(subscription),
     }
     const subscription = new KafkaSubscription(context)

@@ -1,7 +1,8 @@
+import { persist } from '../../../../adapter-kit/delivery/persist.ts'
 import type { DeadLetter } from '../../../../core/dead-letter/letter.ts'
 import { quarantines } from '../../../../core/dead-letter/reason.ts'
 import type { StalledPart } from '../../../../ports/broker.ts'
-import { delay, equalJitter, monotonicNow } from '../../../../ports/clock.ts'
+import { monotonicNow } from '../../../../ports/clock.ts'
 import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
 import { ConfirmTimeoutError } from '../../connection/confirms.ts'
 import type { Publisher } from '../../connection/publisher.ts'
@@ -24,7 +25,6 @@ import { letterProperties } from '../wire/letter.ts'
 import { type MessageLog, readWaitMs, type Wait, withLog } from '../wire/message-log.ts'
 import type { RabbitmqDelivery } from './delivery.ts'
 
-const FIRST_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 5_000
 /** The time for which a step without an answer is skipped. */
 const SILENT_MS = 60_000
@@ -182,30 +182,28 @@ export class Settler {
     return this.#publisher.sendOne({ route, content, properties: { ...properties, deliveryMode: 2 } })
   }
 
-  async #persist(
-    delivery: RabbitmqDelivery,
-    place: StalledPart,
-    work: () => Promise<void>,
-  ): Promise<boolean> {
+  #persist(delivery: RabbitmqDelivery, part: StalledPart, work: () => Promise<void>): Promise<boolean> {
     const { amqpChannel, stalls } = delivery
     const { clock, random } = this.#settings
-    let tries = 0
-    for (let restMs = FIRST_BACKOFF_MS; amqpChannel.isOpen; restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)) {
-      try {
-        await work()
-        if (tries > 0) stalls.recovered(place)
-        return amqpChannel.isOpen
-      } catch (error) {
+    return persist(
+      {
+        clock,
+        random,
+        stalls,
+        part,
+        maxBackoffMs: MAX_BACKOFF_MS,
         // A single failure is not reported: a channel that closes also fails the messages of others.
-        if (++tries > 1) stalls.stalled(place, delivery, error as Error)
-        // A queue or an exchange that was deleted is declared again, if declaring is ours to do.
-        if (error instanceof UnroutableError || error instanceof ExchangeMissingError)
-          await this.#topology.restore().catch(() => {})
-        // The retries are spread, because a message that the server refuses also fails the others on its channel.
-        await delay(clock, equalJitter(random, restMs))
-      }
-    }
-    stalls.gaveUp(place, delivery)
-    return false
+        quietFailures: 1,
+        isOurs: () => amqpChannel.isOpen,
+        repair: error => this.#declareAgain(error),
+      },
+      work,
+    )
+  }
+
+  /** A queue or an exchange that was deleted is declared again, if declaring is ours to do. */
+  async #declareAgain(error: unknown): Promise<void> {
+    if (error instanceof UnroutableError || error instanceof ExchangeMissingError)
+      await this.#topology.restore().catch(() => {})
   }
 }
