@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { SharedWriteBatcher } from './write-batcher.ts'
+import { SharedWriteBatcher, WriteBatcher } from './write-batcher.ts'
 
 interface Write {
   readonly items: readonly number[]
@@ -67,5 +67,34 @@ describe('SharedWriteBatcher', () => {
     const later = await second
     later.answer('second')
     expect(await two).toBe('second')
+  })
+})
+
+describe('WriteBatcher', () => {
+  it('B8: each item gets its own answer, in every batch', async () => {
+    const sizes: number[] = []
+    const batcher = new WriteBatcher<number, string>(2, async items => {
+      sizes.push(items.length)
+      return items.map(item => `answer ${item}`)
+    })
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(item => batcher.add(item)))
+    expect(answers).toEqual([1, 2, 3, 4, 5].map(item => `answer ${item}`))
+    expect(sizes).toEqual([2, 2, 1])
+    expect(await batcher.add(6)).toBe('answer 6')
+  })
+
+  it('B8: an item that fails alone rejects alone, and a failed write rejects its own items', async () => {
+    const batcher = new WriteBatcher<number, number>(2, async items => {
+      if (items.includes(3)) throw new Error('the server is away')
+      return items.map(item => (item === 2 ? Promise.reject(new Error('refused')) : item))
+    })
+    const answers = await Promise.allSettled([1, 2, 3, 4, 5].map(item => batcher.add(item)))
+    expect(answers.map(each => (each.status === 'fulfilled' ? each.value : each.reason.message))).toEqual([
+      1,
+      'refused',
+      'the server is away',
+      'the server is away',
+      5,
+    ])
   })
 })

@@ -57,9 +57,8 @@ export class Settler {
   }
 
   settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
-    const { replay } = delivery
-    const isPlain = settlement.outcome === 'done' && replay === undefined
-    const settling = isPlain ? this.#done.add(delivery) : this.#settle(delivery, settlement, replay)
+    const settling =
+      settlement.outcome === 'done' ? this.#settleDone(delivery) : this.#settleFailed(delivery, settlement)
     return settling.then(isSettled => {
       // The attempt ends only when the event is settled: if the process crashes before, the attempt must count.
       this.forget(delivery)
@@ -84,14 +83,16 @@ export class Settler {
     return isOpen && this.#lease.beginAttempt(delivery)
   }
 
-  async #settle(
+  #settleDone(delivery: OutboxDelivery): Promise<boolean> {
+    const { replay } = delivery
+    return replay === undefined ? this.#done.add(delivery) : this.#resolve(delivery, replay)
+  }
+
+  async #settleFailed(
     delivery: OutboxDelivery,
-    settlement: Settlement,
-    replay: DeliveredReplay | undefined,
+    settlement: Exclude<Settlement, { readonly outcome: 'done' }>,
   ): Promise<boolean> {
     switch (settlement.outcome) {
-      case 'done':
-        return replay === undefined ? this.#done.add(delivery) : this.#resolve(delivery, replay)
       case 'retry':
         delivery.recordEnds(settlement.ended)
         return this.#returned.add({
