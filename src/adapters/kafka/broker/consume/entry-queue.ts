@@ -1,7 +1,7 @@
+import { WakeTimer } from '../../../../adapter-kit/wake-timer.ts'
 import { type Cancel, type Clock, monotonicNow } from '../../../../ports/clock.ts'
 import type { Committer } from '../group/committer.ts'
 import { type AssignedPartition, type Entry, isKnownHereAlone } from './partition.ts'
-import { WakeTimer } from './wake-timer.ts'
 
 interface QueueListener {
   /** The wait of an entry is over. */

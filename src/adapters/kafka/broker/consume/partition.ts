@@ -1,4 +1,5 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { Fifo } from '../../../../core/fifo.ts'
 import { Heap } from '../../../../core/heap.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
@@ -6,7 +7,6 @@ import type { TopicPartition } from '../group/member.ts'
 import { OffsetWindow } from '../group/offset-window.ts'
 import type { PartitionCommit } from '../group/offsets.ts'
 import { type Progress, progressAt } from '../group/progress.ts'
-import type { LineEvent } from '../ordered/lines.ts'
 import type { FailureCount } from './failure-count.ts'
 
 /** A record that was read and is not settled. */

@@ -1,4 +1,5 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { AssignedPartition, Entry } from '../consume/partition.ts'
@@ -6,7 +7,6 @@ import type { EventRecord } from '../wire/event-codec.ts'
 import { readLog } from '../wire/record-log.ts'
 import { waitingRecord } from './held-record.ts'
 import type { HeldTopic } from './held-topic.ts'
-import type { LineEvent } from './lines.ts'
 
 /** Writes the states of events to the held topic, for as long as their partition is ours. */
 export class HeldWriter {

@@ -1,4 +1,4 @@
-import { type Cancel, type Clock, monotonicNow } from '../../../../ports/clock.ts'
+import { type Cancel, type Clock, monotonicNow } from '../ports/clock.ts'
 
 /** Caps a sleep, so that changes of the clock are noticed. */
 const MAX_SLEEP_MS = 60_000

@@ -4,19 +4,19 @@
  * - `offered`: handed over, or about to be.
  * - `waiting`: for its next attempt.
  * - `dead`: given up on; it blocks its line until the key is unblocked or the event is published again.
- * - `moving`: on its way to the held topic.
+ * - `moving`: on its way to where held events are stored.
  */
 export interface LineEvent<E> {
   readonly line: string
   readonly id: string
-  /** The key of its record in the held topic. */
+  /** The name under which it is stored when it is held. */
   readonly heldKey: string
   /** The position in the line. Lower positions come first. */
   readonly place: number
   state: 'ready' | 'offered' | 'waiting' | 'dead' | 'moving'
-  /** The record to deliver; undefined while only the held topic has it. */
+  /** The record to deliver; undefined while it is only stored as held. */
   entry: E | undefined
-  /** Where the held topic has its latest state; undefined if it is not there. */
+  /** Where its latest state is stored; undefined if it is not held. */
   heldAt: number | undefined
   /** The end of its wait, by a monotonic clock. */
   dueAt: number
@@ -27,7 +27,7 @@ export class Lines<E> {
   readonly #lines = new Map<string, LineEvent<E>[]>()
   readonly #byHeldKey = new Map<string, LineEvent<E>>()
   readonly #dead = new Map<string, LineEvent<E>>()
-  /** The highest place so far. An event from another topic stands behind everything that came before it. */
+  /** The highest place so far. An event from elsewhere stands behind everything that came before it. */
   lastPlace = 0
 
   get size(): number {
