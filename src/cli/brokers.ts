@@ -55,6 +55,8 @@ async function openBroker({ name, url, prefix, codec, io, onError }: BrokerParts
       const { url: _, ...rest } = shared
       return kafka({ ...rest, ...optionsOfUrl(url), declare: 'none' })
     }
+    case 'nats':
+      return (await import('../adapters/nats/index.ts')).nats({ ...shared, declare: 'none' })
     case 'redis':
       return (await import('../adapters/redis/index.ts')).redisStreams({ ...shared, prefix, codec, onError })
     case 'postgres': {

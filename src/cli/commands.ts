@@ -1,14 +1,5 @@
-import {
-  ANY_CHANNELS,
-  ANY_IDS,
-  type Command,
-  command,
-  ONE_ID,
-  SOME_CHANNELS,
-  SOME_IDS,
-  SOME_QUEUES,
-  TWO_IDS,
-} from './command.ts'
+import { BROKER_COMMANDS } from './broker-commands.ts'
+import { ANY_IDS, type Command, command, ONE_ID, SOME_IDS, TWO_IDS } from './command.ts'
 import * as flags from './flags.ts'
 
 /** Every command, in the order of help. */
@@ -321,41 +312,7 @@ export const COMMANDS: readonly Command[] = [
     examples: ['lazaret outbox status --store postgres://localhost/shop'],
     load: async () => (await import('./verbs/outbox.ts')).outboxStatus,
   }),
-  command({
-    name: 'rabbitmq declare',
-    about: 'declare the queues, dead-letter queues and retry queues of a channel',
-    arguments: SOME_QUEUES,
-    flags: flags.declareFlags,
-    examples: ['lazaret rabbitmq declare orders', 'lazaret rabbitmq declare orders.bill --channel orders'],
-    load: async () => (await import('./verbs/rabbitmq.ts')).rabbitmqDeclare,
-  }),
-  command({
-    name: 'rabbitmq status',
-    about: 'show depth and consumers of queues, with their retry and dead-letter queues',
-    arguments: SOME_QUEUES,
-    flags: flags.rabbitmqFlags,
-    examples: ['lazaret rabbitmq status orders'],
-    load: async () => (await import('./verbs/rabbitmq.ts')).rabbitmqStatus,
-  }),
-  command({
-    name: 'kafka declare',
-    about: 'create the topics of a handler of each channel: retries, dead letters and held events',
-    arguments: SOME_CHANNELS,
-    flags: flags.kafkaDeclareFlags,
-    examples: [
-      'lazaret kafka declare orders --handler bill',
-      'lazaret kafka declare orders --handler bill --ordered --partitions 12 --replication-factor 3',
-    ],
-    load: async () => (await import('./verbs/kafka.ts')).kafkaDeclare,
-  }),
-  command({
-    name: 'kafka status',
-    about: 'show lag, waiting retries, dead letters and consumers of handlers',
-    arguments: ANY_CHANNELS,
-    flags: flags.kafkaFlags,
-    examples: ['lazaret kafka status', 'lazaret kafka status orders --json'],
-    load: async () => (await import('./verbs/kafka.ts')).kafkaStatus,
-  }),
+  ...BROKER_COMMANDS,
   command({
     name: 'config check',
     about: 'check a config file, and list all faults with their lines',

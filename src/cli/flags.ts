@@ -146,6 +146,32 @@ export const kafkaDeclareFlags = {
   ...kafkaFlags,
 }
 
+export const natsFlags = {
+  url: word(
+    'URL',
+    'NATS URL such as nats://host:4222,other:4222; put a password into $LAZARET_NATS_URL instead [the one in the config, or nats://localhost:4222]',
+  ),
+  config: storeFlags.config,
+  json: JSON_OUTPUT,
+  help: HELP,
+}
+
+export const natsDeclareFlags = {
+  handler: word('NAME', 'name of the handler [the channel name]'),
+  replicas: count('replicas of the created streams; 3 in a cluster [1]'),
+  retention: choice(
+    'HOW',
+    ['interest', 'limits'],
+    'how long the stream of a channel keeps events: until every handler has settled them, or until its limits remove them [interest]',
+  ),
+  from: choice(
+    'WHERE',
+    ['new', 'all'],
+    'where a new handler begins: after the events that are there, or with them [new]',
+  ),
+  ...natsFlags,
+}
+
 export const fleetListFlags = {
   service: word('NAME', 'only processes of this service'),
   state: choice('STATE', INSTANCE_STATES, 'only processes in this state'),

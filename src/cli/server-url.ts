@@ -9,7 +9,13 @@ interface ServerKind {
   readonly fallback: string
 }
 
-const NAMES = { rabbitmq: 'RabbitMQ', kafka: 'Kafka', redis: 'Redis', postgres: 'Postgres' } as const
+const NAMES = {
+  rabbitmq: 'RabbitMQ',
+  kafka: 'Kafka',
+  nats: 'NATS',
+  redis: 'Redis',
+  postgres: 'Postgres',
+} as const
 
 /**
  * The flag before the environment, the environment before the brokers and collectors of the config. All users of the machine

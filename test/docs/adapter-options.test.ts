@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as file from '../../src/adapters/file/index.ts'
 import * as kafka from '../../src/adapters/kafka/index.ts'
+import * as nats from '../../src/adapters/nats/index.ts'
 import * as postgres from '../../src/adapters/postgres/index.ts'
 import * as rabbitmq from '../../src/adapters/rabbitmq/index.ts'
 import * as redis from '../../src/adapters/redis/index.ts'
@@ -71,6 +72,17 @@ const PAGES: readonly AdapterPage[] = [
       fetchBytes: kafka.DEFAULT_FETCH_BYTES,
       pollIntervalMs: kafka.DEFAULT_POLL_INTERVAL_MS,
       handledAfterMs: kafka.DEFAULT_HANDLED_AFTER_MS,
+    },
+  },
+  {
+    path: 'docs/brokers/nats.md',
+    types: ['NatsOptions'],
+    defaults: {
+      connectTimeoutMs: nats.DEFAULT_CONNECT_TIMEOUT_MS,
+      requestTimeoutMs: nats.DEFAULT_REQUEST_TIMEOUT_MS,
+      publishTimeoutMs: nats.DEFAULT_PUBLISH_TIMEOUT_MS,
+      ackWaitMs: nats.DEFAULT_ACK_WAIT_MS,
+      leaseMs: nats.DEFAULT_LEASE_MS,
     },
   },
   {

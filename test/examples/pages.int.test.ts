@@ -9,6 +9,7 @@ import { slackReceiver } from '../receivers/slack.ts'
 import { smtpReceiver } from '../receivers/smtp.ts'
 import { webhookReceiver } from '../receivers/webhook.ts'
 import { findKafka } from '../services/kafka.ts'
+import { findNats } from '../services/nats.ts'
 import { findPostgres, type PostgresService } from '../services/postgres.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { findRedis } from '../services/redis.ts'
@@ -75,6 +76,7 @@ const kafka = await findKafka()
 const SERVERS: readonly Server[] = [
   service('redis', 'REDIS_URL', await findRedis()),
   service('rabbitmq', 'AMQP_URL', await findRabbitmq()),
+  service('nats', 'NATS_URL', await findNats()),
   kafka.found
     ? server(
         'kafka',

@@ -42,6 +42,6 @@ async function checkBroker(
 }
 
 /** The store keeps undecided letters this long, so the topics have to keep them too. */
-function lettersKeptMs({ expireUndecidedAfter }: Config): number {
+export function lettersKeptMs({ expireUndecidedAfter }: Config): number {
   return typeof expireUndecidedAfter === 'number' ? expireUndecidedAfter : Number.POSITIVE_INFINITY
 }

@@ -10,6 +10,7 @@ import { checkCollectors } from '../doctor/collectors.ts'
 import { checkPermissions, checkSpill } from '../doctor/files.ts'
 import { checkKafka } from '../doctor/kafka.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
+import { checkNats } from '../doctor/nats.ts'
 import { checkNotify, checkRoutes } from '../doctor/notify.ts'
 import { checkSignIn } from '../doctor/sign-in.ts'
 import { checkDamage, checkExpired, checkLetters, checkRedis } from '../doctor/store.ts'
@@ -36,6 +37,7 @@ export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise
     ...(await checkSpill(loaded.config, loaded.folder)),
     ...(await checkCollectors(loaded.config, io)),
     ...(await checkKafka(loaded.config, io)),
+    ...(await checkNats(loaded.config, io)),
     ...(await checkNotify(loaded.config, io.clock)),
     ...(await checkSignIn(loaded.config)),
   )

@@ -3,6 +3,7 @@ import { optionsOfUrl } from '../../adapters/kafka/url.ts'
 import type { Context } from '../command.ts'
 import type { kafkaDeclareFlags, kafkaFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
+import { printDeclared } from '../print/declared.ts'
 import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
 import { type Column, tableOn } from '../print/table.ts'
@@ -25,37 +26,11 @@ export async function kafkaDeclare({
     from: flags.from,
     sessionTimeoutMs: flags['session-timeout'],
   }
-  return withKafkaAdmin(options, async admin => {
-    let failed = 0
-    for (const channel of args) {
-      const handler = flags.handler ?? channel
-      try {
-        const declared = await admin.declare(channel, handler, flags.ordered === true)
-        await printResult(io, flags.json, { channel, handler, declared })
-      } catch (error) {
-        failed++
-        await printResult(io, flags.json, { channel, handler, problem: (error as Error).message })
-      }
-    }
-    return failed === 0 ? 0 : failed === args.length ? 1 : 3
-  })
-}
-
-interface DeclareResult {
-  readonly channel: string
-  readonly handler: string
-  readonly declared?: readonly string[]
-  readonly problem?: string
-}
-
-async function printResult(io: Io, asJson: boolean | undefined, result: DeclareResult): Promise<void> {
-  const { channel, handler, declared = [], problem } = result
-  if (asJson) await io.stdout.write(jsonLine(result))
-  else if (problem !== undefined) await io.stderr.write(`${safeText(problem)}\n`)
-  else {
-    const line = `${channel}: ${declared.length} topics for handler ${handler}`
-    await io.stdout.write(`${safeText(line)}\n`)
-  }
+  return withKafkaAdmin(options, admin =>
+    printDeclared(io, flags.json, 'topics', args, flags.handler, (channel, handler) =>
+      admin.declare(channel, handler, flags.ordered === true),
+    ),
+  )
 }
 
 /** Without a channel it shows all handlers that have topics. */

@@ -117,12 +117,12 @@ export function fromAttributes(
  * Escapes the characters that the HTTP binding requires: those that a header cannot carry, the space, the quote and the
  * percent sign.
  */
-function escaped(text: string): string {
+export function escaped(text: string): string {
   return text.replaceAll(/[^\x21\x23\x24\x26-\x7e]+/g, run => encodeURIComponent(run))
 }
 
 /** Quotes around the value are allowed. A percent sign that begins no escape stands for itself. */
-function unescaped(text: string): string {
+export function unescaped(text: string): string {
   const bare = /^"(.*)"$/s.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text
   try {
     return bare.replaceAll(/(?:%[0-9a-f]{2})+/gi, run => decodeURIComponent(run))

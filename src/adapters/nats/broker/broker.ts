@@ -1,0 +1,197 @@
+import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
+import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
+import { PendingWork } from '../../../adapter-kit/pending-work.ts'
+import { requireChannels } from '../../../core/event/channel.ts'
+import type { LazaretEvent } from '../../../core/event/event.ts'
+import { replayOf, withoutForeignReplays } from '../../../core/event/replay-headers.ts'
+import { createIdSource } from '../../../core/event/uuid.ts'
+import {
+  type Broker,
+  type BrokerCapabilities,
+  BrokerClosedError,
+  type Delivery,
+  type QueueDepth,
+  type SubscribeOptions,
+  type Subscription,
+  type SubscriptionStatus,
+} from '../../../ports/broker.ts'
+import { settlesWithin } from '../../../ports/clock.ts'
+import { JetStream } from '../connection/jetstream.ts'
+import { Link } from '../connection/link.ts'
+import { type OutgoingMessage, Publisher } from '../connection/publisher.ts'
+import { type NatsOptions, type NatsSettings, resolveNats } from '../options.ts'
+import type { SubscriptionContext } from './consume/context.ts'
+import { persist } from './consume/persist.ts'
+import { NatsSubscription } from './consume/subscription.ts'
+import { OrderedSubscription } from './ordered/ordered-subscription.ts'
+import { unsettledEvents, waitingEvents } from './streams/depth.ts'
+import { eventSubject, namesOf, retrySubject, streamsOf } from './streams/names.ts'
+import { Streams } from './streams/streams.ts'
+import { encodeEvent } from './wire/event-codec.ts'
+import { asciiJson, OWN } from './wire/headers.ts'
+
+const CAPABILITIES: BrokerCapabilities = Object.freeze({
+  delay: true,
+  keyOrder: true,
+  deadLetters: true,
+  durable: true,
+})
+const CLOSE_MS = 5_000
+const NOTHING = new Uint8Array()
+
+const checkSubscribe = subscribeRules({ maxHandlerLength: 80, keyOrder: true })
+
+/** A broker on NATS JetStream. Nothing is connected until it is used. */
+export function nats(options: NatsOptions): NatsBroker {
+  return new NatsBroker(resolveNats(options))
+}
+
+/** Publishes to and consumes from the streams of NATS JetStream. */
+export class NatsBroker implements Broker {
+  readonly name: string
+  readonly kind = 'nats'
+  readonly capabilities = CAPABILITIES
+  readonly #settings: NatsSettings
+  readonly #link: Link
+  readonly #jetstream: JetStream
+  readonly #streams: Streams
+  readonly #publisher: Publisher
+  readonly #subscriptions = new Set<Subscription>()
+  readonly #publishes = new PendingWork()
+  readonly #newId: (now: number) => string
+  #isClosed = false
+
+  constructor(settings: NatsSettings) {
+    this.name = settings.name
+    this.#settings = settings
+    this.#newId = createIdSource(settings.random)
+    const id = this.#newId(settings.clock.now())
+    this.#link = new Link(settings, id)
+    this.#jetstream = new JetStream(this.#link)
+    this.#streams = new Streams(this.#jetstream, settings)
+    this.#publisher = new Publisher(this.#link, settings, id, this.#streams.restore)
+  }
+
+  async publish(events: readonly LazaretEvent[]): Promise<void> {
+    this.#requireOpen()
+    requireChannels(events)
+    const messages = withoutForeignReplays(events).map(event => this.#messageOf(event))
+    this.#publishes.begin()
+    try {
+      await this.#publisher.publish(messages)
+    } finally {
+      this.#publishes.end()
+    }
+  }
+
+  async subscribe(
+    options: SubscribeOptions,
+    deliver: (delivery: Delivery) => void,
+    onStatus?: (status: SubscriptionStatus) => void,
+  ): Promise<Subscription> {
+    this.#requireOpen()
+    const { channel, handler, prefetch, ordering } = checkSubscribe(options)
+    const names = namesOf(channel, handler)
+    const ackWaitMs = await this.#streams.needConsumers(names)
+    this.#requireOpen()
+    const stalls = new StallReporter(onStatus)
+    const forgetHandler = this.#streams.remember(names)
+    const context: SubscriptionContext = {
+      settings: this.#settings,
+      link: this.#link,
+      jetstream: this.#jetstream,
+      publisher: this.#publisher,
+      streams: this.#streams,
+      names,
+      prefetch,
+      ackWaitMs,
+      id: this.#newId(this.#settings.clock.now()),
+      deliver,
+      stalls,
+      persist: (isWanted, place, work) => persist(this.#settings, stalls, isWanted, place, work),
+      forget: () => {
+        forgetHandler()
+        this.#subscriptions.delete(subscription)
+      },
+    }
+    const subscription =
+      ordering === 'by-key' ? new OrderedSubscription(context) : new NatsSubscription(context)
+    this.#subscriptions.add(subscription)
+    try {
+      await subscription.open()
+    } catch (error) {
+      await subscription.close()
+      throw error
+    }
+    subscription.start()
+    if (this.#isClosed) await subscription.close()
+    this.#requireOpen()
+    return subscription
+  }
+
+  /** Told to the consumers of the handlers, because only the owner of an order knows its dead-lettered events. */
+  async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
+    this.#requireOpen()
+    const { retries } = streamsOf(channel)
+    const consumers =
+      handler === undefined
+        ? await this.#jetstream.consumerNames(retries)
+        : (await this.#jetstream.streamInfo(retries)) === undefined
+          ? []
+          : [namesOf(channel, handler).consumer]
+    if (consumers.length === 0) return
+    const stream = this.#streams.name(channel, 'retries')
+    const headers = [[OWN.unblockKey, asciiJson(eventId)]] as const
+    await this.#publisher.publish(
+      consumers.map(consumer => ({
+        stream,
+        subject: retrySubject(channel, consumer),
+        data: NOTHING,
+        headers,
+      })),
+    )
+  }
+
+  /** What the consumers of the handler have not acknowledged, and what waits for others of its key. */
+  async depth(channel: string, handler: string): Promise<number> {
+    this.#requireOpen()
+    const names = namesOf(channel, handler)
+    return (await unsettledEvents(this.#jetstream, names)) + (await waitingEvents(this.#jetstream, names))
+  }
+
+  async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
+    this.#requireOpen()
+    const { streams, letterSubject } = namesOf(channel, handler)
+    const info = await this.#jetstream.streamInfo(streams.letters, letterSubject)
+    if (info === undefined) return []
+    return [{ queue: streams.letters, depth: info.state.subjects?.[letterSubject] ?? 0 }]
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
+    await settlesWithin(this.#settings.clock, CLOSE_MS, this.#publishes.settled())
+    this.#publisher.close()
+    await this.#link.close()
+  }
+
+  /** A replay is for the handler that failed: the others have handled the event already. */
+  #messageOf(event: LazaretEvent): OutgoingMessage {
+    const { channel, type } = event
+    const handler = replayOf(event)?.handler
+    const { data, headers } = encodeEvent(event)
+    if (handler === undefined)
+      return {
+        stream: this.#streams.name(channel, 'events'),
+        subject: eventSubject(channel, type),
+        data,
+        headers,
+      }
+    const { retrySubject: subject } = namesOf(channel, handler)
+    return { stream: this.#streams.name(channel, 'retries'), subject, data, headers }
+  }
+
+  #requireOpen(): void {
+    if (this.#isClosed) throw new BrokerClosedError(this.name)
+  }
+}

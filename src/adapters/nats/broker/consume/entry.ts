@@ -1,0 +1,49 @@
+import { type AttemptLog, TrackedDelivery } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
+import { decode } from '../wire/event-codec.ts'
+import type { StreamMessage } from '../wire/message.ts'
+import type { MessageLog } from '../wire/message-log.ts'
+
+/** Which stream of a channel a message came from. */
+export type Source = 'events' | 'retries'
+
+/** A message that was received and is not settled. */
+export interface Entry {
+  readonly source: Source
+  readonly message: StreamMessage
+  /** Where the latest delivery of the message is acknowledged; undefined if it is settled on the server. */
+  ackSubject: string | undefined
+  readonly log: MessageLog
+  /** A consumer that had it has gone without settling it. It runs alone, because it may have crashed its process. */
+  isSuspect: boolean
+  /** What is known of its attempts beyond its log. */
+  known: AttemptLog | undefined
+  /** Where the state stream notes its attempts; undefined if it does not. */
+  noteAt: number | undefined
+  /** Its place in the line of its key, if the order is kept. */
+  line: LineEvent<Entry> | undefined
+  /** It is stored in the state stream, and its attempts are counted there. */
+  isHeld: boolean
+}
+
+/** Names a message among those of a subscription. */
+export function entryKey(source: Source, sequence: number): string {
+  return source === 'events' ? `e${sequence}` : `r${sequence}`
+}
+
+/** One delivery of an entry. */
+export class NatsDelivery extends TrackedDelivery {
+  readonly entry: Entry
+
+  constructor(entry: Entry, channel: string) {
+    const { log, message, known } = entry
+    super(channel, decode(message, channel, log.origin), log.origin, known ?? log.log)
+    this.entry = entry
+  }
+
+  /** An attempt began or ended in this delivery. */
+  get isChanged(): boolean {
+    const { started, ended } = this.log
+    return started > this.started || ended > this.ended
+  }
+}

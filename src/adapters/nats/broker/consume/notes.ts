@@ -1,0 +1,56 @@
+import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { afterCrash, headersWithLog, readLog } from '../wire/message-log.ts'
+import type { SubscriptionContext } from './context.ts'
+import type { Entry } from './entry.ts'
+
+const NOTHING = new Uint8Array()
+
+/**
+ * Notes in the state stream which say that an attempt of a suspect has begun. A message cannot be changed where it is, so
+ * that the next consumer finds there that this one crashed.
+ */
+export class Notes {
+  readonly #context: SubscriptionContext
+
+  constructor(context: SubscriptionContext) {
+    this.#context = context
+  }
+
+  /** Reads the note of an entry, if there is one. */
+  async read(entry: Entry): Promise<void> {
+    const { jetstream, names, settings } = this.#context
+    const note = await jetstream.message(names.streams.state, { last_by_subj: this.#subject(entry) })
+    if (note === undefined) return
+    const place = { stream: names.streams.state, sequence: note.sequence, storedAt: note.storedAt }
+    const read = readLog(settings.name, note, place, settings.clock.now())
+    entry.noteAt = note.sequence
+    // A stream that was made again has another message at this place.
+    if (read.origin['timestamp'] === entry.log.origin['timestamp']) entry.known = afterCrash(read)
+  }
+
+  async write(entry: Entry, log: AttemptLog): Promise<void> {
+    const { publisher, streams, names } = this.#context
+    const mark = entry.known === undefined ? { isFirstSuspicion: true } : undefined
+    const [sequence] = await publisher.publish([
+      {
+        stream: streams.name(names.channel, 'state'),
+        subject: this.#subject(entry),
+        data: NOTHING,
+        headers: headersWithLog([], entry.log.origin, log, mark),
+      },
+    ])
+    entry.noteAt = sequence
+  }
+
+  /** The entry is settled. A note that stays behind does no harm: no other message gets its place. */
+  remove(entry: Entry): void {
+    const { noteAt } = entry
+    entry.noteAt = undefined
+    const { jetstream, names } = this.#context
+    if (noteAt !== undefined) jetstream.deleteMessage(names.streams.state, noteAt).catch(() => {})
+  }
+
+  #subject({ source, message }: Entry): string {
+    return `${this.#context.names.stateSubject}.note.${source}.${message.sequence}`
+  }
+}

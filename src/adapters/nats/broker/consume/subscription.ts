@@ -1,0 +1,270 @@
+import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
+import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
+import { Fifo } from '../../../../core/fifo.ts'
+import {
+  type Delivery,
+  DeliveryLostError,
+  type Settlement,
+  type Subscription,
+} from '../../../../ports/broker.ts'
+import { type Cancel, settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
+import { headerText } from '../../connection/headers.ts'
+import { OWN } from '../wire/headers.ts'
+import type { SubscriptionContext } from './context.ts'
+import { type Entry, NatsDelivery } from './entry.ts'
+import { Intake } from './intake.ts'
+import { Notes } from './notes.ts'
+import { Settler } from './settler.ts'
+
+const CLOSE_MS = 5_000
+/** A slow handler must not keep the suspects of a crash waiting without limit. */
+const MAX_DRAINING_MS = 5_000
+const READ_AGAIN_MS = 500
+
+/**
+ * A subscription. A message that its last consumer neither settled nor gave back is a suspect: it runs while nothing else does, so
+ * that the next crash shows which message was to blame.
+ */
+export class NatsSubscription implements Subscription {
+  readonly #context: SubscriptionContext
+  readonly #intake: Intake
+  readonly #settler: Settler
+  readonly #notes: Notes
+  readonly #open = new Set<NatsDelivery>()
+  readonly #settling = new PendingWork()
+  readonly #ready = new Fifo<Entry>()
+  readonly #suspects = new Fifo<Entry>()
+  #openSuspect: NatsDelivery | undefined
+  #mustRunSuspect = false
+  #cancelDraining: Cancel | undefined
+  #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
+  /** Closing has waited long enough: nothing is tried again. */
+  #hasGivenUp = false
+  #closing: Promise<void> | undefined
+
+  constructor(context: SubscriptionContext) {
+    this.#context = context
+    this.#settler = new Settler(context)
+    this.#notes = new Notes(context)
+    this.#intake = new Intake(context, {
+      room: () => context.prefetch - this.#intake.size,
+      arrived: entry => this.#arrived(entry),
+    })
+  }
+
+  async open(): Promise<void> {
+    await this.#intake.open()
+  }
+
+  /** The subscriber knows of its subscription in the next turn; a delivery before that could not be settled. */
+  start(): void {
+    void yieldToEventLoop().then(() => {
+      if (this.#mode === 'starting') this.resume()
+    })
+  }
+
+  /** The server counts deliveries, so that a crash is noticed. That a suspect runs is made durable here, because it runs alone. */
+  begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void> {
+    if (!this.#holds(delivery)) return this.#rejectLost(delivery)
+    delivery.recordEnds(ended)
+    delivery.recordStart()
+    if (!delivery.entry.isSuspect) return
+    return this.#unlessLost(
+      delivery,
+      this.#context.persist(
+        () => !this.#hasGivenUp,
+        'settlements',
+        () => this.#notes.write(delivery.entry, delivery.log),
+      ),
+    )
+  }
+
+  settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
+    if (!this.#holds(delivery)) return this.#rejectLost(delivery)
+    const { entry } = delivery
+    switch (settlement.outcome) {
+      case 'done':
+        return this.#finish(delivery, () => this.#intake.ack(entry))
+      case 'dead':
+        if (settlement.saved) return this.#finish(delivery, () => this.#intake.terminate(entry))
+        return this.#after(
+          delivery,
+          this.#settler.keepLetter(delivery, settlement.letter, () => !this.#hasGivenUp),
+          () => this.#intake.terminate(entry),
+        )
+      case 'retry':
+        delivery.recordEnds(settlement.ended)
+        return this.#putBack(delivery, settlement.notBefore)
+      case 'release':
+        delivery.takeBackStart()
+        return this.#putBack(delivery, settlement.notBefore)
+    }
+  }
+
+  pause(): void {
+    if (this.#mode === 'closed') return
+    this.#mode = 'paused'
+    this.#intake.pause()
+  }
+
+  resume(): void {
+    if (this.#mode === 'closed') return
+    this.#mode = 'running'
+    this.#intake.resume()
+    this.#pump()
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close().finally(this.#context.forget)
+    return this.#closing
+  }
+
+  async #close(): Promise<void> {
+    this.#mode = 'closed'
+    this.#cancelDraining?.()
+    const { clock } = this.#context.settings
+    await settlesWithin(clock, CLOSE_MS, this.#intake.stop())
+    await settlesWithin(clock, CLOSE_MS, this.#settling.settled())
+    await settlesWithin(clock, CLOSE_MS, this.#giveBack())
+    this.#hasGivenUp = true
+    this.#intake.close()
+    const { current } = this.#context.link
+    if (current !== undefined) await settlesWithin(clock, CLOSE_MS, current.flush())
+  }
+
+  /**
+   * Everything that is here is published again with its attempts, because the server cannot tell a message that is given
+   * back from one whose consumer has crashed.
+   */
+  async #giveBack(): Promise<void> {
+    const open = [...this.#open]
+    this.#open.clear()
+    for (const suspect of this.#suspects.drain()) this.#intake.giveBack(suspect)
+    const back = [
+      ...open.map(({ entry, log }) => ({ entry, log })),
+      ...this.#ready.drain().map(entry => ({ entry, log: entry.known ?? entry.log.log })),
+    ]
+    if (back.length === 0) return
+    await this.#context.publisher.publish(
+      back.map(({ entry, log }) => this.#settler.retryMessage(entry, log, 0)),
+    )
+    for (const { entry } of back) this.#settled(entry, () => this.#intake.ack(entry))
+  }
+
+  #arrived(entry: Entry): void {
+    const { clock } = this.#context.settings
+    const waitMs = entry.log.notBefore - clock.now()
+    // Only a consumer that keeps an order has keys to unblock.
+    if (headerText(entry.message.headers, OWN.unblockKey) !== undefined) this.#intake.ack(entry)
+    else if (waitMs > 0) this.#intake.giveBack(entry, waitMs)
+    else if (entry.isSuspect) void this.#suspect(entry)
+    else {
+      this.#ready.push(entry)
+      this.#pump()
+      return
+    }
+    this.#intake.pull()
+  }
+
+  async #suspect(entry: Entry): Promise<void> {
+    const { clock } = this.#context.settings
+    try {
+      await this.#notes.read(entry)
+    } catch {
+      clock.schedule(READ_AGAIN_MS, () => {
+        if (this.#mode !== 'closed') void this.#suspect(entry)
+      })
+      return
+    }
+    if (this.#mode === 'closed' && this.#hasGivenUp) return
+    this.#suspects.push(entry)
+    this.#pump()
+  }
+
+  #pump(): void {
+    if (this.#mode !== 'running') return
+    const { prefetch } = this.#context
+    if (this.#openSuspect === undefined) {
+      if (this.#suspects.size > 0) this.#runSuspect()
+      else
+        while (this.#mode === 'running' && this.#open.size < prefetch && this.#ready.size > 0)
+          this.#deliver(this.#ready.shift()!)
+    }
+    this.#intake.pull()
+  }
+
+  /** The next suspect runs when nothing else does, or when that took too long. */
+  #runSuspect(): void {
+    if (this.#open.size > 0 && !this.#mustRunSuspect) {
+      this.#cancelDraining ??= this.#context.settings.clock.schedule(MAX_DRAINING_MS, () => {
+        this.#mustRunSuspect = true
+        this.#pump()
+      })
+      return
+    }
+    this.#cancelDraining?.()
+    this.#cancelDraining = undefined
+    this.#mustRunSuspect = false
+    this.#deliver(this.#suspects.shift()!)
+  }
+
+  /** The subscriber may settle the delivery before this returns. */
+  #deliver(entry: Entry): void {
+    const delivery = new NatsDelivery(entry, this.#context.names.channel)
+    this.#open.add(delivery)
+    if (entry.isSuspect) this.#openSuspect = delivery
+    this.#context.deliver(delivery)
+  }
+
+  #finish(delivery: NatsDelivery, acknowledge: () => void): void {
+    this.#open.delete(delivery)
+    this.#settled(delivery.entry, acknowledge)
+    this.#ended(delivery)
+  }
+
+  /** The note is removed after the message: the other way round a crash would forget its attempts. */
+  #settled(entry: Entry, acknowledge: () => void): void {
+    acknowledge()
+    if (entry.noteAt !== undefined) this.#notes.remove(entry)
+  }
+
+  #putBack(delivery: NatsDelivery, notBefore: number): Promise<void> {
+    const { entry, log } = delivery
+    const waitMs = notBefore - this.#context.settings.clock.now()
+    const isWanted = () => !this.#hasGivenUp
+    return this.#after(delivery, this.#settler.putBack(entry, log, waitMs, isWanted), () =>
+      this.#intake.ack(entry),
+    )
+  }
+
+  /** Acknowledges when the settlement is durable. */
+  async #after(delivery: NatsDelivery, work: Promise<boolean>, acknowledge: () => void): Promise<void> {
+    this.#open.delete(delivery)
+    this.#settling.begin()
+    try {
+      if (!(await work)) return await this.#rejectLost(delivery)
+      this.#settled(delivery.entry, acknowledge)
+    } finally {
+      this.#settling.end()
+      this.#ended(delivery)
+    }
+  }
+
+  /** The next suspect waits until the settlement of the last one is durable: it may crash this process. */
+  #ended(delivery: NatsDelivery): void {
+    if (this.#openSuspect === delivery) this.#openSuspect = undefined
+    this.#pump()
+  }
+
+  async #unlessLost(delivery: NatsDelivery, work: Promise<boolean>): Promise<void> {
+    if (!(await work) || !this.#open.has(delivery)) await this.#rejectLost(delivery)
+  }
+
+  #holds(delivery: Delivery): delivery is NatsDelivery {
+    return delivery instanceof NatsDelivery && this.#open.has(delivery)
+  }
+
+  #rejectLost(delivery: Delivery): Promise<void> {
+    return Promise.reject(new DeliveryLostError(this.#context.settings.name, delivery.channel))
+  }
+}

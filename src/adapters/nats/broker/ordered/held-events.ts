@@ -1,0 +1,179 @@
+import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
+import { monotonicNow } from '../../../../ports/clock.ts'
+import { headerText } from '../../connection/headers.ts'
+import type { StoredMessage } from '../../connection/jetstream.ts'
+import type { OutgoingMessage } from '../../connection/publisher.ts'
+import type { SubscriptionContext } from '../consume/context.ts'
+import type { Entry } from '../consume/entry.ts'
+import { asciiJson, countOf, OWN } from '../wire/headers.ts'
+import { afterCrash, headersWithLog, readLog } from '../wire/message-log.ts'
+
+type Event = LineEvent<Entry>
+
+/** What the state stream says about an event that others of its key wait for. */
+interface HeldState {
+  readonly heldKey: string
+  readonly state: 'waiting' | 'dead'
+  readonly line: string
+  readonly place: number
+  readonly id: string
+  /** Epoch milliseconds before which it is not delivered; 0 without a wait. */
+  readonly notBefore: number
+  /** Where the state stream has it. */
+  readonly sequence: number
+}
+
+const NOTHING = new Uint8Array()
+
+/**
+ * The events of a handler that cannot be handled now and hold others of their key, in the state stream. Each has one
+ * subject, and the stream keeps the latest message of it. Those that wait and those that are dead have different subjects, so
+ * that they can be counted.
+ */
+export class HeldEvents {
+  readonly #context: SubscriptionContext
+
+  constructor(context: SubscriptionContext) {
+    this.#context = context
+  }
+
+  /** Everything that is held, without its messages. Of two states of one event the later one counts. */
+  async read(): Promise<Iterable<Event>> {
+    const { stateSubject } = this.#context.names
+    const held = new Map<string, HeldState>()
+    for (const kind of ['waiting', 'dead'] as const)
+      for await (const message of this.#messages(`${stateSubject}.${kind}.*`)) {
+        const state = readHeld(message, kind)
+        const other = held.get(state.heldKey)
+        if (other === undefined) held.set(state.heldKey, state)
+        else {
+          const [older, newer] = other.sequence < state.sequence ? [other, state] : [state, other]
+          held.set(state.heldKey, newer)
+          await this.#remove(older.sequence)
+        }
+      }
+    const { clock } = this.#context.settings
+    return [...held.values()].map(({ heldKey, state, line, place, id, notBefore, sequence }) => {
+      const dueAt = monotonicNow(clock) + Math.max(0, notBefore - clock.now())
+      return { line, id, heldKey, place, state, entry: undefined, heldAt: sequence, dueAt }
+    })
+  }
+
+  /** The message of an event that waits. Undefined if somebody has deleted it. */
+  async entry(event: Event): Promise<Entry | undefined> {
+    const { jetstream, names, settings } = this.#context
+    const stored = await jetstream.message(names.streams.state, { seq: event.heldAt! })
+    if (stored === undefined) return undefined
+    const { sequence, storedAt } = stored
+    const stream = names.streams.state
+    const log = readLog(settings.name, stored, { stream, sequence, storedAt }, settings.clock.now())
+    const message = { ...stored, stream, deliverySequence: 0, deliveries: 1, ackSubject: '' }
+    return {
+      source: 'retries',
+      message,
+      ackSubject: undefined,
+      log,
+      isSuspect: false,
+      known: afterCrash(log),
+      noteAt: undefined,
+      line: event,
+      isHeld: true,
+    }
+  }
+
+  /** Stores events with their attempts. They are not delivered before `notBefore`. */
+  async hold(
+    events: readonly {
+      readonly event: Event
+      readonly entry: Entry
+      readonly log: AttemptLog
+      readonly notBefore: number
+      readonly isFirstSuspicion?: boolean
+    }[],
+  ): Promise<void> {
+    await this.#store(
+      events.map(({ event, entry, log, notBefore, isFirstSuspicion = false }) => {
+        const { line, place, id } = event
+        const headers = headersWithLog(
+          entry.message.headers,
+          entry.log.origin,
+          log,
+          isFirstSuspicion ? { isFirstSuspicion } : undefined,
+        )
+        const held = [OWN.held, asciiJson({ line, place, id, notBefore })] as const
+        const message = this.#message('waiting', event, entry.message.data, [...headers, held])
+        return { event, message }
+      }),
+    )
+  }
+
+  /** The event is dead and blocks its line. */
+  async markDead(event: Event): Promise<void> {
+    const { line, place, id } = event
+    const headers = [[OWN.held, asciiJson({ line, place, id })]] as const
+    await this.#store([{ event, message: this.#message('dead', event, NOTHING, headers) }])
+  }
+
+  /** The event is resolved. */
+  async resolve(event: Event): Promise<void> {
+    if (event.heldAt === undefined) return
+    await this.#remove(event.heldAt)
+    event.heldAt = undefined
+  }
+
+  async #store(
+    stored: readonly { readonly event: Event; readonly message: OutgoingMessage }[],
+  ): Promise<void> {
+    const sequences = await this.#context.publisher.publish(stored.map(({ message }) => message))
+    for (const [index, { event }] of stored.entries()) {
+      const before = event.heldAt
+      event.heldAt = sequences[index]
+      // A state under the other subject, or one that the stream has replaced already.
+      if (before !== undefined) await this.#remove(before).catch(() => {})
+    }
+  }
+
+  #message(
+    kind: HeldState['state'],
+    { heldKey }: Event,
+    data: Uint8Array,
+    headers: OutgoingMessage['headers'],
+  ): OutgoingMessage {
+    const { streams, names } = this.#context
+    return {
+      stream: streams.name(names.channel, 'state'),
+      subject: `${names.stateSubject}.${kind}.${heldKey}`,
+      data,
+      headers,
+    }
+  }
+
+  async #remove(sequence: number): Promise<void> {
+    const { jetstream, names } = this.#context
+    await jetstream.deleteMessage(names.streams.state, sequence)
+  }
+
+  async *#messages(subjects: string): AsyncGenerator<StoredMessage> {
+    const { jetstream, names } = this.#context
+    for (let seq = 1; ; ) {
+      const message = await jetstream.message(names.streams.state, { seq, next_by_subj: subjects })
+      if (message === undefined) return
+      yield message
+      seq = message.sequence + 1
+    }
+  }
+}
+
+function readHeld({ subject, sequence, headers }: StoredMessage, state: HeldState['state']): HeldState {
+  const { line, place, id, notBefore } = JSON.parse(headerText(headers, OWN.held) ?? '{}')
+  return {
+    heldKey: subject.slice(subject.lastIndexOf('.') + 1),
+    state,
+    line: String(line),
+    place: countOf(place),
+    id: String(id),
+    notBefore: countOf(notBefore),
+    sequence,
+  }
+}

@@ -1,0 +1,154 @@
+import { type Cancel, monotonicNow } from '../../../../ports/clock.ts'
+import { ERROR } from '../../connection/jetstream.ts'
+import { JetStreamError } from '../../errors.ts'
+import type { SubscriptionContext } from '../consume/context.ts'
+
+interface LeaseListener {
+  /** The order is ours to keep. `isAfterCrash`: the owner before did not give it up. */
+  own(isAfterCrash: boolean): void
+  /** The order is not ours any more. */
+  lose(): void
+}
+
+/**
+ * - `seeking`: another may keep the order. A record that does not change for the time of a lease has lost its owner.
+ * - `owning`: ours since the record with this sequence.
+ * - `closed`: given up for good.
+ */
+type State =
+  | { readonly is: 'seeking'; readonly seen: number | undefined; readonly since: number }
+  | { readonly is: 'owning'; readonly sequence: number; readonly renewedAt: number }
+  | { readonly is: 'closed' }
+
+const RENEWALS_PER_LEASE = 4
+const MAX_LOOK_MS = 500
+const NOBODY = ''
+
+/**
+ * Of all consumers of an ordered handler one keeps the order, and only that one consumes. The record in the state stream
+ * says who. Each write names the record before it, so that of two consumers one wins. No clocks are compared.
+ */
+export class OwnerLease {
+  readonly #context: SubscriptionContext
+  readonly #listener: LeaseListener
+  readonly #subject: string
+  #state: State = { is: 'seeking', seen: undefined, since: 0 }
+  #cancel: Cancel = () => {}
+  #looking: Promise<void> | undefined
+
+  constructor(context: SubscriptionContext, listener: LeaseListener) {
+    this.#context = context
+    this.#listener = listener
+    this.#subject = `${context.names.stateSubject}.owner`
+  }
+
+  /** Whether nobody else can have taken the order over. */
+  get isHeld(): boolean {
+    const { settings } = this.#context
+    return this.#state.is === 'owning' && this.#now() < this.#state.renewedAt + settings.leaseMs
+  }
+
+  /** Resolves after the first look. */
+  async open(): Promise<void> {
+    await this.#look()
+  }
+
+  async close(): Promise<void> {
+    const state = this.#state
+    this.#state = { is: 'closed' }
+    this.#cancel()
+    await this.#looking
+    if (state.is === 'owning') await this.#write(NOBODY, state.sequence).catch(() => {})
+  }
+
+  #now(): number {
+    return monotonicNow(this.#context.settings.clock)
+  }
+
+  #look(): Promise<void> {
+    this.#looking = this.#step()
+      .catch(() => this.#failed())
+      .finally(() => this.#lookLater())
+    return this.#looking
+  }
+
+  #lookLater(): void {
+    if (this.#state.is === 'closed') return
+    const { clock, leaseMs } = this.#context.settings
+    const renewMs = leaseMs / RENEWALS_PER_LEASE
+    const waitMs = this.#state.is === 'owning' ? renewMs : Math.min(MAX_LOOK_MS, renewMs)
+    this.#cancel = clock.schedule(waitMs, () => void this.#look())
+  }
+
+  async #step(): Promise<void> {
+    const state = this.#state
+    if (state.is === 'owning') await this.#renew(state.sequence)
+    else if (state.is === 'seeking') await this.#seek(state.seen, state.since)
+  }
+
+  async #seek(seen: number | undefined, since: number): Promise<void> {
+    const { jetstream, names, settings } = this.#context
+    const record = await jetstream.message(names.streams.state, { last_by_subj: this.#subject })
+    if (this.#state.is !== 'seeking') return
+    const isFree = record === undefined || textOf(record.data) === NOBODY
+    if (!isFree && record.sequence !== seen) {
+      this.#state = { is: 'seeking', seen: record.sequence, since: this.#now() }
+      return
+    }
+    if (!isFree && this.#now() - since < settings.leaseMs) return
+    const renewedAt = this.#now()
+    const sequence = await this.#write(this.#context.id, record?.sequence ?? 0)
+    if (this.#state.is !== 'seeking') {
+      await this.#write(NOBODY, sequence)
+      return
+    }
+    this.#state = { is: 'owning', sequence, renewedAt }
+    this.#listener.own(!isFree)
+  }
+
+  async #renew(sequence: number): Promise<void> {
+    const renewedAt = this.#now()
+    try {
+      const next = await this.#write(this.#context.id, sequence)
+      if (this.#state.is === 'owning') this.#state = { is: 'owning', sequence: next, renewedAt }
+    } catch (error) {
+      if (!(error instanceof JetStreamError && error.errorCode === ERROR.wrongLastSequence)) throw error
+      // An earlier renewal can have arrived although its answer did not.
+      const { jetstream, names } = this.#context
+      const record = await jetstream.message(names.streams.state, { last_by_subj: this.#subject })
+      if (this.#state.is !== 'owning') return
+      if (record !== undefined && textOf(record.data) === this.#context.id)
+        this.#state = { is: 'owning', sequence: record.sequence, renewedAt }
+      else this.#lose()
+    }
+  }
+
+  async #failed(): Promise<void> {
+    if (this.#state.is === 'owning' && !this.isHeld) this.#lose()
+    const { streams, names } = this.#context
+    await streams.restore(names.streams.state).catch(() => false)
+  }
+
+  #lose(): void {
+    this.#state = { is: 'seeking', seen: undefined, since: this.#now() }
+    this.#listener.lose()
+  }
+
+  async #write(owner: string, lastSequence: number): Promise<number> {
+    const { publisher, streams, names } = this.#context
+    const [sequence] = await publisher.publish([
+      {
+        stream: streams.name(names.channel, 'state'),
+        subject: this.#subject,
+        data: Buffer.from(owner),
+        headers: [],
+        lastSequence,
+      },
+    ])
+    return sequence!
+  }
+}
+
+function textOf(data: Uint8Array): string {
+  return Buffer.from(data).toString('utf8')
+}

@@ -1,0 +1,230 @@
+import { type ConsumerInfo, ERROR, type JetStream, type StreamInfo } from '../../connection/jetstream.ts'
+import { JetStreamError, StreamMismatchError, StreamMissingError } from '../../errors.ts'
+import type { NatsSettings } from '../../options.ts'
+import { type ChannelStreams, type HandlerNames, streamsOf, subjectsOf } from './names.ts'
+
+const NANOSECONDS_PER_MS = 1_000_000
+/** Within this time the server recognises a message that is sent again. It exceeds every time that we send one again. */
+const DUPLICATE_WINDOW_MS = 120_000
+const UNLIMITED = -1
+/** The most events of a handler that may be open, over all its consumers. */
+const MAX_ACK_PENDING = 100_000
+const MAX_WAITING_PULLS = 512
+
+type Kind = keyof ChannelStreams
+
+/** A stream that this process uses. */
+interface KnownStream {
+  readonly channel: string
+  readonly kind: Kind
+  exists: boolean
+  /** When it was made: a stream that was deleted and made again counts its messages from 1. */
+  created: string | undefined
+}
+
+/** Makes the streams and consumers that a channel needs, and makes them again when they were deleted. */
+export class Streams {
+  readonly #jetstream: JetStream
+  readonly #settings: NatsSettings
+  readonly #known = new Map<string, KnownStream>()
+  /** The handlers of this process: their consumers are made again with the stream, before it receives an event. */
+  readonly #handlers = new Set<HandlerNames>()
+
+  constructor(jetstream: JetStream, settings: NatsSettings) {
+    this.#jetstream = jetstream
+    this.#settings = settings
+  }
+
+  /** The name of a stream, which exists when this resolves. */
+  async need(channel: string, kind: Kind): Promise<string> {
+    const stream = this.name(channel, kind)
+    if (this.#known.get(stream)?.exists !== true) await this.restore(stream)
+    return stream
+  }
+
+  /** The name of a stream, which is made when a message for it finds none. */
+  name(channel: string, kind: Kind): string {
+    const stream = streamsOf(channel)[kind]
+    if (!this.#known.has(stream))
+      this.#known.set(stream, { channel, kind, exists: false, created: undefined })
+    return stream
+  }
+
+  /** Makes a stream if it is missing. False if nothing is known of it. */
+  restore = async (stream: string): Promise<boolean> => {
+    const known = this.#known.get(stream)
+    if (known === undefined) return false
+    known.exists = false
+    const { created, isNew } = await this.#declare(known.channel, known.kind, stream)
+    if (isNew && (known.kind === 'events' || known.kind === 'retries'))
+      for (const names of this.#handlers)
+        if (names.streams[known.kind] === stream)
+          await this.#makeConsumer(names, known.kind, { deliver_policy: 'all' })
+    known.exists = true
+    known.created = created
+    return true
+  }
+
+  /** When the stream was made, as far as this process knows. */
+  createdAt(stream: string): string | undefined {
+    return this.#known.get(stream)?.created
+  }
+
+  /** Returns the function that forgets the handler. */
+  remember(names: HandlerNames): () => void {
+    this.#handlers.add(names)
+    return () => this.#handlers.delete(names)
+  }
+
+  /**
+   * The consumers exist when this resolves. A new one begins after what the stream has, unless options say otherwise.
+   * Resolves with the time after which they deliver an event again, in ms, which an operator may have changed.
+   */
+  async needConsumers(names: HandlerNames): Promise<number> {
+    for (const kind of ['events', 'retries', 'state', 'letters'] as const)
+      await this.need(names.channel, kind)
+    let ackWaitMs = this.#settings.ackWaitMs
+    for (const kind of ['events', 'retries'] as const) {
+      await this.restoreConsumer(names, kind)
+      const info = await this.#jetstream.consumerInfo(names.streams[kind], names.consumer)
+      if (info === undefined) throw new StreamMissingError(`${names.streams[kind]} > ${names.consumer}`)
+      ackWaitMs = Math.min(ackWaitMs, checkConsumer(names.streams[kind], info) / NANOSECONDS_PER_MS)
+    }
+    return ackWaitMs
+  }
+
+  /**
+   * Makes a missing consumer, and its stream before. `known` is what the subscription knows of the stream: the time at which
+   * it was made, and the first sequence that is not settled.
+   */
+  async restoreConsumer(
+    names: HandlerNames,
+    kind: 'events' | 'retries',
+    known?: { readonly created: string | undefined; readonly firstUnsettled: number | undefined },
+  ): Promise<void> {
+    const stream = names.streams[kind]
+    await this.restore(stream)
+    if ((await this.#jetstream.consumerInfo(stream, names.consumer)) !== undefined) return
+    await this.#makeConsumer(names, kind, this.#start(stream, kind, known))
+  }
+
+  /** A new consumer of a new stream begins with all of it: nobody else has had it. */
+  #start(
+    stream: string,
+    kind: 'events' | 'retries',
+    known?: { readonly created: string | undefined; readonly firstUnsettled: number | undefined },
+  ): object {
+    const isOtherStream = known !== undefined && known.created !== this.createdAt(stream)
+    if (kind === 'retries' || this.#settings.from === 'all' || isOtherStream) return { deliver_policy: 'all' }
+    return known?.firstUnsettled === undefined
+      ? { deliver_policy: 'new' }
+      : { deliver_policy: 'by_start_sequence', opt_start_seq: known.firstUnsettled }
+  }
+
+  async #makeConsumer(names: HandlerNames, kind: 'events' | 'retries', start: object): Promise<void> {
+    const stream = names.streams[kind]
+    if (this.#settings.declare === 'none') throw new StreamMissingError(`${stream} > ${names.consumer}`)
+    const config = { ...this.#consumerConfig(names, kind), ...start }
+    await this.#jetstream.createConsumer(stream, config).catch(async error => {
+      // Another process was faster.
+      if ((await this.#jetstream.consumerInfo(stream, names.consumer)) === undefined) throw error
+    })
+  }
+
+  async #declare(channel: string, kind: Kind, stream: string): Promise<{ created: string; isNew: boolean }> {
+    const subjects = subjectsOf(channel)[kind]
+    const found = await this.#jetstream.streamInfo(stream)
+    if (found !== undefined) {
+      checkStream(found, subjects, kind)
+      return { created: found.created, isNew: false }
+    }
+    const { declare } = this.#settings
+    if (declare === 'none' || (declare === 'own' && kind === 'events')) throw new StreamMissingError(stream)
+    try {
+      const { created } = await this.#jetstream.createStream(this.#config(stream, subjects, kind))
+      return { created, isNew: true }
+    } catch (error) {
+      // Another process was faster, or the name belongs to a stream of somebody else.
+      const made = isError(error, ERROR.streamNameInUse)
+        ? await this.#jetstream.streamInfo(stream)
+        : undefined
+      if (made === undefined) throw error
+      checkStream(made, subjects, kind)
+      return { created: made.created, isNew: false }
+    }
+  }
+
+  #config(name: string, subjects: string, kind: Kind): { readonly name: string } {
+    const { replicas, retention } = this.#settings
+    const retentions = {
+      events: retention,
+      retries: 'workqueue',
+      state: 'limits',
+      letters: 'limits',
+    } as const
+    return {
+      name,
+      ...{
+        subjects: [subjects],
+        retention: retentions[kind],
+        storage: 'file',
+        num_replicas: replicas,
+        discard: 'new',
+        max_msgs: UNLIMITED,
+        max_bytes: UNLIMITED,
+        max_age: 0,
+        max_consumers: UNLIMITED,
+        max_msg_size: UNLIMITED,
+        // Of each state only the latest counts.
+        max_msgs_per_subject: kind === 'state' ? 1 : UNLIMITED,
+        duplicate_window: DUPLICATE_WINDOW_MS * NANOSECONDS_PER_MS,
+      },
+    }
+  }
+
+  #consumerConfig({ consumer, retrySubject, handler }: HandlerNames, kind: 'events' | 'retries') {
+    const { ackWaitMs } = this.#settings
+    return {
+      durable_name: consumer,
+      description: `Lazaret handler ${handler}`.slice(0, 1_000),
+      ack_policy: 'explicit',
+      replay_policy: 'instant',
+      ack_wait: ackWaitMs * NANOSECONDS_PER_MS,
+      // Lazaret counts the attempts, and decides when an event is given up.
+      max_deliver: UNLIMITED,
+      // Retries wait as deliveries whose time has not come, and must not hold up others.
+      max_ack_pending: kind === 'retries' ? UNLIMITED : MAX_ACK_PENDING,
+      max_waiting: MAX_WAITING_PULLS,
+      ...(kind === 'retries' ? { filter_subject: retrySubject } : undefined),
+    }
+  }
+}
+
+/** A stream of the same name that is not what the channel needs would lose or mix events. */
+function checkStream({ config }: StreamInfo, subjects: string, kind: Kind): void {
+  if (!config.subjects?.includes(subjects))
+    throw new StreamMismatchError(
+      config.name,
+      `has the subjects ${config.subjects?.join(', ') || '(none)'} and not '${subjects}'`,
+    )
+  const isWorkQueue = config.retention === 'workqueue'
+  if (isWorkQueue !== (kind === 'retries'))
+    throw new StreamMismatchError(config.name, `has the retention '${config.retention}'`)
+}
+
+/** A consumer that somebody else has made must not lose events. Returns its time to wait, in ns. */
+function checkConsumer(stream: string, { name, config }: ConsumerInfo): number {
+  const place = `${stream} > ${name}`
+  if (config['ack_policy'] !== 'explicit' || config['deliver_subject'] !== undefined)
+    throw new StreamMismatchError(place, 'is not a pull consumer with explicit acknowledgements')
+  if (Number(config['max_deliver'] ?? UNLIMITED) > 0)
+    throw new StreamMismatchError(
+      place,
+      `has max_deliver ${config['max_deliver']}, after which the server drops events`,
+    )
+  return Number(config['ack_wait'])
+}
+
+function isError(error: unknown, errorCode: number): boolean {
+  return error instanceof JetStreamError && error.errorCode === errorCode
+}

@@ -1,0 +1,202 @@
+import type { Origin } from '../../../../core/dead-letter/letter.ts'
+import { timeText } from '../../../../core/event/attributes.ts'
+import { checkEvent } from '../../../../core/event/check.ts'
+import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
+import { escaped, fromAttributes, unescaped } from '../../../../core/event/cloudevents-binary.ts'
+import { EventError } from '../../../../core/event/errors.ts'
+import type { LazaretEvent } from '../../../../core/event/event.ts'
+import { encodePayload } from '../../../../core/event/json.ts'
+import { HEADER_NAME, MAX_HEADER_NAME_BYTES, WIDEST_EVENT_LIMITS } from '../../../../core/event/limits.ts'
+import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
+import type { Undecodable } from '../../../../ports/broker.ts'
+import type { HeaderList } from '../../connection/headers.ts'
+import { asciiJson, CLOUD_EVENT_PREFIX, CONTENT_TYPE, isReserved, OWN } from './headers.ts'
+import type { EventMessage } from './message.ts'
+
+/** What an event has and a CloudEvent in binary mode has no attribute for. Absent fields have their usual value. */
+interface OwnFields {
+  readonly v: 1
+  readonly channel: string
+  readonly idempotencyKey?: string
+  readonly expiresAt?: number
+  /** CloudEvents require a source; the event has none. */
+  readonly hasNoSource?: true
+  /** Headers that a header of NATS cannot carry, or whose names stand for something else. */
+  readonly headers?: Record<string, string>
+}
+
+const JSON_TYPE = 'application/json'
+const BYTES_TYPE = 'application/octet-stream'
+/** Clients cut off the spaces around a value. */
+const PLAIN_VALUE = /^(?:[!-~](?:[ -~]*[!-~])?)?$/
+
+/**
+ * The payload is the data and the envelope is a CloudEvent in binary mode, so that programs in any language can read the
+ * message and write one like it.
+ */
+export function encodeEvent(event: LazaretEvent): {
+  readonly data: Uint8Array
+  readonly headers: HeaderList
+} {
+  const { id, type, channel, key, idempotencyKey, occurredAt, expiresAt, source, payload } = event
+  const headers: (readonly [string, string])[] = [
+    ['ce-specversion', '1.0'],
+    ['ce-id', escaped(id)],
+    ['ce-type', escaped(type)],
+    ['ce-source', escaped(source ?? `/lazaret/${channel}`)],
+    ['ce-time', timeText(occurredAt)],
+    [CONTENT_TYPE, isBytes(payload) ? BYTES_TYPE : JSON_TYPE],
+  ]
+  if (key !== undefined) headers.push(['ce-partitionkey', escaped(key)])
+  let packed: Record<string, string> | undefined
+  for (const [name, value] of Object.entries(event.headers)) {
+    if (isReserved(name) || !PLAIN_VALUE.test(value)) {
+      packed ??= {}
+      packed[name] = value
+    } else headers.push([name, value])
+  }
+  const own: OwnFields = {
+    v: 1,
+    channel,
+    ...(idempotencyKey === id ? undefined : { idempotencyKey }),
+    ...(expiresAt === undefined ? undefined : { expiresAt }),
+    ...(source === undefined ? { hasNoSource: true as const } : undefined),
+    ...(packed === undefined ? undefined : { headers: packed }),
+  }
+  headers.push([OWN.event, asciiJson(own)])
+  return { data: isBytes(payload) ? payload : Buffer.from(encodePayload(event)), headers }
+}
+
+/** The event of a message, no matter which program wrote it, or all its bytes with the fault. */
+export function decode(message: EventMessage, channel: string, origin: Origin): LazaretEvent | Undecodable {
+  try {
+    const event = read(message, channel, origin)
+    const faults = checkEvent(event, WIDEST_EVENT_LIMITS)
+    if (faults.length > 0) throw new EventError('message', faults)
+    return event
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error)
+    return { raw: new Uint8Array(message.data), problem }
+  }
+}
+
+function read(message: EventMessage, channel: string, origin: Origin): LazaretEvent {
+  const texts = readTexts(message.headers)
+  const own = texts.get(OWN.event)
+  if (own !== undefined) return ownEvent(message.data, texts, JSON.parse(own), channel)
+  const contentType = texts.get(CONTENT_TYPE)
+  const occurredAt = Math.max(0, Number(origin['timestamp'] ?? 0))
+  const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }
+  if (contentType?.startsWith('application/cloudevents+json'))
+    return fromCloudEvent(readJson(message.data), defaults)
+  if (texts.has('ce-specversion')) {
+    const event = fromAttributes(attributesOf(texts), contentType, message.data, defaults)
+    return { ...event, headers: { ...headersOf(texts), ...event.headers } }
+  }
+  return foreignEvent(message, texts, channel, origin, occurredAt)
+}
+
+/** Programs in Go write names of headers with capitals. */
+function readTexts(headers: HeaderList): Map<string, string> {
+  const texts = new Map<string, string>()
+  for (const [name, value] of headers) {
+    const lower = name.toLowerCase()
+    const isKnown = lower === CONTENT_TYPE || lower.startsWith(CLOUD_EVENT_PREFIX)
+    texts.set(isKnown ? lower : name, value)
+  }
+  return texts
+}
+
+function ownEvent(
+  data: Uint8Array,
+  texts: ReadonlyMap<string, string>,
+  own: Partial<OwnFields>,
+  channel: string,
+): LazaretEvent {
+  const textOf = (name: string) => {
+    const text = texts.get(name)
+    return text === undefined ? undefined : unescaped(text)
+  }
+  const id = textOf('ce-id') as string
+  return {
+    v: 1,
+    id,
+    type: textOf('ce-type') as string,
+    channel: own.channel ?? channel,
+    key: textOf('ce-partitionkey'),
+    idempotencyKey: own.idempotencyKey ?? id,
+    occurredAt: Date.parse(texts.get('ce-time') ?? ''),
+    expiresAt: own.expiresAt,
+    source: own.hasNoSource === true ? undefined : textOf('ce-source'),
+    headers: { ...headersOf(texts), ...(isPlainObject(own.headers) ? own.headers : undefined) },
+    payload: texts.get(CONTENT_TYPE) === BYTES_TYPE ? new Uint8Array(data) : readJson(data),
+  }
+}
+
+function attributesOf(texts: ReadonlyMap<string, string>): ReadonlyMap<string, unknown> {
+  const attributes = new Map<string, unknown>()
+  for (const [name, value] of texts)
+    if (name.startsWith(CLOUD_EVENT_PREFIX))
+      attributes.set(name.slice(CLOUD_EVENT_PREFIX.length), unescaped(value))
+  return attributes
+}
+
+/**
+ * Reads a message of another program as well as possible. Its place in the stream is its identity, which stays the same
+ * when the message waits for a retry.
+ */
+function foreignEvent(
+  { data, subject }: EventMessage,
+  texts: ReadonlyMap<string, string>,
+  channel: string,
+  origin: Origin,
+  occurredAt: number,
+): LazaretEvent {
+  const id = `${origin['stream']}/${origin.offset}`
+  return {
+    v: 1,
+    id,
+    type: String(origin['subject'] ?? subject),
+    channel,
+    key: undefined,
+    idempotencyKey: texts.get('x-idempotency-key') || id,
+    occurredAt,
+    expiresAt: undefined,
+    source: undefined,
+    headers: headersOf(texts),
+    payload: payloadOf(data, texts.get(CONTENT_TYPE)),
+  }
+}
+
+/** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
+function payloadOf(data: Uint8Array, contentType: string | undefined): unknown {
+  if (contentType === undefined || contentType === '') return orBytes(data, readJson)
+  if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(data)
+  if (/^text\//i.test(contentType)) return orBytes(data, bytes => UTF8.decode(bytes))
+  return new Uint8Array(data)
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+function readJson(content: Uint8Array): unknown {
+  return JSON.parse(UTF8.decode(content))
+}
+
+function orBytes(content: Uint8Array, reading: (content: Uint8Array) => unknown): unknown {
+  try {
+    return reading(content)
+  } catch {
+    return new Uint8Array(content)
+  }
+}
+
+/** The headers of the event itself. */
+function headersOf(texts: ReadonlyMap<string, string>): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const [name, text] of texts) {
+    if (isReserved(name) || name === '__proto__') continue
+    if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name)) continue
+    if (!text.includes('\0') && text.isWellFormed()) headers[name] = text
+  }
+  return headers
+}

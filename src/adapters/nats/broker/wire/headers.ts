@@ -1,0 +1,56 @@
+/** Every header of Lazaret. The headers of the event itself keep their own names. */
+export const OWN = {
+  /** What CloudEvents have no attribute for, as JSON. It says that Lazaret wrote the message. */
+  event: 'lazaret-event',
+  /** The attempts, the wait and the first place of a message that was published again, as JSON. */
+  log: 'lazaret-log',
+  /** Tells the consumer that keeps the order that a key is unblocked. It is the id of the dead-lettered event. */
+  unblockKey: 'lazaret-unblock',
+  /** The state of an event that waits for others of its key, as JSON. */
+  held: 'lazaret-held',
+  letter: 'lazaret-letter',
+  reason: 'lazaret-reason',
+  category: 'lazaret-category',
+  attempts: 'lazaret-attempts',
+  error: 'lazaret-error',
+  firstFailedAt: 'lazaret-first-failed-at',
+  lastFailedAt: 'lazaret-last-failed-at',
+  fingerprint: 'lazaret-fingerprint',
+  originalStream: 'lazaret-original-stream',
+  originalSubject: 'lazaret-original-subject',
+  originalSequence: 'lazaret-original-sequence',
+  originalTimestamp: 'lazaret-original-timestamp',
+} as const
+
+export const CONTENT_TYPE = 'content-type'
+export const CLOUD_EVENT_PREFIX = 'ce-'
+/** The server reads these headers of a message that is published, and adds some to those it delivers. */
+const SERVER_PREFIX = 'nats-'
+
+/** Headers that a reader takes for something else than a header of the event. */
+export function isReserved(name: string): boolean {
+  const lower = name.toLowerCase()
+  return (
+    lower.startsWith('lazaret-') ||
+    lower.startsWith(CLOUD_EVENT_PREFIX) ||
+    lower === CONTENT_TYPE ||
+    isOfServer(lower)
+  )
+}
+
+/** Whether a header is between a publisher and the server. It is left out when the message is published again. */
+export function isOfServer(name: string): boolean {
+  return name.toLowerCase().startsWith(SERVER_PREFIX)
+}
+
+/** JSON in ASCII: a header has no other characters that every client reads the same. */
+export function asciiJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(
+    /[\u007f-\uffff]/g,
+    char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
+export function countOf(value: unknown): number {
+  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
+}

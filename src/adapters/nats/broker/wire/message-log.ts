@@ -1,0 +1,120 @@
+import { decodeAttempts, isAttempt } from '../../../../adapter-kit/delivery/attempt-history.ts'
+import { type AttemptLog, EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { keepFirstAndLatest } from '../../../../core/dead-letter/caps.ts'
+import type { AttemptRecord, Origin } from '../../../../core/dead-letter/letter.ts'
+import { isPlainObject } from '../../../../core/event/plain.ts'
+import { type HeaderList, headerText, withoutHeaders } from '../../connection/headers.ts'
+import { asciiJson, countOf, isOfServer, OWN } from './headers.ts'
+import type { EventMessage } from './message.ts'
+
+/** What a message carries that was published again: a stream cannot change a message in place. */
+export interface MessageLog {
+  readonly log: AttemptLog
+  readonly origin: Origin
+  /** Epoch milliseconds before which it is not delivered; 0 without a wait. */
+  readonly notBefore: number
+  /** It had to wait when it was published, so that its first delivery is not yet the one to the handler. */
+  readonly hasWaited: boolean
+  /** Its first attempt alone began, after one beside others that ended in a crash. If it crashes again, it caused both. */
+  readonly isFirstSuspicion: boolean
+}
+
+/** What is said about a message beside its attempts. */
+interface LogMark {
+  readonly notBefore?: number
+  readonly waitMs?: number
+  readonly isFirstSuspicion?: boolean
+}
+
+type StoredLog = Readonly<Record<string, unknown>>
+
+/** The attempts can fill up to this much of a message. */
+const MAX_LOG_BYTES = 100_000
+
+function parse(text: string): StoredLog {
+  try {
+    const stored: unknown = JSON.parse(text)
+    return isPlainObject(stored) ? stored : {}
+  } catch {
+    return {}
+  }
+}
+
+/** Where a message stands, for one that was never published again. */
+interface MessagePlace {
+  readonly stream: string
+  readonly sequence: number
+  readonly storedAt: number
+}
+
+/** `now` limits the wait to its original length, so that a clock that is set back delays nothing for long. */
+export function readLog(
+  broker: string,
+  { subject, headers }: EventMessage,
+  { stream, sequence, storedAt }: MessagePlace,
+  now: number,
+): MessageLog {
+  const text = headerText(headers, OWN.log)
+  const own: Origin = { broker, stream, subject, offset: sequence, timestamp: storedAt }
+  if (text === undefined)
+    return { log: EMPTY_LOG, origin: own, notBefore: 0, hasWaited: false, isFirstSuspicion: false }
+  const stored = parse(text)
+  const origin: Origin =
+    typeof stored['stream'] === 'string'
+      ? {
+          broker,
+          stream: stored['stream'],
+          subject: String(stored['subject']),
+          offset: countOf(stored['offset']),
+          timestamp: countOf(stored['timestamp']),
+        }
+      : own
+  const waitMs = countOf(stored['waitMs'])
+  return {
+    log: attemptsOf(stored),
+    origin,
+    notBefore: Math.min(countOf(stored['notBefore']), now + waitMs),
+    hasWaited: waitMs > 0,
+    isFirstSuspicion: stored['isFirstSuspicion'] === true,
+  }
+}
+
+/** The attempts of a message whose consumer crashed after it had noted them. */
+export function afterCrash({ log, isFirstSuspicion }: MessageLog): AttemptLog {
+  return isFirstSuspicion ? { ...log, started: log.started + 1 } : log
+}
+
+function attemptsOf(stored: StoredLog): AttemptLog {
+  const started = countOf(stored['started'])
+  if (started === 0) return EMPTY_LOG
+  const ended = Math.min(started, countOf(stored['ended']))
+  const history = stored['history']
+  const attempts = ended > 0 && Array.isArray(history) ? history.filter(isAttempt) : []
+  return { started, ended, history: decodeAttempts(attempts, undefined) }
+}
+
+/** The headers of the same message for publishing again. Only its log differs, and it remembers where it came from. */
+export function headersWithLog(
+  headers: HeaderList,
+  origin: Origin,
+  { started, ended, history }: AttemptLog,
+  mark?: LogMark,
+): HeaderList {
+  const { stream, subject, offset, timestamp } = origin
+  const carried = { stream, subject, offset, timestamp, started, ended, ...mark }
+  return [
+    ...withoutHeaders(headers, name => name === OWN.log || name === OWN.held || isOfServer(name)),
+    [OWN.log, fittingText(carried, history)],
+  ]
+}
+
+/** Counts are never given up; of the attempts themselves as many are kept as there is room for. */
+function fittingText(carried: object, history: readonly AttemptRecord[]): string {
+  if (history.length === 0) return asciiJson(carried)
+  const text = asciiJson({ ...carried, history })
+  if (text.length < MAX_LOG_BYTES) return text
+  return fittingText(
+    carried,
+    history.length === 1 ? [] : keepFirstAndLatest(history, Math.max(1, history.length >> 1)),
+  )
+}

@@ -1,0 +1,56 @@
+import type { NatsMessage } from '../../connection/client.ts'
+import type { HeaderList } from '../../connection/headers.ts'
+
+/** The parts of a message that an event is written to and read from. */
+export interface EventMessage {
+  readonly subject: string
+  readonly data: Uint8Array
+  readonly headers: HeaderList
+}
+
+/** A message that a consumer of JetStream delivered. Its reply subject says where it is from. */
+export interface StreamMessage extends EventMessage {
+  readonly stream: string
+  /** Its place in the stream. */
+  readonly sequence: number
+  /** The number of its delivery among all deliveries of the consumer. */
+  readonly deliverySequence: number
+  /** How often it was delivered, this time included. */
+  readonly deliveries: number
+  /** Epoch milliseconds at which the stream received it. */
+  readonly storedAt: number
+  /** Where acknowledgements go. */
+  readonly ackSubject: string
+}
+
+const NANOSECONDS_PER_MS = 1_000_000
+/** $JS.ACK.stream.consumer.deliveries.sequence.deliverySequence.time.pending */
+const SHORT_TOKENS = 9
+/** $JS.ACK.domain.account.stream.consumer.deliveries.sequence.deliverySequence.time.pending.random */
+const MORE_TOKENS = 2
+
+/** Undefined if the message does not come from a consumer. */
+export function toStreamMessage({ subject, reply, data, headers }: NatsMessage): StreamMessage | undefined {
+  if (reply === undefined || !reply.startsWith('$JS.ACK.')) return undefined
+  const tokens = reply.split('.')
+  const from = tokens.length === SHORT_TOKENS ? 2 : 2 + MORE_TOKENS
+  const [stream, , deliveries, sequence, deliverySequence, time] = tokens.slice(from)
+  if (stream === undefined || time === undefined) return undefined
+  return {
+    subject,
+    data,
+    headers: headers === undefined ? [] : listOf(headers),
+    stream,
+    sequence: Number(sequence),
+    deliverySequence: Number(deliverySequence),
+    deliveries: Number(deliveries),
+    storedAt: Math.floor(Number(time) / NANOSECONDS_PER_MS),
+    ackSubject: reply,
+  }
+}
+
+function listOf(headers: Iterable<readonly [string, readonly string[]]>): HeaderList {
+  const list: (readonly [string, string])[] = []
+  for (const [name, values] of headers) for (const value of values) list.push([name, value])
+  return list
+}

@@ -1,0 +1,177 @@
+import { JetStreamError } from '../errors.ts'
+import { decodeHeaders, type HeaderList } from './headers.ts'
+import type { Link } from './link.ts'
+
+/** Numbers of errors in the list of the server. */
+export const ERROR = {
+  consumerNotFound: 10_014,
+  messageNotFound: 10_037,
+  streamNameInUse: 10_058,
+  streamNotFound: 10_059,
+  wrongLastSequence: 10_071,
+  consumerExists: 10_148,
+} as const
+
+export interface StreamInfo {
+  readonly config: {
+    readonly name: string
+    readonly subjects?: readonly string[]
+    readonly retention: string
+    readonly [setting: string]: unknown
+  }
+  readonly state: {
+    readonly messages: number
+    readonly last_seq: number
+    readonly first_seq: number
+    readonly subjects?: Readonly<Record<string, number>>
+  }
+  readonly created: string
+  /** Without a name the server is alone. */
+  readonly cluster?: { readonly name?: string }
+}
+
+export interface ConsumerInfo {
+  readonly name: string
+  readonly config: Readonly<Record<string, unknown>>
+  readonly num_pending: number
+  readonly num_ack_pending: number
+  readonly ack_floor: { readonly stream_seq: number; readonly consumer_seq: number }
+  readonly delivered: { readonly stream_seq: number; readonly consumer_seq: number }
+}
+
+/** A message as a stream has it. */
+export interface StoredMessage {
+  readonly subject: string
+  readonly sequence: number
+  readonly headers: HeaderList
+  readonly data: Uint8Array
+  /** Epoch milliseconds. */
+  readonly storedAt: number
+}
+
+/** Requests of JetStream, which are JSON. */
+export class JetStream {
+  readonly #link: Link
+
+  constructor(link: Link) {
+    this.#link = link
+  }
+
+  /** Undefined if there is no such stream. `subjects` asks for the number of messages of each subject that fits. */
+  async streamInfo(stream: string, subjects?: string): Promise<StreamInfo | undefined> {
+    const request = subjects === undefined ? {} : { subjects_filter: subjects }
+    return this.#orUndefined(ERROR.streamNotFound, this.#ask(`STREAM.INFO.${stream}`, request))
+  }
+
+  async createStream(config: {
+    readonly name: string
+    readonly [setting: string]: unknown
+  }): Promise<StreamInfo> {
+    return this.#ask(`STREAM.CREATE.${config.name}`, config)
+  }
+
+  async consumerInfo(stream: string, consumer: string): Promise<ConsumerInfo | undefined> {
+    const asked = this.#ask<ConsumerInfo>(`CONSUMER.INFO.${stream}.${consumer}`, {})
+    return this.#orUndefined(ERROR.consumerNotFound, this.#orUndefined(ERROR.streamNotFound, asked))
+  }
+
+  async createConsumer(
+    stream: string,
+    config: { readonly durable_name: string; readonly [setting: string]: unknown },
+  ): Promise<void> {
+    await this.#ask(`CONSUMER.DURABLE.CREATE.${stream}.${config.durable_name}`, {
+      stream_name: stream,
+      config,
+    })
+  }
+
+  /** All streams of the account. */
+  async streams(): Promise<readonly StreamInfo[]> {
+    const streams: StreamInfo[] = []
+    for (;;) {
+      const page = await this.#ask<{ total: number; streams: StreamInfo[] | null }>('STREAM.LIST', {
+        offset: streams.length,
+      })
+      streams.push(...(page.streams ?? []))
+      if ((page.streams ?? []).length === 0 || streams.length >= page.total) return streams
+    }
+  }
+
+  /** How many messages of these subjects a stream has; 0 if there is no such stream. */
+  async countOf(stream: string, subjects: string): Promise<number> {
+    const info = await this.streamInfo(stream, subjects)
+    return Object.values(info?.state.subjects ?? {}).reduce((sum, count) => sum + count, 0)
+  }
+
+  /** The names of all consumers of a stream; none if there is no such stream. */
+  async consumerNames(stream: string): Promise<readonly string[]> {
+    const names: string[] = []
+    for (;;) {
+      const asked = this.#ask<{ total: number; consumers: string[] | null }>(`CONSUMER.NAMES.${stream}`, {
+        offset: names.length,
+      })
+      const page = await this.#orUndefined(ERROR.streamNotFound, asked)
+      names.push(...(page?.consumers ?? []))
+      if (page === undefined || (page.consumers ?? []).length === 0 || names.length >= page.total)
+        return names
+    }
+  }
+
+  /** One message of a stream: by its sequence, the last of a subject, or the first of a subject from a sequence on. */
+  async message(
+    stream: string,
+    which:
+      | { readonly seq: number }
+      | { readonly last_by_subj: string }
+      | { readonly seq: number; readonly next_by_subj: string },
+  ): Promise<StoredMessage | undefined> {
+    const asked = this.#ask<{ message: RawMessage }>(`STREAM.MSG.GET.${stream}`, which)
+    const found = await this.#orUndefined(ERROR.messageNotFound, asked)
+    if (found === undefined) return undefined
+    const { subject, seq, hdrs, data, time } = found.message
+    return {
+      subject,
+      sequence: seq,
+      headers: hdrs === undefined ? [] : decodeHeaders(Buffer.from(hdrs, 'base64')),
+      data: data === undefined ? new Uint8Array() : new Uint8Array(Buffer.from(data, 'base64')),
+      storedAt: Date.parse(time),
+    }
+  }
+
+  /** Removes a message. One that is not there is removed already. */
+  async deleteMessage(stream: string, sequence: number): Promise<void> {
+    const asked = this.#ask(`STREAM.MSG.DELETE.${stream}`, { seq: sequence, no_erase: true })
+    const unknown: readonly number[] = [ERROR.messageNotFound, ERROR.streamNotFound, NO_SUCH_SEQUENCE]
+    await asked.catch(error => {
+      if (!(error instanceof JetStreamError && unknown.includes(error.errorCode))) throw error
+    })
+  }
+
+  async #ask<T = unknown>(name: string, request: object): Promise<T> {
+    const { data } = await this.#link.call(`$JS.API.${name}`, JSON.stringify(request))
+    const answer = JSON.parse(Buffer.from(data).toString('utf8'))
+    if (answer.error !== undefined) {
+      const { err_code, code, description } = answer.error
+      throw new JetStreamError(name, err_code ?? code, String(description))
+    }
+    return answer
+  }
+
+  async #orUndefined<T>(errorCode: number, asked: Promise<T>): Promise<T | undefined> {
+    return asked.catch(error => {
+      if (error instanceof JetStreamError && error.errorCode === errorCode) return undefined
+      throw error
+    })
+  }
+}
+
+/** What the server says when a sequence to be deleted is not there. */
+const NO_SUCH_SEQUENCE = 10_057
+
+interface RawMessage {
+  readonly subject: string
+  readonly seq: number
+  readonly hdrs?: string
+  readonly data?: string
+  readonly time: string
+}

@@ -1,0 +1,127 @@
+import { delay, equalJitter, monotonicNow } from '../../../ports/clock.ts'
+import { JetStreamError, MessageTooLargeError, NatsUnreachableError, StreamFullError } from '../errors.ts'
+import type { NatsSettings } from '../options.ts'
+import type { HeaderList } from './headers.ts'
+import { ERROR } from './jetstream.ts'
+import type { Link } from './link.ts'
+
+/** A message for a stream. */
+export interface OutgoingMessage {
+  readonly stream: string
+  readonly subject: string
+  readonly data: Uint8Array
+  readonly headers: HeaderList
+  /** Refused unless the last message of its subject has this sequence. Such a message is not sent again. */
+  readonly lastSequence?: number | undefined
+}
+
+/** The most messages that are sent before their acknowledgements are awaited. */
+const MAX_UNACKNOWLEDGED = 1_000
+const FIRST_BACKOFF_MS = 50
+const MAX_BACKOFF_MS = 2_000
+const HEADER_BYTES = 2_000
+
+const MESSAGE_ID = 'Nats-Msg-Id'
+const EXPECTED_STREAM = 'Nats-Expected-Stream'
+const EXPECTED_SEQUENCE = 'Nats-Expected-Last-Subject-Sequence'
+
+/** Errors of an account or server without room: storage and memory. */
+const FULL = new Set([10_023, 10_028, 10_047])
+/** A full stream has no number of its own. */
+const IS_FULL = /maximum (?:messages|bytes)/
+const TOO_LARGE = 10_054
+/** Another stream has the subject. */
+const WRONG_STREAM = 10_060
+
+/**
+ * Publishes messages and waits until a stream has them. A message whose acknowledgement does not come is sent again with
+ * the same id, so that the stream has it once.
+ */
+export class Publisher {
+  readonly #link: Link
+  readonly #settings: NatsSettings
+  readonly #id: string
+  /** Makes a missing stream exist. False if it is not ours to make. */
+  readonly #restore: (stream: string) => Promise<boolean>
+  #count = 0
+  #isClosed = false
+
+  constructor(link: Link, settings: NatsSettings, id: string, restore: (stream: string) => Promise<boolean>) {
+    this.#link = link
+    this.#settings = settings
+    this.#id = id
+    this.#restore = restore
+  }
+
+  /** Resolves with the sequence of each message in its stream. */
+  async publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+    const sequences: number[] = []
+    for (let from = 0; from < messages.length; from += MAX_UNACKNOWLEDGED)
+      sequences.push(...(await this.#publishSome(messages.slice(from, from + MAX_UNACKNOWLEDGED))))
+    return sequences
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #publishSome(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+    const { clock, random, publishTimeoutMs } = this.#settings
+    const giveUpAt = monotonicNow(clock) + publishTimeoutMs
+    const sequences = new Array<number>(messages.length)
+    let left = messages.map((message, index) => ({ message, index, id: `${this.#id}.${++this.#count}` }))
+    for (let restMs = FIRST_BACKOFF_MS; ; restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)) {
+      const results = await Promise.allSettled(left.map(({ message, id }) => this.#send(message, id)))
+      const failed: typeof left = []
+      let problem: unknown
+      for (const [at, result] of results.entries()) {
+        const each = left[at]!
+        if (result.status === 'fulfilled') sequences[each.index] = result.value
+        else {
+          failed.push(each)
+          problem ??= result.reason
+        }
+      }
+      if (failed.length === 0) return sequences
+      left = failed
+      const isOver = this.#isClosed || monotonicNow(clock) + restMs > giveUpAt
+      if (isOver || failed.some(({ message }) => message.lastSequence !== undefined)) throw problem
+      if (!isPassing(problem)) throw problem
+      await this.#repair(failed.map(({ message }) => message.stream))
+      await delay(clock, equalJitter(random, restMs))
+    }
+  }
+
+  async #send(
+    { stream, subject, data, headers, lastSequence }: OutgoingMessage,
+    id: string,
+  ): Promise<number> {
+    const all = [...headers, [EXPECTED_STREAM, stream] as const]
+    if (lastSequence === undefined) all.push([MESSAGE_ID, id])
+    else all.push([EXPECTED_SEQUENCE, String(lastSequence)])
+    const limit = this.#link.current?.info?.max_payload
+    if (limit !== undefined && data.length > limit - HEADER_BYTES)
+      throw new MessageTooLargeError(stream, data.length)
+    const answer = await this.#link.call(subject, data, all).catch(error => {
+      throw error instanceof NatsUnreachableError ? error : new MessageTooLargeError(stream, data.length)
+    })
+    const { error, seq } = JSON.parse(Buffer.from(answer.data).toString('utf8'))
+    if (error === undefined) return seq
+    const errorCode = error.err_code ?? error.code
+    if (errorCode === TOO_LARGE) throw new MessageTooLargeError(stream, data.length)
+    if (FULL.has(errorCode) || IS_FULL.test(error.description))
+      throw new StreamFullError(stream, error.description)
+    throw new JetStreamError(`publish to '${stream}'`, errorCode, error.description)
+  }
+
+  async #repair(streams: readonly string[]): Promise<void> {
+    for (const stream of new Set(streams)) await this.#restore(stream).catch(() => false)
+  }
+}
+
+/** Whether sending again can help: no answer, no leader, no stream. */
+function isPassing(problem: unknown): boolean {
+  if (problem instanceof NatsUnreachableError) return true
+  if (!(problem instanceof JetStreamError)) return false
+  return problem.errorCode !== ERROR.wrongLastSequence && problem.errorCode !== WRONG_STREAM
+}

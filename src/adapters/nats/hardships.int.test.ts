@@ -1,0 +1,135 @@
+import { connect } from '@nats-io/transport-node'
+import { afterAll, describe, expect, it } from 'vitest'
+import { findNats } from '../../../test/services/nats.ts'
+import { OutsideNats } from '../../../test/support/outside-nats.ts'
+import type { Delivery, SubscribeOptions } from '../../ports/broker.ts'
+import { delay, systemClock, systemRandom } from '../../ports/clock.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
+import { createFactory } from '../../testing/factories.ts'
+import type { NatsConnection } from './connection/client.ts'
+import { type NatsBroker, type NatsOptions, nats } from './index.ts'
+
+const found = await findNats()
+const isOurs = found.found && found.isPrivate
+const why = found.found ? ' (skipped: the server is not ours)' : ` (skipped: ${found.why})`
+const service = isOurs ? await found.start() : undefined
+const outside = service && new OutsideNats(service.url)
+const brokers: NatsBroker[] = []
+afterAll(async () => {
+  for (const broker of brokers) await broker.close()
+  await outside?.close()
+  await service?.close()
+})
+const make = createFactory({ random: systemRandom })
+const TIMES = { ackWaitMs: 1_000, leaseMs: 1_000, requestTimeoutMs: 1_000 }
+
+function open(options: Partial<NatsOptions> = {}): NatsBroker {
+  const broker = nats({ url: service!.url, ...TIMES, ...options })
+  brokers.push(broker)
+  return broker
+}
+
+/** A broker whose connection can be cut for good, as the end of its process does it. */
+function mortal(): { readonly broker: NatsBroker; die(): Promise<void> } {
+  let connection: NatsConnection | undefined
+  const client = {
+    async connect(options: object) {
+      if (connection !== undefined) throw new Error('it is dead')
+      connection = (await connect(options)) as unknown as NatsConnection
+      return connection
+    },
+  }
+  return { broker: open({ client, connectTimeoutMs: 1 }), die: async () => void (await connection?.close()) }
+}
+
+async function subscribe(broker: NatsBroker, channel: string, options: Partial<SubscribeOptions> = {}) {
+  const deliveries: Delivery[] = []
+  const wanted = { channel, handler: 'bill', prefetch: 10, ordering: 'none', ...options } as const
+  const subscription = await broker.subscribe(wanted, delivery => deliveries.push(delivery))
+  const ids = () => deliveries.map(({ content }) => ('id' in content ? content.id : 'undecodable'))
+  return { subscription, deliveries, ids }
+}
+
+const eventually = (read: () => unknown) => expect.poll(read, { timeout: 30_000, interval: 20 })
+
+describe.runIf(isOurs)(`NATS under hardship${isOurs ? '' : why}`, () => {
+  it('a handler that takes longer than the server waits keeps its event', async () => {
+    const channel = uniqueName('slow')
+    const first = await subscribe(open(), channel)
+    const second = await subscribe(open(), channel)
+    const [event] = make.events(1, { channel })
+    await open().publish([event!])
+    await eventually(() => first.ids().length + second.ids().length).toBe(1)
+    await delay(systemClock, 2.5 * TIMES.ackWaitMs)
+    expect(first.ids().length + second.ids().length).toBe(1)
+  })
+
+  it('P1: what is open while the server is killed can be settled after it', async () => {
+    const channel = uniqueName('killed')
+    const broker = open({ ackWaitMs: 30_000 })
+    const { subscription, deliveries, ids } = await subscribe(broker, channel)
+    await broker.publish(make.events(3, { channel }))
+    await eventually(() => deliveries.length).toBe(3)
+    await service!.nodes[0]!.kill()
+    for (const delivery of deliveries) await subscription.settle(delivery, { outcome: 'done' })
+    await service!.nodes[0]!.start()
+    await broker.publish(make.events(1, { channel }))
+    await eventually(() => ids().length).toBe(4)
+    await eventually(() => broker.depth(channel, 'bill')).toBe(1)
+  })
+
+  it('B3: many long waits hold up nobody', async () => {
+    const channel = uniqueName('waits')
+    const broker = open()
+    const { subscription, deliveries, ids } = await subscribe(broker, channel)
+    await broker.publish(make.events(300, { channel }))
+    const notBefore = systemClock.now() + 3_600_000
+    for (let settled = 0; settled < 300; settled++) {
+      await eventually(() => deliveries.length).toBeGreaterThan(settled)
+      await subscription.settle(deliveries[settled]!, { outcome: 'retry', notBefore, ended: [] })
+    }
+    const [last] = make.events(1, { channel })
+    await broker.publish([last!])
+    await eventually(() => ids().at(-1)).toBe(last!.id)
+    await eventually(() => broker.depth(channel, 'bill')).toBe(301)
+  })
+
+  it('B9: after the death of the owner another consumer keeps the order, and no event passes those that the dead one had', async () => {
+    const channel = uniqueName('owner')
+    const { broker, die } = mortal()
+    const owner = await subscribe(broker, channel, { ordering: 'by-key' })
+    const next = await subscribe(open(), channel, { ordering: 'by-key' })
+    const publisher = open()
+    const events = make.events(3, { channel, key: 'a' })
+    await publisher.publish(events.slice(0, 2))
+    await eventually(() => owner.ids()).toEqual([events[0]!.id])
+    await die()
+    await publisher.publish(events.slice(2))
+    for (const [index, event] of events.entries()) {
+      await eventually(() => next.ids().length).toBe(index + 1)
+      expect(next.ids()[index]).toBe(event.id)
+      await next.subscription.settle(next.deliveries[index]!, { outcome: 'done' })
+    }
+  })
+
+  it('B9: thousands of events behind a blocked key hold up no other key, and keep their order', async () => {
+    const channel = uniqueName('behind')
+    const broker = open()
+    const { subscription, deliveries, ids } = await subscribe(broker, channel, { ordering: 'by-key' })
+    const events = make.events(2_500, { channel, key: 'blocked' })
+    await broker.publish(events)
+    await eventually(() => ids()).toEqual([events[0]!.id])
+    const dead = deliveries[0]!
+    const letter = make.letter({ event: events[0]!, channel })
+    await subscription.settle(dead, { outcome: 'dead', letter, saved: true })
+    const [other] = make.events(1, { channel, key: 'free' })
+    await broker.publish([other!])
+    await eventually(() => ids().at(-1)).toBe(other!.id)
+    await broker.unblockKey(channel, events[0]!.id)
+    for (const [index, event] of events.slice(1, 20).entries()) {
+      await eventually(() => deliveries.length).toBe(index + 3)
+      expect(ids().at(-1)).toBe(event.id)
+      await subscription.settle(deliveries.at(-1)!, { outcome: 'done' })
+    }
+  })
+})

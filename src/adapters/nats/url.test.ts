@@ -1,0 +1,22 @@
+import { expect, it } from 'vitest'
+import { resolveNats } from './options.ts'
+import { readUrl } from './url.ts'
+
+it('a URL has servers, a scheme and a login for all of them', () => {
+  expect(readUrl('tls://me:p%40ss:word@n1:4222,n2:4222')).toEqual({
+    servers: ['n1:4222', 'n2:4222'],
+    usesTls: true,
+    user: 'me',
+    password: 'p@ss:word',
+    token: undefined,
+  })
+  expect(readUrl('nats://s3cret@localhost')).toMatchObject({ servers: ['localhost'], token: 's3cret' })
+})
+
+it.each(['', 'localhost:4222', 'http://localhost', 'nats://', 'nats://a b', 'nats://%zz@host'])(
+  'F3: %j is refused without being shown',
+  url => {
+    expect(readUrl(url)).toBeUndefined()
+    expect(() => resolveNats({ url })).toThrow(/url: .*give a URL such as nats:\/\/localhost:4222/)
+  },
+)
