@@ -1,14 +1,12 @@
+import { letterFromHeader } from '../../src/adapter-kit/wire/letter-headers.ts'
 import { decode } from '../../src/adapters/nats/broker/wire/event-codec.ts'
 import { OWN } from '../../src/adapters/nats/broker/wire/headers.ts'
 import { headerText } from '../../src/adapters/nats/connection/headers.ts'
 import { JetStream, type StoredMessage } from '../../src/adapters/nats/connection/jetstream.ts'
 import { Link } from '../../src/adapters/nats/connection/link.ts'
 import { resolveNats } from '../../src/adapters/nats/options.ts'
-import { letterFromJson } from '../../src/core/dead-letter/json.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { mergeLetter } from '../../src/core/dead-letter/merge.ts'
-import { encodeBase64 } from '../../src/core/event/base64.ts'
-import { eventToJson } from '../../src/core/event/json.ts'
 
 let count = 0
 
@@ -64,9 +62,5 @@ export class OutsideNats {
 function readLetter(message: StoredMessage): DeadLetter | undefined {
   const text = headerText(message.headers, OWN.letter)
   if (text === undefined) return undefined
-  const { standIn, ...rest } = JSON.parse(text)
-  const content = decode(message, rest.channel, rest.origin)
-  const event =
-    'raw' in content ? { ...standIn, payloadBase64: encodeBase64(content.raw) } : eventToJson(content)
-  return letterFromJson({ ...rest, event })
+  return letterFromHeader(text, (channel, origin) => decode(message, channel, origin))
 }

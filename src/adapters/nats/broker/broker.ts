@@ -1,3 +1,4 @@
+import { persist } from '../../../adapter-kit/delivery/persist.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
@@ -21,7 +22,6 @@ import { Link } from '../connection/link.ts'
 import { type OutgoingMessage, Publisher } from '../connection/publisher.ts'
 import { type NatsOptions, type NatsSettings, resolveNats } from '../options.ts'
 import type { SubscriptionContext } from './consume/context.ts'
-import { persist } from './consume/persist.ts'
 import { NatsSubscription } from './consume/subscription.ts'
 import { OrderedSubscription } from './ordered/ordered-subscription.ts'
 import { unsettledEvents, waitingEvents } from './streams/depth.ts'
@@ -37,6 +37,7 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   durable: true,
 })
 const CLOSE_MS = 5_000
+const MAX_SETTLE_BACKOFF_MS = 15_000
 const NOTHING = new Uint8Array()
 
 const checkSubscribe = subscribeRules({ maxHandlerLength: 80, keyOrder: true })
@@ -94,6 +95,7 @@ export class NatsBroker implements Broker {
     const names = namesOf(channel, handler)
     const ackWaitMs = await this.#streams.needConsumers(names)
     this.#requireOpen()
+    const { clock, random } = this.#settings
     const stalls = new StallReporter(onStatus)
     const forgetHandler = this.#streams.remember(names)
     const context: SubscriptionContext = {
@@ -105,10 +107,11 @@ export class NatsBroker implements Broker {
       names,
       prefetch,
       ackWaitMs,
-      id: this.#newId(this.#settings.clock.now()),
+      id: this.#newId(clock.now()),
       deliver,
       stalls,
-      persist: (isWanted, place, work) => persist(this.#settings, stalls, isWanted, place, work),
+      persist: (isOurs, part, work) =>
+        persist({ clock, random, stalls, part, maxBackoffMs: MAX_SETTLE_BACKOFF_MS, isOurs }, work),
       forget: () => {
         forgetHandler()
         this.#subscriptions.delete(subscription)

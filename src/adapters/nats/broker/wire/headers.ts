@@ -1,3 +1,5 @@
+import { LETTER_HEADERS } from '../../../../adapter-kit/wire/letter-headers.ts'
+
 /** Every header of Lazaret. The headers of the event itself keep their own names. */
 export const OWN = {
   /** What CloudEvents have no attribute for, as JSON. It says that Lazaret wrote the message. */
@@ -8,14 +10,7 @@ export const OWN = {
   unblockKey: 'lazaret-unblock',
   /** The state of an event that waits for others of its key, as JSON. */
   held: 'lazaret-held',
-  letter: 'lazaret-letter',
-  reason: 'lazaret-reason',
-  category: 'lazaret-category',
-  attempts: 'lazaret-attempts',
-  error: 'lazaret-error',
-  firstFailedAt: 'lazaret-first-failed-at',
-  lastFailedAt: 'lazaret-last-failed-at',
-  fingerprint: 'lazaret-fingerprint',
+  ...LETTER_HEADERS,
   originalStream: 'lazaret-original-stream',
   originalSubject: 'lazaret-original-subject',
   originalSequence: 'lazaret-original-sequence',
@@ -43,12 +38,13 @@ export function isOfServer(name: string): boolean {
   return name.toLowerCase().startsWith(SERVER_PREFIX)
 }
 
-/** JSON in ASCII: a header has no other characters that every client reads the same. */
 export function asciiJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(
-    /[\u007f-\uffff]/g,
-    char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
+  return inAscii(JSON.stringify(value))
+}
+
+/** JSON text in ASCII: a header has no other characters that every client reads the same. */
+export function inAscii(json: string): string {
+  return json.replaceAll(/[\u007f-\uffff]/g, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 export function countOf(value: unknown): number {
