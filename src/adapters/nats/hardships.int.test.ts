@@ -3,7 +3,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { findNats } from '../../../test/services/nats.ts'
 import { OutsideNats } from '../../../test/support/outside-nats.ts'
 import type { Delivery, SubscribeOptions } from '../../ports/broker.ts'
-import { delay, systemClock, systemRandom } from '../../ports/clock.ts'
+import { type Clock, delay, systemClock, systemRandom } from '../../ports/clock.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { createFactory } from '../../testing/factories.ts'
 import type { NatsConnection } from './connection/client.ts'
@@ -110,6 +110,21 @@ describe.runIf(isOurs)(`NATS under hardship${isOurs ? '' : why}`, () => {
       expect(next.ids()[index]).toBe(event.id)
       await next.subscription.settle(next.deliveries[index]!, { outcome: 'done' })
     }
+  })
+
+  it('B9: events that came while the lease of the owner had run out are delivered when it is renewed', async () => {
+    const channel = uniqueName('late')
+    const later = { ms: 0 }
+    const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic!() + later.ms }
+    const { ids } = await subscribe(open({ clock }), channel, { ordering: 'by-key' })
+    const [before, after] = make.events(2, { channel, key: 'a' })
+    const publisher = open()
+    await publisher.publish([before!])
+    await eventually(() => ids()).toEqual([before!.id])
+    later.ms = TIMES.leaseMs
+    const [other] = make.events(1, { channel, key: 'b' })
+    await publisher.publish([after!, other!])
+    await eventually(() => ids()).toEqual([before!.id, other!.id])
   })
 
   it('B9: thousands of events behind a blocked key hold up no other key, and keep their order', async () => {

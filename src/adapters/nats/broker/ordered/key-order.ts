@@ -74,7 +74,7 @@ export class KeyOrder {
     this.#completeness = new Completeness(
       context,
       () => this.#intake.count('events'),
-      () => this.#pump(),
+      () => this.pump(),
     )
   }
 
@@ -146,7 +146,7 @@ export class KeyOrder {
     if (this.#mode !== 'paused') return
     this.#mode = 'running'
     this.#intake.resume()
-    this.#pump()
+    this.pump()
   }
 
   /** Gives everything back, so that the next owner finds it as it is. */
@@ -219,7 +219,7 @@ export class KeyOrder {
     }
     this.#look(line)
     this.#checkSize()
-    this.#pump()
+    this.pump()
   }
 
   /** Published again, an event takes the place of its death. */
@@ -237,7 +237,7 @@ export class KeyOrder {
       if (event.state === 'dead') this.#remove(event)
     }
     this.#intake.ack(entry)
-    this.#pump()
+    this.pump()
   }
 
   async #resolve(event: Event, acknowledge: () => void): Promise<boolean> {
@@ -275,7 +275,7 @@ export class KeyOrder {
     this.#lines.remove(event)
     this.#look(event.line)
     this.#checkSize()
-    this.#pump()
+    this.pump()
   }
 
   /** The first of a line may have become deliverable. */
@@ -300,10 +300,11 @@ export class KeyOrder {
       }
       this.#look(this.#waiting.shift()!.line)
     }
-    this.#pump()
+    this.pump()
   }
 
-  #pump(): void {
+  /** Delivers the first events of the lines, as far as there is room and the order is ours. */
+  pump(): void {
     if (this.#mode !== 'running') return
     if (this.#intake.size >= (this.#context.prefetch + WINDOW) * SPILL_AT) void this.#spill()
     for (const line of this.#ready) {
@@ -339,7 +340,7 @@ export class KeyOrder {
           event.entry = entry
           this.#lines.become(event, 'ready')
           this.#look(event.line)
-          this.#pump()
+          this.pump()
         }
         return
       } catch {
@@ -366,7 +367,7 @@ export class KeyOrder {
         this.#intake.ack(entry)
         this.#look(event.line)
       }
-      this.#pump()
+      this.pump()
     } finally {
       this.#isSpilling = false
     }
@@ -393,7 +394,7 @@ export class KeyOrder {
     } finally {
       this.#settling.end()
       if (this.#openSuspect === delivery) this.#openSuspect = undefined
-      this.#pump()
+      this.pump()
     }
   }
 }

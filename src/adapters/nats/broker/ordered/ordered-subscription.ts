@@ -28,6 +28,7 @@ export class OrderedSubscription implements Subscription {
     this.#context = context
     this.#lease = new OwnerLease(context, {
       own: isAfterCrash => this.#own(isAfterCrash),
+      renewedLate: () => this.#order?.pump(),
       lose: () => this.#lose(),
     })
   }

@@ -6,6 +6,8 @@ import type { SubscriptionContext } from '../consume/context.ts'
 interface LeaseListener {
   /** The order is ours to keep. `isAfterCrash`: the owner before did not give it up. */
   own(isAfterCrash: boolean): void
+  /** The lease had run out, and nobody has taken the order over. */
+  renewedLate(): void
   /** The order is not ours any more. */
   lose(): void
 }
@@ -110,7 +112,7 @@ export class OwnerLease {
     const renewedAt = this.#now()
     try {
       const next = await this.#write(this.#context.id, sequence)
-      if (this.#state.is === 'owning') this.#state = { is: 'owning', sequence: next, renewedAt }
+      if (this.#state.is === 'owning') this.#renewed(next, renewedAt)
     } catch (error) {
       if (!(error instanceof JetStreamError && error.errorCode === ERROR.wrongLastSequence)) throw error
       // An earlier renewal can have arrived although its answer did not.
@@ -118,9 +120,15 @@ export class OwnerLease {
       const record = await jetstream.message(names.streams.state, { last_by_subj: this.#subject })
       if (this.#state.is !== 'owning') return
       if (record !== undefined && textOf(record.data) === this.#context.id)
-        this.#state = { is: 'owning', sequence: record.sequence, renewedAt }
+        this.#renewed(record.sequence, renewedAt)
       else this.#lose()
     }
+  }
+
+  #renewed(sequence: number, renewedAt: number): void {
+    const isLate = !this.isHeld
+    this.#state = { is: 'owning', sequence, renewedAt }
+    if (isLate) this.#listener.renewedLate()
   }
 
   async #failed(): Promise<void> {
