@@ -42,18 +42,19 @@ describe.runIf(isOurs)(`a consumer that is killed${isOurs ? '' : why}`, () => {
     await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
 
     const told = new ConsumerOutput()
-    const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
+    const letters = () => outside!.letters(`${channel}.bill.dlq`)
+    const isDone = async () => told.handled.size >= events.length && (await letters()).length >= deadly.length
     let deaths = 0
-    while (await dies([channel], told, () => (isDone() ? 'SIGTERM' : undefined))) {
+    while (await dies([channel], told, { isDone })) {
       deaths++
       expect(deaths).toBeLessThan(20)
     }
     // One death made suspects of the first two together; each of the others was somebody's own.
     expect(deaths).toBeLessThanOrEqual(3 * deadly.length)
     expect([...told.handled].sort()).toEqual(events.map(({ id }) => id).sort())
-    const letters = await outside!.letters(`${channel}.bill.dlq`)
-    expect(letters.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
-    for (const { state, cycle } of letters)
+    const stored = await letters()
+    expect(stored.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
+    for (const { state, cycle } of stored)
       expect({ state, reason: cycle.reason }).toEqual({ state: 'quarantined', reason: 'crash_loop' })
     expect(await broker.depth(channel, 'bill')).toBe(0)
     await broker.close()
@@ -66,9 +67,9 @@ describe.runIf(isOurs)(`a consumer that is killed${isOurs ? '' : why}`, () => {
     await broker.publish(events)
     const told = new ConsumerOutput()
     const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
-    expect(await dies([channel, 'none', '1'], told, kill)).toBe(true)
-    const isDone = () => (told.handled.size === events.length ? 'SIGTERM' : undefined)
-    expect(await dies([channel, 'none', '1'], told, isDone)).toBe(false)
+    expect(await dies([channel, 'none', '1'], told, { afterLine: kill })).toBe(true)
+    const isDone = async () => told.handled.size === events.length
+    expect(await dies([channel, 'none', '1'], told, { isDone })).toBe(false)
     expect(told.letters).toBe(0)
     await broker.close()
   })

@@ -40,17 +40,19 @@ describe.runIf(isOurs)(`a consumer on NATS that is killed${isOurs ? '' : why}`, 
       await broker.publish([...events.slice(0, 10), a!, b!, ...events.slice(10, 40), c!, ...events.slice(40)])
 
       const told = new ConsumerOutput()
-      const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
+      const letters = () => outside!.letters(streamsOf(channel).letters)
+      const isDone = async () =>
+        told.handled.size >= events.length && (await letters()).length >= deadly.length
       let deaths = 0
-      while (await dies([channel, ordering], told, () => (isDone() ? 'SIGTERM' : undefined))) {
+      while (await dies([channel, ordering], told, { isDone })) {
         deaths++
         expect(deaths).toBeLessThan(20)
       }
       expect(deaths).toBeLessThanOrEqual(3 * deadly.length)
       expect([...told.handled].sort()).toEqual(events.map(({ id }) => id).sort())
-      const letters = await outside!.letters(streamsOf(channel).letters)
-      expect(letters.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
-      for (const { state, cycle } of letters)
+      const stored = await letters()
+      expect(stored.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
+      for (const { state, cycle } of stored)
         expect({ state, reason: cycle.reason }).toEqual({ state: 'quarantined', reason: 'crash_loop' })
       await expect.poll(() => broker.depth(channel, 'bill')).toBe(0)
       await broker.close()
@@ -63,9 +65,9 @@ describe.runIf(isOurs)(`a consumer on NATS that is killed${isOurs ? '' : why}`, 
     await broker.publish(events)
     const told = new ConsumerOutput()
     const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
-    expect(await dies([channel, 'none', '1'], told, kill)).toBe(true)
-    const isDone = () => (told.handled.size === events.length ? 'SIGTERM' : undefined)
-    expect(await dies([channel, 'none', '1'], told, isDone)).toBe(false)
+    expect(await dies([channel, 'none', '1'], told, { afterLine: kill })).toBe(true)
+    const isDone = async () => told.handled.size === events.length
+    expect(await dies([channel, 'none', '1'], told, { isDone })).toBe(false)
     expect(told.letters).toBe(0)
     await broker.close()
   })

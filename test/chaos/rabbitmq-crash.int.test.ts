@@ -47,25 +47,27 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
 
       const told = new ConsumerOutput()
       tellWhereItStands(channel, told)
-      const isDone = () => told.letters >= deadly.length && told.handled.size >= events.length
+      const outside = await RabbitmqAdmin.at(server!.url)
+      const quarantine = `${channel}.dlq.quarantine.unknown`
+      const letters = () => outside.depth(quarantine).catch(() => 0)
+      const isDone = async () => told.handled.size >= events.length && (await letters()) >= deadly.length
       let deaths = 0
-      while (await dies([channel, queueType], told, () => (isDone() ? 'SIGTERM' : undefined))) {
+      while (await dies([channel, queueType], told, { isDone })) {
         deaths++
         expect(deaths).toBeLessThan(20)
       }
       // One death made suspects of the first two together; each of the others was somebody's own.
       expect(deaths).toBeLessThanOrEqual(3 * deadly.length)
       expect([...told.handled].sort()).toEqual(events.map(({ id }) => id).sort())
-      const outside = await RabbitmqAdmin.at(server!.url)
-      const letters = await outside.letters(`${channel}.dlq.quarantine.unknown`)
-      expect(letters.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
-      for (const { state, cycle } of letters)
+      const stored = await outside.letters(quarantine)
+      expect(stored.map(({ event }) => event.id).sort()).toEqual(deadly.map(({ id }) => id).sort())
+      for (const { state, cycle } of stored)
         expect({ state, ...cycle }).toMatchObject({
           state: 'quarantined',
           reason: 'crash_loop',
           attemptCount: threeOrMore,
         })
-      const [message] = await outside.peek(`${channel}.dlq.quarantine.unknown`)
+      const [message] = await outside.peek(quarantine)
       expect(message?.properties.headers).toMatchObject({
         'lazaret-reason': 'crash_loop',
         'lazaret-attempts': threeOrMore,
@@ -88,9 +90,9 @@ describe.runIf(found.found)(`a consumer that is killed${why}`, () => {
       const told = new ConsumerOutput()
       tellWhereItStands(channel, told)
       const kill = () => (told.handled.size >= 5 ? 'SIGKILL' : undefined)
-      expect(await dies([channel, queueType, '1'], told, kill)).toBe(true)
-      const isDone = () => (told.handled.size + told.letters >= events.length ? 'SIGTERM' : undefined)
-      expect(await dies([channel, queueType, '1'], told, isDone)).toBe(false)
+      expect(await dies([channel, queueType, '1'], told, { afterLine: kill })).toBe(true)
+      const isDone = async () => told.handled.size + told.letters >= events.length
+      expect(await dies([channel, queueType, '1'], told, { isDone })).toBe(false)
       expect({ handled: told.handled.size, letters: told.letters }).toEqual({ handled: 60, letters: 0 })
       await broker.close()
     },
