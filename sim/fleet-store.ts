@@ -133,13 +133,15 @@ function replaysClient({ world, name }: Process, side: FleetServerSide, call: Ca
         return updated
       }),
     items: (id, query) => call('items', () => replays.items(id, query)),
-    record: (id, items, onlyIfDelivery) =>
+    record: (id, items, onlyIf = {}) =>
       call('record', async () => {
         const letters = await Promise.all(items.map(({ letterId }) => store.get(letterId)))
         const before = await replays.items(id)
-        await replays.record(id, items, onlyIfDelivery)
+        await replays.record(id, items, onlyIf)
         for (const [index, item] of items.entries()) {
-          if (onlyIfDelivery !== undefined && before[item.position]?.delivery !== onlyIfDelivery) continue
+          const old = before[item.position]
+          if (onlyIf.delivery !== undefined && old?.delivery !== onlyIf.delivery) continue
+          if (onlyIf.status !== undefined && old?.status !== onlyIf.status) continue
           const { position, letterId, status, handedOn, delivery, heldBy } = item
           const letter = letters[index]
           const event = letter === undefined ? letterId : nameOf(letter.event)

@@ -168,6 +168,7 @@ export type {
   AnsweringProcess,
   GateAnswer,
   GateCheck,
+  ItemCondition,
   ItemQuery,
   ItemStatus,
   PatchOperation,

@@ -209,6 +209,13 @@ export interface ItemQuery {
   readonly limit?: number | undefined
 }
 
+/** What a stored item must be, so that it is replaced. */
+export interface ItemCondition {
+  /** It names this delivery. */
+  readonly delivery?: string | undefined
+  readonly status?: ItemStatus | undefined
+}
+
 /** The counts that the halt rules use. */
 export type Outcomes = Pick<ReplayCounts, 'recovered' | 'failed_same_cause' | 'failed_new_cause'>
 
@@ -220,9 +227,9 @@ export type Outcomes = Pick<ReplayCounts, 'recovered' | 'failed_same_cause' | 'f
  *   `PlanCancelledError` and keeps nothing, or it creates the replay anyway.
  * - `update` replaces the replay if its revision is still `replay.revision`, and returns the stored one with the next
  *   revision; otherwise it changes nothing and returns undefined.
- * - `items` is in the order of position. `record` replaces the items given, atomically. With `onlyIfDelivery` it replaces only
- *   those whose stored item names this delivery, and leaves the others as they are: a process that was slow does not undo
- *   that another one has the item now.
+ * - `items` is in the order of position. `record` replaces the items given, atomically. With `onlyIf` it replaces only those
+ *   whose stored item meets the condition, and leaves the others as they are: a process that was slow does not undo that another
+ *   one has the item now.
  * - `lease` gives the replay to one runner at a time. It returns true if the owner has the lease now, or had it already.
  *   Another owner can take an expired lease. `releaseLease` ends a lease early.
  */
@@ -235,7 +242,7 @@ export interface Replays {
   }): Promise<readonly Replay[]>
   update(replay: Replay): Promise<Replay | undefined>
   items(id: string, query?: ItemQuery): Promise<readonly ReplayItem[]>
-  record(id: string, items: readonly ReplayItem[], onlyIfDelivery?: string): Promise<void>
+  record(id: string, items: readonly ReplayItem[], onlyIf?: ItemCondition): Promise<void>
   counts(id: string): Promise<ReplayCounts>
   lease(id: string, owner: string, leaseMs: number): Promise<boolean>
   releaseLease(id: string, owner: string): Promise<void>

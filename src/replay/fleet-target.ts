@@ -164,7 +164,7 @@ class Deliveries implements FleetDeliveries {
     if (refused !== undefined) return { refused }
     // Nobody can take it any more, so the items are again as if it had not been sent.
     if (record?.state === 'expired' && record.claimedBy === undefined)
-      await this.#store.replays.record(replay.id, items, id)
+      await this.#store.replays.record(replay.id, items, { delivery: id })
     // It failed, or took the delivery and did not answer.
     if (record?.claimedBy !== undefined) this.#failedAt.set(record.claimedBy, clock.now())
     return { refused: [], problem: problemOf(record, owner) }

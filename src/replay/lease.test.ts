@@ -107,3 +107,29 @@ it('B18: a claim that reaches the store after another run has sent the letter do
   expect(it.sends).toHaveLength(1)
   expect((await deadLetters.list()).letters).toMatchObject([{ state: 'dead', replays: 1 }])
 })
+
+it('B18: a record of a send that reaches the store after another run has sent the letter does nothing, and its run ends', async () => {
+  const it = await createWorldAfterOutage(1)
+  it.world.handlerMs = 3_600_000
+  const replay = await it.plan()
+  await it.start(replay)
+  const { replays } = it.store
+  const record = replays.record.bind(replays)
+  const late = Promise.withResolvers<void>()
+  replays.record = async (...of) => {
+    replays.record = record
+    await late.promise
+    return record(...of)
+  }
+  const first = it.runAs('first', replay)
+  await it.clock.advance(15_000)
+  await it.runFor(2_000, 'second', replay)
+  expect(it.sends).toHaveLength(1)
+  const sent = await replays.items(replay.id)
+  expect(sent).toMatchObject([{ status: 'sent', handedOn: 'durable' }])
+  late.resolve()
+  await it.clock.advance(1_000)
+  await first
+  expect(await replays.items(replay.id)).toEqual(sent)
+  expect(it.sends).toHaveLength(1)
+})

@@ -1,4 +1,5 @@
 import { LEASE_MS, RENEW_MS } from '../operations/held-lease.ts'
+import { monotonicNow } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 import type { ReplayEnvironment } from './target.ts'
 
@@ -11,8 +12,9 @@ export class Lease {
   readonly #id: string
   readonly #clock: ReplayEnvironment['clock']
   readonly #holder: string
-  #heldAt = 0
+  #heldAt: number | undefined
   #isLost = false
+  #isOver = false
 
   constructor({ replays }: Store, id: string, owner: string, { clock, newId }: ReplayEnvironment) {
     this.#replays = replays
@@ -26,9 +28,19 @@ export class Lease {
     return this.#isLost
   }
 
+  /** The lease was not renewed in time. Another run may have had the replay meanwhile, also if this one gets it back. */
+  get hasRunOut(): boolean {
+    return this.#heldAt !== undefined && monotonicNow(this.#clock) - this.#heldAt >= LEASE_MS
+  }
+
+  /** Ends the run: what it knows of the items is old. */
+  end(): void {
+    this.#isOver = true
+  }
+
   async take(): Promise<boolean> {
     // The time before the call. The lease begins after it, so it lasts at least as long as this process assumes.
-    const at = this.#clock.now()
+    const at = monotonicNow(this.#clock)
     const isOurs = await this.#replays.lease(this.#id, this.#holder, LEASE_MS)
     this.#heldAt = at
     this.#isLost = !isOurs
@@ -37,9 +49,9 @@ export class Lease {
 
   /** Returns whether the run still has the lease. Called before every step that must not happen twice; renews when due. */
   async keep(): Promise<boolean> {
-    if (this.#isLost) return false
-    const heldMs = this.#clock.now() - this.#heldAt
-    return (heldMs >= 0 && heldMs < RENEW_MS) || (await this.take())
+    if (this.#isLost || this.#isOver) return false
+    const isFresh = this.#heldAt !== undefined && monotonicNow(this.#clock) - this.#heldAt < RENEW_MS
+    return isFresh || (await this.take())
   }
 
   /** Keeps the lease while an event is sent, because a slow receiver takes longer than a lease lasts. */

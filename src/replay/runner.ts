@@ -24,12 +24,15 @@ import { observeEnded, recordOutcomes } from './outcomes.ts'
 import { OutcomesBeforeResume } from './outcomes-before-resume.ts'
 import { isOwn, OwnItems } from './own-items.ts'
 import { isUnroutable } from './routes.ts'
-import { SentItems } from './sent-items.ts'
+import { isStored, SentItems } from './sent-items.ts'
 import { haltReason, stageEnds } from './stages.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough, withRoutes } from './target.ts'
 import { UnreachableItems } from './unreachable-items.ts'
 import { returnGivenUpLetters, returnLetter, returnUnsentLetters } from './unsent.ts'
 
+const RUNS_ELSEWHERE = 'is running in another process; check it with `lazaret replay show`'
+/** A write that was slow changes nothing when another run has the item meanwhile. */
+const ONLY_WAITING = { status: 'waiting' } as const
 /** The greatest number of letters in a round (K8). Between rounds the runner reads commands and outcomes. */
 const BATCH = 50
 const LOOK_EVERY_MS = 200
@@ -98,11 +101,7 @@ class Runner {
   }
 
   async run(): Promise<Replay> {
-    if (!(await this.#lease.take()))
-      throw new ReplayRefusedError(
-        this.#id,
-        'is running in another process; check it with `lazaret replay show`',
-      )
+    if (!(await this.#lease.take())) throw new ReplayRefusedError(this.#id, RUNS_ELSEWHERE)
     try {
       let replay = await this.#replay()
       if (replay.state === 'running') {
@@ -203,7 +202,7 @@ class Runner {
       const now = environment.clock.now()
       const letter = await deadLetters.get(item.letterId)
       if (letter === undefined) {
-        await replays.record(this.#id, [{ ...item, status: 'lost', endedAt: now }])
+        await replays.record(this.#id, [{ ...item, status: 'lost', endedAt: now }], ONLY_WAITING)
         continue
       }
       // An earlier runner changed the letter and crashed before it recorded the send.
@@ -221,7 +220,7 @@ class Runner {
       if (gateDecision !== undefined && gateDecision.decision !== 'replay') {
         const mark = this.#lateClaims.markOf(item, letter)
         const skipped = { ...item, ...gateDecision, ...mark, status: 'skipped', endedAt: now } as const
-        await replays.record(this.#id, [skipped])
+        await replays.record(this.#id, [skipped], ONLY_WAITING)
         observeEnded(this.#options.observer ?? {}, replay, 'skipped', letter)
         continue
       }
@@ -251,8 +250,9 @@ class Runner {
     const route = await routeThrough(this.#options.target, letter, replay.to)
     const delivery = route.kind === 'fleet' ? NOT_GIVEN : undefined
     const sent = { ...item, status: 'sent', cycle: letter.replays, sentAt, delivery } as const
-    await replays.record(this.#id, [sent])
+    await replays.record(this.#id, [sent], ONLY_WAITING)
     // The state is read once more. A cancel after this point finds the item sent and does not return the letter.
+    if (this.#lease.hasRunOut && !(await isStored(replays, this.#id, sent))) return this.#lease.end()
     if (await this.#mayGoOn()) await this.#handOn(letter, replay, sent, route)
     else if (!this.#lease.isLost) await replays.record(this.#id, [item])
   }

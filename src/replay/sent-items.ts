@@ -25,6 +25,17 @@ export class SentItems {
     const items = this.#items
     this.#items = []
     for (const [delivery, part] of Map.groupBy(items, each => each.delivery))
-      await this.#replays.record(this.#id, part, delivery)
+      await this.#replays.record(this.#id, part, { delivery, status: 'sent' })
   }
+}
+
+/** Whether the store has the item as it was recorded here. If not, another run has it. */
+export async function isStored(
+  replays: Pick<Replays, 'items'>,
+  id: string,
+  { position, status, sentAt, delivery }: ReplayItem,
+): Promise<boolean> {
+  const [stored] = await replays.items(id, { after: position - 1, limit: 1 })
+  const isSame = stored?.status === status && stored.sentAt === sentAt && stored.delivery === delivery
+  return isSame && stored.handedOn === undefined
 }

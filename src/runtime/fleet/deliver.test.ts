@@ -8,10 +8,10 @@ import { sleep } from '../sleep.ts'
 function stepsOf({ replays }: Pick<Store, 'replays'>): string[] {
   const steps: string[] = []
   const { record } = replays
-  replays.record = async (id, items, delivery) => {
-    await record.call(replays, id, items, delivery)
+  replays.record = async (id, items, onlyIf) => {
+    await record.call(replays, id, items, onlyIf)
     for (const item of items)
-      if (item.handedOn !== undefined && delivery !== undefined && delivery === item.delivery)
+      if (item.handedOn !== undefined && onlyIf?.delivery !== undefined && onlyIf.delivery === item.delivery)
         steps.push('recorded')
   }
   return steps

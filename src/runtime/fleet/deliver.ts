@@ -120,7 +120,7 @@ export async function deliverItems(
       refused.push({ position, reason: error.message })
       continue
     }
-    await replays.record(task.replay, [{ ...item, ...sender.record }], task.delivery)
+    await replays.record(task.replay, [{ ...item, ...sender.record }], { delivery: task.delivery })
     sent++
   }
   return { sent, refused }

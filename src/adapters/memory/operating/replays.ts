@@ -48,11 +48,16 @@ export function memoryReplays(clock: Clock): Replays {
       return wanted.slice(0, limit)
     },
 
-    async record(id, items, onlyIfDelivery) {
+    async record(id, items, { delivery, status } = {}) {
       const stored = replays.get(id)?.items
       if (stored === undefined) return
-      const isMeant = ({ position }: ReplayItem) =>
-        onlyIfDelivery === undefined || stored[position]?.delivery === onlyIfDelivery
+      const isMeant = ({ position }: ReplayItem) => {
+        const kept = stored[position]
+        return (
+          (delivery === undefined || kept?.delivery === delivery) &&
+          (status === undefined || kept?.status === status)
+        )
+      }
       for (const item of items.filter(isMeant)) stored[item.position] = item
     },
 

@@ -17,7 +17,8 @@ const INSERT_ITEMS = `insert into lazaret.replay_items (replay_id, position, sta
 const RECORD_ITEMS = `update lazaret.replay_items i set status = item ->> 'status', body = item
   from json_array_elements($2::json) as item
   where i.replay_id = $1 and i.position = (item ->> 'position')::integer
-    and ($3::text is null or i.body ->> 'delivery' = $3)`
+    and ($3::text is null or i.body ->> 'delivery' = $3)
+    and ($4::text is null or i.status = $4)`
 
 /** `openPool` throws once the store is closed. */
 export function postgresReplays(openPool: () => PgPool): Replays {
@@ -78,11 +79,11 @@ export function postgresReplays(openPool: () => PgPool): Replays {
       )
     },
 
-    async record(id, items, onlyIfDelivery) {
+    async record(id, items, { delivery, status } = {}) {
       const doing = 'recording outcomes of a replay'
-      const condition = onlyIfDelivery === undefined ? null : storableText(onlyIfDelivery)
+      const condition = [delivery === undefined ? null : storableText(delivery), status ?? null]
       await inTransaction(openPool(), doing, client =>
-        writeItems(client, doing, RECORD_ITEMS, id, items, [condition]),
+        writeItems(client, doing, RECORD_ITEMS, id, items, condition),
       )
     },
 

@@ -121,11 +121,12 @@ export const record: Script<void> = script(
   () => {},
   REPLAYS,
   `
-local id, delivery = ARGV[1], ARGV[2]
+local id, delivery, onlyStatus = ARGV[1], ARGV[2], ARGV[3]
 local function isMeant(kept)
-  return delivery == '' or cjson.decode(string.match(kept, '\\n(.*)$')).delivery == delivery
+  local isStatus = onlyStatus == '' or string.match(kept, '^(%S*)\\n') == onlyStatus
+  return isStatus and (delivery == '' or cjson.decode(string.match(kept, '\\n(.*)$')).delivery == delivery)
 end
-for at = 3, #ARGV, 3 do
+for at = 4, #ARGV, 3 do
   local position, status = ARGV[at], ARGV[at + 1]
   local kept = redis.call('HGET', itemsKey(id), position)
   if kept and isMeant(kept) then

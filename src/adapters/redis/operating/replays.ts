@@ -89,8 +89,8 @@ export function redisReplays(
       return found
     },
 
-    async record(id, changed, onlyIfDelivery = '') {
-      await scripts.runIdempotent(record, [id, onlyIfDelivery, ...changed.flatMap(wordsOf)])
+    async record(id, changed, { delivery = '', status = '' } = {}) {
+      await scripts.runIdempotent(record, [id, delivery, status, ...changed.flatMap(wordsOf)])
     },
 
     async counts(id) {

@@ -44,12 +44,14 @@ export class ReplayTables {
     }
   }
 
-  /** Only items whose stored form names the delivery. */
-  recordOf(replay: string, delivery: string, items: ItemRows): void {
+  /** Only items whose stored form names the delivery, and has the status; null for any. */
+  recordIf(replay: string, delivery: string | null, onlyStatus: string | null, items: ItemRows): void {
     for (let at = 0; at < items.length; at += ITEM_STRIDE) {
       const [position, status, body] = items.slice(at, at + ITEM_STRIDE)
       this.#db.run`update replay_items set status = ${status!}, body = ${body!}
-        where replay = ${replay} and position = ${position!} and json_extract(body, '$.delivery') = ${delivery}`
+        where replay = ${replay} and position = ${position!}
+          and (${delivery} is null or json_extract(body, '$.delivery') = ${delivery})
+          and (${onlyStatus} is null or status = ${onlyStatus})`
     }
   }
 

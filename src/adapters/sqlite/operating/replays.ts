@@ -71,10 +71,11 @@ export function sqliteReplays(session: Session): Replays {
       return bodies.map(body => JSON.parse(body))
     },
 
-    async record(id, items, onlyIfDelivery) {
+    async record(id, items, { delivery, status } = {}) {
       const rows = itemRows(items)
-      if (onlyIfDelivery === undefined) await session.connection.write('replays', 'record', id, rows)
-      else await session.connection.write('replays', 'recordOf', id, onlyIfDelivery, rows)
+      if (delivery === undefined && status === undefined)
+        await session.connection.write('replays', 'record', id, rows)
+      else await session.connection.write('replays', 'recordIf', id, delivery ?? null, status ?? null, rows)
     },
 
     async counts(id) {

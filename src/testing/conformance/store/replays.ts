@@ -127,8 +127,21 @@ export function replayTests(suite: StoreConformance): void {
     const late = [first!, second!, third!].map(
       item => ({ ...item, delivery: 'delivery-1', handedOn: 'in-process', heldBy: 'process-1' }) as const,
     )
-    await replays.record('one', late, 'delivery-1')
+    await replays.record('one', late, { delivery: 'delivery-1' })
     assert.deepEqual(await replays.items('one'), [late[0], taken, third!])
+  })
+
+  it('B18: a record for a status changes only the items that still have this status', async ({ replays }) => {
+    await replays.create(replayOf('one'), itemsOf(2))
+    const [first, second] = itemsOf(2).map(item => ({ ...item, status: 'sent', sentAt: 7 }) as const)
+    const handedOn = { ...first!, delivery: 'delivery-1', handedOn: 'durable' } as const
+    await replays.record('one', [handedOn])
+    await replays.record('one', [first!, second!], { status: 'waiting' })
+    assert.deepEqual(await replays.items('one'), [handedOn, second!])
+    const { waiting, sent } = await replays.counts('one')
+    assert.deepEqual([waiting, sent], [0, 2])
+    await replays.record('one', [second!, first!], { status: 'sent', delivery: 'delivery-1' })
+    assert.deepEqual(await replays.items('one'), [first!, second!])
   })
 
   it('B11: of concurrent updates of one revision exactly one succeeds', async ({ replays }) => {
