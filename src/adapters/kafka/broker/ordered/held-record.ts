@@ -1,7 +1,8 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { countOf } from '../../../../adapter-kit/wire/carried-log.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
-import { countOf, header, headerText, OWN, withoutHeaders } from '../wire/headers.ts'
+import { header, headerText, OWN, withoutHeaders } from '../wire/headers.ts'
 import { withLog } from '../wire/record-log.ts'
 
 /** What a record of the held topic says about the event in it. */

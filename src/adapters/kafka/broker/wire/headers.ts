@@ -92,7 +92,3 @@ function isContentType(name: string): boolean {
 export function withoutHeaders(headers: RecordHeaders, ...names: readonly string[]): HeaderEntry[] {
   return headers.filter(([bytes]) => !names.includes(bytes.toString('latin1')))
 }
-
-export function countOf(value: unknown): number {
-  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
-}

@@ -1,12 +1,13 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
+import { countOf } from '../../../../adapter-kit/wire/carried-log.ts'
 import { monotonicNow } from '../../../../ports/clock.ts'
 import { headerText } from '../../connection/headers.ts'
 import type { StoredMessage } from '../../connection/jetstream.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { Entry } from '../consume/entry.ts'
-import { asciiJson, countOf, OWN } from '../wire/headers.ts'
+import { asciiJson, OWN } from '../wire/headers.ts'
 import { afterCrash, headersWithLog, readLog } from '../wire/message-log.ts'
 
 type Event = LineEvent<Entry>

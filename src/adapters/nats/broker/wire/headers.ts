@@ -46,7 +46,3 @@ export function asciiJson(value: unknown): string {
 export function inAscii(json: string): string {
   return json.replaceAll(/[\u007f-\uffff]/g, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
-
-export function countOf(value: unknown): number {
-  return Number.isSafeInteger(value) && (value as number) > 0 ? (value as number) : 0
-}

@@ -1,10 +1,8 @@
-import { decodeAttempts, isAttempt } from '../../../../adapter-kit/delivery/attempt-history.ts'
 import { type AttemptLog, EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
-import { keepFirstAndLatest } from '../../../../core/dead-letter/caps.ts'
-import type { AttemptRecord, Origin } from '../../../../core/dead-letter/letter.ts'
-import { isPlainObject } from '../../../../core/event/plain.ts'
+import { attemptsOf, countOf, logText, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
+import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import { type HeaderList, headerText, withoutHeaders } from '../../connection/headers.ts'
-import { asciiJson, countOf, isOfServer, OWN } from './headers.ts'
+import { asciiJson, isOfServer, OWN } from './headers.ts'
 import type { EventMessage } from './message.ts'
 
 /** What a message carries that was published again: a stream cannot change a message in place. */
@@ -26,19 +24,8 @@ interface LogMark {
   readonly isFirstSuspicion?: boolean
 }
 
-type StoredLog = Readonly<Record<string, unknown>>
-
 /** The attempts can fill up to this much of a message. */
 const MAX_LOG_BYTES = 100_000
-
-function parse(text: string): StoredLog {
-  try {
-    const stored: unknown = JSON.parse(text)
-    return isPlainObject(stored) ? stored : {}
-  } catch {
-    return {}
-  }
-}
 
 /** Where a message stands, for one that was never published again. */
 interface MessagePlace {
@@ -58,7 +45,7 @@ export function readLog(
   const own: Origin = { broker, stream, subject, offset: sequence, timestamp: storedAt }
   if (text === undefined)
     return { log: EMPTY_LOG, origin: own, notBefore: 0, hasWaited: false, isFirstSuspicion: false }
-  const stored = parse(text)
+  const stored = parseLog(text)
   const origin: Origin =
     typeof stored['stream'] === 'string'
       ? {
@@ -84,15 +71,6 @@ export function afterCrash({ log, isFirstSuspicion }: MessageLog): AttemptLog {
   return isFirstSuspicion ? { ...log, started: log.started + 1 } : log
 }
 
-function attemptsOf(stored: StoredLog): AttemptLog {
-  const started = countOf(stored['started'])
-  if (started === 0) return EMPTY_LOG
-  const ended = Math.min(started, countOf(stored['ended']))
-  const history = stored['history']
-  const attempts = ended > 0 && Array.isArray(history) ? history.filter(isAttempt) : []
-  return { started, ended, history: decodeAttempts(attempts, undefined) }
-}
-
 /** The headers of the same message for publishing again. Only its log differs, and it remembers where it came from. */
 export function headersWithLog(
   headers: HeaderList,
@@ -104,17 +82,6 @@ export function headersWithLog(
   const carried = { stream, subject, offset, timestamp, started, ended, ...mark }
   return [
     ...withoutHeaders(headers, name => name === OWN.log || name === OWN.held || isOfServer(name)),
-    [OWN.log, fittingText(carried, history)],
+    [OWN.log, logText(carried, history, MAX_LOG_BYTES, asciiJson)],
   ]
-}
-
-/** Counts are never given up; of the attempts themselves as many are kept as there is room for. */
-function fittingText(carried: object, history: readonly AttemptRecord[]): string {
-  if (history.length === 0) return asciiJson(carried)
-  const text = asciiJson({ ...carried, history })
-  if (text.length < MAX_LOG_BYTES) return text
-  return fittingText(
-    carried,
-    history.length === 1 ? [] : keepFirstAndLatest(history, Math.max(1, history.length >> 1)),
-  )
 }
