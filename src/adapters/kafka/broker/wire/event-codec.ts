@@ -1,9 +1,8 @@
+import { checkedEvent, readJson, readPayload, undecodable } from '../../../../adapter-kit/wire/content.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import { timeText } from '../../../../core/event/attributes.ts'
-import { checkEvent } from '../../../../core/event/check.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
 import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
-import { EventError } from '../../../../core/event/errors.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
 import {
@@ -104,13 +103,9 @@ export function decode(
   texts = new HeaderTexts(record),
 ): LazaretEvent | Undecodable {
   try {
-    const event = read(record, texts, channel, origin)
-    const faults = checkEvent(event, WIDEST_EVENT_LIMITS)
-    if (faults.length > 0) throw new EventError('message', faults)
-    return event
+    return checkedEvent(read(record, texts, channel, origin))
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
-    return { raw: new Uint8Array(record.value ?? []), problem }
+    return undecodable(record.value ?? NOTHING, error)
   }
 }
 
@@ -231,7 +226,7 @@ function foreignEvent(
     expiresAt: undefined,
     source: undefined,
     headers: headersOf(texts),
-    payload: payloadOf(record.value, texts.contentType),
+    payload: record.value === null ? null : readPayload(record.value, texts.contentType),
   }
 }
 
@@ -252,29 +247,6 @@ function keyText(key: Buffer | null): string | undefined {
   if (key === null || key.length === 0 || key.length > MAX_KEY_BYTES) return undefined
   const text = key.toString('utf8')
   return cleanTextBytes(text) === key.length && Buffer.from(text).equals(key) ? text : undefined
-}
-
-/** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
-function payloadOf(value: Buffer | null, contentType: string | undefined): unknown {
-  if (value === null) return null
-  if (contentType === undefined || contentType === '') return orBytes(value, readJson)
-  if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(value)
-  if (/^text\//i.test(contentType)) return orBytes(value, bytes => UTF8.decode(bytes))
-  return new Uint8Array(value)
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function readJson(content: Buffer): unknown {
-  return JSON.parse(UTF8.decode(content))
-}
-
-function orBytes(content: Buffer, reading: (content: Buffer) => unknown): unknown {
-  try {
-    return reading(content)
-  } catch {
-    return new Uint8Array(content)
-  }
 }
 
 /** The headers of the event itself as texts. */

@@ -1,9 +1,8 @@
+import { checkedEvent, readJson, readPayload, undecodable } from '../../../../adapter-kit/wire/content.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import { timeText } from '../../../../core/event/attributes.ts'
-import { checkEvent } from '../../../../core/event/check.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
 import { escaped, fromAttributes, unescaped } from '../../../../core/event/cloudevents-binary.ts'
-import { EventError } from '../../../../core/event/errors.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
 import { HEADER_NAME, MAX_HEADER_NAME_BYTES, WIDEST_EVENT_LIMITS } from '../../../../core/event/limits.ts'
@@ -70,13 +69,9 @@ export function encodeEvent(event: LazaretEvent): {
 /** The event of a message, no matter which program wrote it, or all its bytes with the fault. */
 export function decode(message: EventMessage, channel: string, origin: Origin): LazaretEvent | Undecodable {
   try {
-    const event = read(message, channel, origin)
-    const faults = checkEvent(event, WIDEST_EVENT_LIMITS)
-    if (faults.length > 0) throw new EventError('message', faults)
-    return event
+    return checkedEvent(read(message, channel, origin))
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
-    return { raw: new Uint8Array(message.data), problem }
+    return undecodable(message.data, error)
   }
 }
 
@@ -164,29 +159,7 @@ function foreignEvent(
     expiresAt: undefined,
     source: undefined,
     headers: headersOf(texts),
-    payload: payloadOf(data, texts.get(CONTENT_TYPE)),
-  }
-}
-
-/** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
-function payloadOf(data: Uint8Array, contentType: string | undefined): unknown {
-  if (contentType === undefined || contentType === '') return orBytes(data, readJson)
-  if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(data)
-  if (/^text\//i.test(contentType)) return orBytes(data, bytes => UTF8.decode(bytes))
-  return new Uint8Array(data)
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function readJson(content: Uint8Array): unknown {
-  return JSON.parse(UTF8.decode(content))
-}
-
-function orBytes(content: Uint8Array, reading: (content: Uint8Array) => unknown): unknown {
-  try {
-    return reading(content)
-  } catch {
-    return new Uint8Array(content)
+    payload: readPayload(data, texts.get(CONTENT_TYPE)),
   }
 }
 

@@ -1,10 +1,9 @@
+import { checkedEvent, readJson, readPayload, undecodable } from '../../../../adapter-kit/wire/content.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
-import { checkEvent } from '../../../../core/event/check.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
 import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
 import { CORRELATION_HEADER } from '../../../../core/event/correlation.ts'
 import { correlationIdOf } from '../../../../core/event/correlation-id.ts'
-import { EventError } from '../../../../core/event/errors.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
 import {
@@ -78,13 +77,9 @@ export function encodeEvent(event: LazaretEvent, exchange: string): Omit<Outgoin
 /** The event of a message, no matter which program sent it, or the whole message with its fault. */
 export function decode(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent | Undecodable {
   try {
-    const event = read(message, channel, origin)
-    const faults = checkEvent(event, WIDEST_EVENT_LIMITS)
-    if (faults.length > 0) throw new EventError('message', faults)
-    return event
+    return checkedEvent(read(message, channel, origin))
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
-    return { raw: new Uint8Array(message.content), problem }
+    return undecodable(message.content, error)
   }
 }
 
@@ -182,32 +177,13 @@ function withCorrelation(headers: Record<string, string>, id: string | undefined
   return text === undefined ? headers : { [CORRELATION_HEADER]: text, ...headers }
 }
 
-/** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
+/** Compressed content is kept as it is. */
 export function payloadOf({ content, properties }: AmqpMessage): unknown {
-  const { contentType } = properties
-  if (isCompressed(properties)) return new Uint8Array(content)
-  if (contentType === undefined || contentType === '') return orBytes(content, readJson)
-  if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(content)
-  if (/^text\//i.test(contentType)) return orBytes(content, bytes => UTF8.decode(bytes))
-  return new Uint8Array(content)
+  return isCompressed(properties) ? new Uint8Array(content) : readPayload(content, properties.contentType)
 }
 
 function isCompressed({ contentEncoding }: AmqpProperties): boolean {
   return contentEncoding !== undefined && !/^(?:utf-?8|identity|)$/i.test(contentEncoding)
-}
-
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-
-function readJson(content: Buffer): unknown {
-  return JSON.parse(UTF8.decode(content))
-}
-
-function orBytes(content: Buffer, read: (content: Buffer) => unknown): unknown {
-  try {
-    return read(content)
-  } catch {
-    return new Uint8Array(content)
-  }
 }
 
 /** The headers of the event itself as texts, without those of Lazaret and of the server. */
