@@ -3,9 +3,9 @@ import type { Context } from '../command.ts'
 import type { natsDeclareFlags, natsFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { printDeclared } from '../print/declared.ts'
-import { jsonLine } from '../print/json.ts'
+import { printStatus } from '../print/handler-status.ts'
 import { safeText } from '../print/safe-text.ts'
-import { type Column, tableOn } from '../print/table.ts'
+import type { Column } from '../print/table.ts'
 import { serverUrl } from '../server-url.ts'
 
 /** Short, because a person waits for the answer. */
@@ -28,15 +28,12 @@ export async function natsStatus({ io, flags, args }: Context<typeof natsFlags>)
   return withNatsAdmin(await serverOptions(io, flags), async admin => {
     const all: HandlerStatus[] = []
     for (const found of await admin.handlers(args)) all.push(await admin.status(found))
-    if (flags.json) for (const status of all) await io.stdout.write(jsonLine(status))
-    else if (all.length > 0) await io.stdout.write(tableOn(io, COLUMNS).page(all))
-    else if (args.length === 0) await io.stderr.write('no handler has a consumer on this server\n')
-    const missing = args.filter(channel => !all.some(each => each.channel === channel))
-    for (const channel of missing)
-      await io.stderr.write(
-        `${safeText(channel)}: no consumer of a handler found; create it with: lazaret nats declare ${safeText(channel)} --handler NAME\n`,
-      )
-    return missing.length === 0 ? 0 : missing.length === args.length ? 1 : 3
+    return printStatus(io, flags.json, args, all, {
+      columns: COLUMNS,
+      nothing: 'no handler has a consumer on this server',
+      missing: channel =>
+        `no consumer of a handler found; create it with: lazaret nats declare ${channel} --handler NAME`,
+    })
   })
 }
 
