@@ -29,6 +29,10 @@ export class WorldClock implements Clock {
     return this.#wall + this.elapsedMs
   }
 
+  monotonic(): number {
+    return this.elapsedMs
+  }
+
   schedule(delayMs: number, task: () => void): Cancel {
     // Machine clocks have whole milliseconds, and a timer never fires early.
     const timer: Timer = { at: this.elapsedMs + Math.max(0, Math.ceil(delayMs)), order: this.#order++, task }

@@ -35,6 +35,10 @@ export class Process implements Clock {
     return this.world.clock.now()
   }
 
+  monotonic(): number {
+    return this.world.clock.monotonic()
+  }
+
   schedule(delayMs: number, task: () => void): Cancel {
     if (!this.isAlive) return () => {}
     const fault = this.world.faults.inject('timer')
