@@ -8,6 +8,7 @@ import type { Store } from '../ports/store.ts'
 import { DELIVERY_MS, type Delivered, type DeliverTask } from '../runtime/fleet/deliver.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { type LetterOwner, LivingProcesses, ownerOf } from './living-processes.ts'
+import { ANSWER_MS } from './open-delivery.ts'
 import { noRoute } from './routes.ts'
 import {
   type DeliveryAnswer,
@@ -19,11 +20,6 @@ import {
 
 /** The time in which a process takes a delivery. After that nobody takes it, and nothing was sent. */
 const CLAIM_MS = 2_500
-/**
- * A living process that no longer sends has this time to record the letter that it sent last. Its broker may be slow, and a
- * letter that another process sends meanwhile would be sent twice.
- */
-const ANSWER_MS = 30_000
 const LOOK_EVERY_MS = 100
 /** A process that failed gets no deliveries for this time, if another one can send the letters. */
 const AVOID_MS = 30_000

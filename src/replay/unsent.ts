@@ -5,6 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
+import { isOpen } from './open-delivery.ts'
 
 /** A runner takes waiting items in order, a few at a time, so the letters of a crashed runner are among the first. */
 const WAITING_PAGE = 100
@@ -18,7 +19,8 @@ const PAGE = 500
  * - a letter that the runner gave up: it ended before it returned the letter.
  *
  * The replay must be cancelled first. A live runner records an item, then reads the state, and does not send after a
- * cancel. While a runner is alive, only the runner returns the letters that it is sending.
+ * cancel. While a runner is alive, only the runner returns the letters that it is sending. A letter that a process of the fleet
+ * may still be sending stays `replaying`, until a later call finds that the process has answered or is gone.
  */
 export async function returnUnsentLetters(
   store: Store,
@@ -29,9 +31,10 @@ export async function returnUnsentLetters(
   const { replays } = store
   await returnGivenUpLetters(store, id, clock)
   await returnLetters(store, id, await replays.items(id, { status: 'waiting', limit: WAITING_PAGE }), clock)
-  const returnThose = async () => returnLetters(store, id, await unconfirmedItems(store, id), clock)
+  const unconfirmed = () => unconfirmedItems(store, id, clock)
+  const returnThose = async () => returnLetters(store, id, await unconfirmed(), clock)
   if (by === 'the runner') await returnThose()
-  else if ((await unconfirmedItems(store, id)).length > 0) await withoutRunner(store, id, clock, returnThose)
+  else if ((await unconfirmed()).length > 0) await withoutRunner(store, id, clock, returnThose)
 }
 
 /** Returns the letter unless something else has happened to it since it was read. */
@@ -68,16 +71,20 @@ export async function returnGivenUpLetters(
   }
 }
 
-/** The items that are recorded as sent without a confirmation that they were sent. */
-async function unconfirmedItems({ replays }: Store, id: string): Promise<readonly ReplayItem[]> {
+/** The items that are recorded as sent without a confirmation that they were sent, and that nobody is sending any more. */
+async function unconfirmedItems(store: Store, id: string, clock: Clock): Promise<readonly ReplayItem[]> {
   const found: ReplayItem[] = []
   let after = -1
   for (;;) {
-    const sent = await replays.items(id, { status: 'sent', after, limit: PAGE })
+    const sent = await store.replays.items(id, { status: 'sent', after, limit: PAGE })
     found.push(...sent.filter(({ handedOn }) => handedOn === undefined))
-    if (sent.length < PAGE) return found
+    if (sent.length < PAGE) break
     after = sent.at(-1)!.position
   }
+  const open = new Set<string>()
+  for (const delivery of new Set(found.flatMap(item => item.delivery ?? [])))
+    if (await isOpen(store, delivery, clock)) open.add(delivery)
+  return found.filter(({ delivery }) => delivery === undefined || !open.has(delivery))
 }
 
 async function returnLetters(
