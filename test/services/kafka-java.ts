@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { findKafkaInstall, KAFKA_FILES } from './kafka-install.ts'
+import { runProgram } from './run-program.ts'
 
 /** A record as Java's client writes and reads it. The partition and the timestamp may be left to the client. */
 export interface JavaRecord {
@@ -57,18 +55,8 @@ async function runJava(words: readonly string[], input: string): Promise<string>
   if (!found.found) throw new Error(found.why)
   const program = join(KAFKA_FILES, 'JavaClient.java')
   const logging = `-Dlog4j2.configurationFile=${join(KAFKA_FILES, 'log4j2.properties')}`
-  const child = spawn('java', [
-    '-XX:TieredStopAtLevel=1',
-    logging,
-    '-cp',
-    found.install.classPath,
-    program,
-    ...words,
-  ])
-  child.stdin.end(input)
-  const [output, complaint] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
-  if (child.exitCode !== 0) throw new Error(`Java's client failed:\n${complaint.slice(-2_000)}`)
-  return output
+  const options = ['-XX:TieredStopAtLevel=1', logging, '-cp', found.install.classPath]
+  return runProgram('java', [...options, program, ...words], input)
 }
 
 function toBase64(bytes: Buffer | null): string | null {

@@ -4,6 +4,7 @@ import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
 import { findKafka } from './kafka.ts'
 import { findNats } from './nats.ts'
+import { findGoClient } from './nats-go.ts'
 import { findNginx } from './nginx.ts'
 import { findPostgres } from './postgres.ts'
 import { findPrometheus } from './prometheus.ts'
@@ -21,6 +22,7 @@ export async function setup(): Promise<void> {
   await findKafka()
   await findNats('newest')
   await findNats('oldest')
+  await findGoClient()
   await findPrometheus()
   await findAlertmanager()
   await findNginx()
