@@ -1,58 +1,11 @@
-import { connect } from '@nats-io/transport-node'
-import { afterAll, describe, expect, it } from 'vitest'
-import { findNats } from '../../../test/services/nats.ts'
-import { OutsideNats } from '../../../test/support/outside-nats.ts'
-import type { Delivery, SubscribeOptions } from '../../ports/broker.ts'
-import { type Clock, delay, systemClock, systemRandom } from '../../ports/clock.ts'
+import { describe, expect, it } from 'vitest'
+import { createNatsWorld, eventually, make, subscribe, TIMES } from '../../../test/support/nats-world.ts'
+import { type Clock, delay, systemClock } from '../../ports/clock.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
-import { createFactory } from '../../testing/factories.ts'
-import type { NatsConnection } from './connection/client.ts'
-import { type NatsBroker, type NatsOptions, nats } from './index.ts'
 
-const found = await findNats()
-const isOurs = found.found && found.isPrivate
-const why = found.found ? ' (skipped: the server is not ours)' : ` (skipped: ${found.why})`
-const service = isOurs ? await found.start() : undefined
-const outside = service && new OutsideNats(service.url)
-const brokers: NatsBroker[] = []
-afterAll(async () => {
-  for (const broker of brokers) await broker.close()
-  await outside?.close()
-  await service?.close()
-})
-const make = createFactory({ random: systemRandom })
-const TIMES = { ackWaitMs: 1_000, leaseMs: 1_000, requestTimeoutMs: 1_000 }
+const { service, why, open, mortal } = await createNatsWorld()
 
-function open(options: Partial<NatsOptions> = {}): NatsBroker {
-  const broker = nats({ url: service!.url, ...TIMES, ...options })
-  brokers.push(broker)
-  return broker
-}
-
-/** A broker whose connection can be cut for good, as the end of its process does it. */
-function mortal(): { readonly broker: NatsBroker; die(): Promise<void> } {
-  let connection: NatsConnection | undefined
-  const client = {
-    async connect(options: object) {
-      if (connection !== undefined) throw new Error('it is dead')
-      connection = (await connect(options)) as unknown as NatsConnection
-      return connection
-    },
-  }
-  return { broker: open({ client, connectTimeoutMs: 1 }), die: async () => void (await connection?.close()) }
-}
-
-async function subscribe(broker: NatsBroker, channel: string, options: Partial<SubscribeOptions> = {}) {
-  const deliveries: Delivery[] = []
-  const wanted = { channel, handler: 'bill', prefetch: 10, ordering: 'none', ...options } as const
-  const subscription = await broker.subscribe(wanted, delivery => deliveries.push(delivery))
-  const ids = () => deliveries.map(({ content }) => ('id' in content ? content.id : 'undecodable'))
-  return { subscription, deliveries, ids }
-}
-
-const eventually = (read: () => unknown) => expect.poll(read, { timeout: 30_000, interval: 20 })
-
-describe.runIf(isOurs)(`NATS under hardship${isOurs ? '' : why}`, () => {
+describe.runIf(service !== undefined)(`NATS under hardship${why}`, () => {
   it('a handler that takes longer than the server waits keeps its event', async () => {
     const channel = uniqueName('slow')
     const first = await subscribe(open(), channel)
