@@ -11,9 +11,23 @@ it('a URL has servers, a scheme and a login for all of them', () => {
     token: undefined,
   })
   expect(readUrl('nats://s3cret@localhost')).toMatchObject({ servers: ['localhost'], token: 's3cret' })
+  expect(readUrl('nats://n1,nats://me:pass@[::1]:4222, n3')).toMatchObject({
+    servers: ['n1', '[::1]:4222', 'n3'],
+    user: 'me',
+  })
 })
 
-it.each(['', 'localhost:4222', 'http://localhost', 'nats://', 'nats://a b', 'nats://%zz@host'])(
+it.each([
+  '',
+  'localhost:4222',
+  'http://localhost',
+  'nats://',
+  'nats://a b',
+  'nats://%zz@host',
+  'nats://me:s3,cret@localhost:4222',
+  'nats://me:33,44@localhost:4222',
+  'nats://me:s3,cret,33@localhost:4222',
+])(
   'F3: %j is refused without being shown',
   url => {
     expect(readUrl(url)).toBeUndefined()

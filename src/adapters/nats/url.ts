@@ -1,4 +1,5 @@
-const SERVER = /^(nats|tls):\/\/(?:([^@/?#]*)@)?([^@/?#,\s]+)\/?$/i
+const SCHEME = /^\w+:\/\//
+const SERVER = /^(nats|tls):\/\/(?:([^@/?#]*)@)?((?:\[[\da-f:.]+\]|[^@/?#,\s:[\]]+)(?::\d+)?)\/?$/i
 
 /** The parts of a URL that the client takes as separate options. */
 interface UrlParts {
@@ -13,7 +14,8 @@ interface UrlParts {
 
 /**
  * Reads one or more servers with commas between them. The scheme and the login are those of the first server that has them, as
- * in `nats://user:password@n1:4222,n2:4222`. Undefined if it is not such a URL.
+ * in `nats://user:password@n1:4222,n2:4222`. Undefined if it is not such a URL: a comma in a password would make its parts
+ * look like servers, which errors name.
  */
 export function readUrl(url: string): UrlParts | undefined {
   const servers: string[] = []
@@ -21,9 +23,11 @@ export function readUrl(url: string): UrlParts | undefined {
   let login: string | undefined
   for (const text of url.split(',')) {
     const server = text.trim()
-    const match = SERVER.exec(/^\w+:\/\//.test(server) ? server : `nats://${server}`)
+    const hasScheme = SCHEME.test(server)
+    const match = SERVER.exec(hasScheme ? server : `nats://${server}`)
     if (match === null) return undefined
     const [, scheme = '', given, host = ''] = match
+    if (given !== undefined && !hasScheme) return undefined
     usesTls ||= scheme.toLowerCase() === 'tls'
     login ??= given
     servers.push(host)
