@@ -27,10 +27,7 @@ it.each([
   'nats://me:s3,cret@localhost:4222',
   'nats://me:33,44@localhost:4222',
   'nats://me:s3,cret,33@localhost:4222',
-])(
-  'F3: %j is refused without being shown',
-  url => {
-    expect(readUrl(url)).toBeUndefined()
-    expect(() => resolveNats({ url })).toThrow(/url: .*give a URL such as nats:\/\/localhost:4222/)
-  },
-)
+])('F3: %j is refused without being shown', url => {
+  expect(readUrl(url)).toBeUndefined()
+  expect(() => resolveNats({ url })).toThrow(/url: .*give a URL such as nats:\/\/localhost:4222/)
+})

@@ -180,7 +180,7 @@ export class NatsBroker implements Broker {
 
   /** A replay is for the handler that failed: the others have handled the event already. */
   #messageOf(event: LazaretEvent): OutgoingMessage {
-    const { channel, type } = event
+    const { channel, type, key } = event
     const handler = replayOf(event)?.handler
     const { data, headers } = encodeEvent(event)
     if (handler === undefined)
@@ -189,9 +189,10 @@ export class NatsBroker implements Broker {
         subject: eventSubject(channel, type),
         data,
         headers,
+        key,
       }
     const { retrySubject: subject } = namesOf(channel, handler)
-    return { stream: this.#streams.name(channel, 'retries'), subject, data, headers }
+    return { stream: this.#streams.name(channel, 'retries'), subject, data, headers, key }
   }
 
   #requireOpen(): void {

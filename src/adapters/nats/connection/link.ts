@@ -106,8 +106,7 @@ export class Link {
       )
     } catch (error) {
       this.#waiting.delete(token)
-      const isTooLarge = (error as Error).name === 'InvalidArgumentError'
-      reject(isTooLarge ? (error as Error) : this.#unreachable((error as Error).message, error))
+      reject(isTooLarge(error) ? (error as Error) : this.#unreachable((error as Error).message, error))
     }
     return promise
   }
@@ -243,6 +242,11 @@ export class Link {
   #unreachable(problem: string, cause?: unknown): NatsUnreachableError {
     return new NatsUnreachableError(this.server, problem, cause)
   }
+}
+
+/** The client refuses a message that the server would not take. */
+export function isTooLarge(error: unknown): boolean {
+  return (error as Error).name === 'InvalidArgumentError'
 }
 
 function isRefusal(error: unknown): boolean {

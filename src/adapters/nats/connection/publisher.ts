@@ -3,7 +3,7 @@ import { JetStreamError, MessageTooLargeError, NatsUnreachableError, StreamFullE
 import type { NatsSettings } from '../options.ts'
 import type { HeaderList } from './headers.ts'
 import { ERROR } from './jetstream.ts'
-import type { Link } from './link.ts'
+import { isTooLarge, type Link } from './link.ts'
 
 /** A message for a stream. */
 export interface OutgoingMessage {
@@ -13,6 +13,8 @@ export interface OutgoingMessage {
   readonly headers: HeaderList
   /** Refused unless the last message of its subject has this sequence. Such a message is not sent again. */
   readonly lastSequence?: number | undefined
+  /** Messages of one key are stored in the order given [none]. */
+  readonly key?: string | undefined
 }
 
 /** The most messages that are sent before their acknowledgements are awaited. */
@@ -71,7 +73,7 @@ export class Publisher {
     const sequences = new Array<number>(messages.length)
     let left = messages.map((message, index) => ({ message, index, id: `${this.#id}.${++this.#count}` }))
     for (let restMs = FIRST_BACKOFF_MS; ; restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)) {
-      const results = await Promise.allSettled(left.map(({ message, id }) => this.#send(message, id)))
+      const results = await Promise.allSettled(this.#sendInOrder(left))
       const failed: typeof left = []
       let problem: unknown
       for (const [at, result] of results.entries()) {
@@ -92,6 +94,24 @@ export class Publisher {
     }
   }
 
+  /**
+   * A stream stores what comes after a message that it refused, such as one that came without a leader. A message of a key is
+   * therefore sent when the one before it is stored, and not in this round if that failed.
+   */
+  #sendInOrder(
+    messages: readonly { readonly message: OutgoingMessage; readonly id: string }[],
+  ): Promise<number>[] {
+    const latest = new Map<string, Promise<number>>()
+    return messages.map(({ message, id }) => {
+      const { key } = message
+      if (key === undefined) return this.#send(message, id)
+      const before = latest.get(key)
+      const sent = before === undefined ? this.#send(message, id) : before.then(() => this.#send(message, id))
+      latest.set(key, sent)
+      return sent
+    })
+  }
+
   async #send(
     { stream, subject, data, headers, lastSequence }: OutgoingMessage,
     id: string,
@@ -103,7 +123,7 @@ export class Publisher {
     if (limit !== undefined && data.length > limit - HEADER_BYTES)
       throw new MessageTooLargeError(stream, data.length)
     const answer = await this.#link.call(subject, data, all).catch(error => {
-      throw error instanceof NatsUnreachableError ? error : new MessageTooLargeError(stream, data.length)
+      throw isTooLarge(error) ? new MessageTooLargeError(stream, data.length) : error
     })
     const { error, seq } = JSON.parse(Buffer.from(answer.data).toString('utf8'))
     if (error === undefined) return seq
