@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { findKafka, type KafkaService } from '../services/kafka.ts'
-import { runCampaign } from './kafka/campaign.ts'
-import { NODES, SESSION_CONFIG } from './kafka/plan.ts'
-import { reportOf, violationsOf } from './kafka/report.ts'
+import { runCampaign } from './cluster/campaign.ts'
+import { NODES } from './cluster/plan.ts'
+import { reportOf, violationsOf } from './cluster/report.ts'
+import { kafkaCluster } from './kafka/cluster.ts'
+import { SESSION_CONFIG } from './kafka/settings.ts'
 
 const found = await findKafka()
 const isOurs = found.found && found.isPrivate
@@ -25,7 +27,7 @@ describe.runIf(isOurs)(`a campaign of faults against Kafka${isOurs ? '' : why}`,
         ordering: 'by-key',
         faults: { kill: 1, broker: 1, rolling: 0, rebalance: 1, cut: 1 },
       },
-      service,
+      kafkaCluster(service),
     )
     expect(violationsOf(result), reportOf(result).join('\n')).toEqual([])
     expect(result.findings.handled + result.findings.dead).toBe(1_000)

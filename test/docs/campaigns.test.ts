@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { reportOf as rabbitmq } from '../chaos/campaign/report.ts'
-import { reportOf as kafka } from '../chaos/kafka/report.ts'
+import { reportOf as cluster } from '../chaos/cluster/report.ts'
 import { reportOf as outbox } from '../chaos/outbox/report.ts'
 import { reportOf as redis } from '../chaos/redis/report.ts'
 import { reportOf as sigterm } from '../chaos/sigterm/report.ts'
@@ -20,7 +20,8 @@ it.each([
   ['RabbitMQ', rabbitmq],
   ['The outbox', outbox],
   ['Redis Streams', redis],
-  ['Kafka', kafka],
+  ['Kafka', cluster],
+  ['NATS', cluster],
   ['SIGTERM with slow handlers', sigterm],
 ])('F8: docs/campaigns.md has the rows that the campaign prints: %s', (heading, reportOf) => {
   const page = readPage('docs/campaigns.md').text

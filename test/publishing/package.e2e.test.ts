@@ -13,7 +13,7 @@ import { licenceFaults } from './licences.ts'
 const run = promisify(execFile)
 const MAX_PACKED_BYTES = 3_500_000
 const EXAMPLES = [
-  ...['custom-adapter', 'kafka', 'nestjs', 'order-service', 'outbox', 'profile-service'],
+  ...['custom-adapter', 'kafka', 'nats', 'nestjs', 'order-service', 'outbox', 'profile-service'],
   ...['testing-handlers', 'tracing', 'tracking'],
 ]
 const ROOMS = [

@@ -1,15 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import type { ChildProcess } from 'node:child_process'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePorts } from './free-ports.ts'
-import { logIn, ServerProcess, spawnIn } from './server-process.ts'
+import { ServerNode } from './server-node.ts'
+import { logIn, spawnIn } from './server-process.ts'
 
-const START_MS = 120_000
 const POLL_MS = 20
 const ANSWER_MS = 2_000
 const ACCOUNT_INFO = '$JS.API.INFO'
 
-/** Lines for the end of the configuration file. */
+/** Lines of the configuration file. */
 export type NatsConfig = string
 
 interface Place {
@@ -19,35 +20,30 @@ interface Place {
   readonly routes: { readonly port: number; readonly all: readonly number[] } | undefined
 }
 
-/** One NATS server with JetStream: loopback only, free ports, a folder of its own. It can be killed, stopped, frozen and started again. */
-export class NatsNode {
-  readonly folder: string
-  readonly port: number
-  readonly #server: ServerProcess
+/** One NATS server with JetStream. The first start of a cluster needs most of its nodes at once. */
+export class NatsNode extends ServerNode {
+  readonly #binary: string
   #config: string
 
   private constructor(binary: string, folder: string, port: number, config: string) {
-    this.folder = folder
-    this.port = port
-    this.#config = config
-    const file = join(folder, 'nats.conf')
-    this.#server = new ServerProcess({
+    super(folder, port, {
       name: `NATS on port ${port}`,
-      startMs: START_MS,
       pollMs: POLL_MS,
-      spawn: async () => {
-        await writeFile(file, this.#config)
-        return spawnIn(folder, binary, ['-c', file])
-      },
-      answers: () => this.#answers(),
       log: logIn(folder),
       isTriedAgain: true,
       isGroup: false,
     })
+    this.#binary = binary
+    this.#config = config
   }
 
   /** The nodes of a cluster; one node is a server of its own. */
-  static async createCluster(binary: string, count: number, config: NatsConfig = ''): Promise<NatsNode[]> {
+  static async createCluster(
+    binary: string,
+    count: number,
+    config: NatsConfig = '',
+    jetstream: NatsConfig = '',
+  ): Promise<NatsNode[]> {
     const ports = await freePorts(2 * count)
     const all = ports.slice(count)
     return Promise.all(
@@ -55,7 +51,7 @@ export class NatsNode {
         const folder = await mkdtemp(join(tmpdir(), 'lazaret-nats-'))
         const routes = count === 1 ? undefined : { port: all[index]!, all }
         const place = { name: `n${index + 1}`, port, routes }
-        return new NatsNode(binary, folder, port, `${configOf(place, folder)}${config}\n`)
+        return new NatsNode(binary, folder, port, `${configOf(place, folder, jetstream)}${config}\n`)
       }),
     )
   }
@@ -69,40 +65,15 @@ export class NatsNode {
     this.#config += `${lines}\n`
   }
 
-  /** Resolves when its JetStream answers. The first start of a cluster needs most of its nodes at once. */
-  async start(): Promise<void> {
-    await this.#server.start()
+  protected override async spawn(): Promise<ChildProcess> {
+    const file = join(this.folder, 'nats.conf')
+    await writeFile(file, this.#config)
+    return spawnIn(this.folder, this.#binary, ['-c', file])
   }
 
-  /** As a crash does it. */
-  async kill(): Promise<void> {
-    await this.#server.end('SIGKILL')
-  }
-
-  async stop(): Promise<void> {
-    await this.#server.end('SIGTERM')
-  }
-
-  /** It keeps its connections and answers nothing. */
-  freeze(): void {
-    this.#server.signal('SIGSTOP')
-  }
-
-  thaw(): void {
-    this.#server.signal('SIGCONT')
-  }
-
-  async remove(): Promise<void> {
-    await this.kill()
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
-  }
-
-  async #answers(): Promise<boolean> {
-    try {
-      return await hasJetStream(this.url)
-    } catch {
-      return false
-    }
+  /** Its JetStream answers. */
+  protected override async answers(): Promise<boolean> {
+    return hasJetStream(this.url).catch(() => false)
   }
 }
 
@@ -139,11 +110,11 @@ export async function hasJetStream(url: string): Promise<boolean> {
   }
 }
 
-function configOf({ name, port, routes }: Place, folder: string): string {
+function configOf({ name, port, routes }: Place, folder: string, jetstream: NatsConfig): string {
   const lines = [
     `server_name: ${name}`,
     `listen: 127.0.0.1:${port}`,
-    `jetstream { store_dir: "${join(folder, 'data')}", max_file_store: 4GB, max_memory_store: 256MB }`,
+    `jetstream { store_dir: "${join(folder, 'data')}", max_file_store: 4GB, max_memory_store: 256MB\n${jetstream} }`,
   ]
   if (routes !== undefined) {
     const others = routes.all.filter(each => each !== routes.port).map(each => `nats://127.0.0.1:${each}`)

@@ -7,6 +7,8 @@ export interface NatsStart {
   readonly nodes?: number
   /** Lines for the end of the configuration file. */
   readonly config?: NatsConfig
+  /** Lines for the section `jetstream` of that file, such as `sync_interval: always`. */
+  readonly jetstream?: NatsConfig
 }
 
 /** A server or cluster for tests. One that was given from outside cannot be stopped, so tests of stopping ask `nodes`. */
@@ -46,8 +48,8 @@ async function useGiven(url: string): Promise<NatsService> {
   return { url, nodes: [], close: async () => {} }
 }
 
-async function startOwn(binary: string, { nodes: count = 1, config }: NatsStart = {}): Promise<NatsService> {
-  const nodes = await NatsNode.createCluster(binary, count, config)
+async function startOwn(binary: string, wanted: NatsStart = {}): Promise<NatsService> {
+  const nodes = await NatsNode.createCluster(binary, wanted.nodes ?? 1, wanted.config, wanted.jetstream)
   const close = async () => {
     await Promise.all(nodes.map(node => node.remove()))
   }

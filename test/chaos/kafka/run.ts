@@ -1,8 +1,10 @@
 import { findKafka } from '../../services/kafka.ts'
 import { progress, runAsCommand, withPrivateServer } from '../campaign/command.ts'
-import { runCampaign } from './campaign.ts'
-import { NODES, SESSION_CONFIG } from './plan.ts'
-import { reportOf, violationsOf } from './report.ts'
+import { runCampaign } from '../cluster/campaign.ts'
+import { NODES } from '../cluster/plan.ts'
+import { reportOf, violationsOf } from '../cluster/report.ts'
+import { kafkaCluster } from './cluster.ts'
+import { SESSION_CONFIG } from './settings.ts'
 
 await runAsCommand({
   name: 'chaos:kafka',
@@ -25,7 +27,7 @@ await runAsCommand({
       ? { ...found, start: () => found.start({ nodes: NODES, config: SESSION_CONFIG }) }
       : found
     const result = await withPrivateServer('Kafka', cluster, service =>
-      runCampaign(options, service, progress),
+      runCampaign(options, kafkaCluster(service), progress),
     )
     return { report: reportOf(result), violations: violationsOf(result) }
   },

@@ -2,7 +2,7 @@ import { type HeldState, readHeld } from '../../../src/adapters/kafka/broker/ord
 import { headerText } from '../../../src/adapters/kafka/broker/wire/headers.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { OutsideKafka } from '../../support/outside-kafka.ts'
-import { CHANNEL, HANDLER } from './plan.ts'
+import { CHANNEL, HANDLER } from '../cluster/plan.ts'
 
 const GROUP = `${CHANNEL}.${HANDLER}`
 const MOST_KEYS = 30

@@ -1,21 +1,22 @@
 import type { Size } from '../campaign/draw.ts'
 
-export interface CampaignOptions extends Size {
+/** A campaign against a cluster of servers. `F` is what can go wrong with one kind of server only. */
+export interface CampaignOptions<F extends string = never> extends Size {
   readonly consumers: number
   /** Whether the consumers keep the order of keys. */
   readonly ordering: 'none' | 'by-key'
   /** How often each thing goes wrong. */
-  readonly faults: Readonly<Record<Fault, number>>
+  readonly faults: Readonly<Record<CommonFault | F, number>>
 }
 
 /**
  * - `kill`: one of the consumers, without warning; another begins in its place.
- * - `broker`: one of the brokers is killed without warning and started again.
- * - `rolling`: each broker is stopped and started, one after the other.
- * - `rebalance`: one consumer more joins the group, and leaves it soon after.
+ * - `broker`: one of the servers is killed without warning and started again.
+ * - `rolling`: each server is stopped and started, one after the other.
+ * - `rebalance`: one consumer more joins, and leaves soon after.
  * - `cut`: every connection of one of the consumers, in the middle of whatever is on it.
  */
-export type Fault = 'kill' | 'broker' | 'rolling' | 'rebalance' | 'cut'
+export type CommonFault = 'kill' | 'broker' | 'rolling' | 'rebalance' | 'cut'
 
 /** What a handler makes of an event: `transient` fails twice and then succeeds, `permanent` fails for good. */
 export type Kind = 'valid' | 'transient' | 'permanent'
@@ -25,11 +26,4 @@ export const SHARES: Readonly<Record<Exclude<Kind, 'valid'>, number>> = { transi
 export const CHANNEL = 'campaign'
 export const HANDLER = 'bill'
 export const KEYS = 300
-export const PARTITIONS = 12
 export const NODES = 3
-
-/** A member that was killed is missed within seconds, so that a campaign has time for many faults. */
-export const SESSION_CONFIG = { 'group.consumer.session.timeout.ms': '6000' }
-
-/** Short timeouts, for the same reason. */
-export const FAST_DETECTION = { requestTimeoutMs: 5_000, heartbeatMs: 300, drainMs: 2_000 } as const

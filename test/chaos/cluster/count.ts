@@ -1,9 +1,7 @@
-import type { KafkaBroker } from '../../../src/adapters/kafka/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
-import type { OutsideKafka } from '../../support/outside-kafka.ts'
 import type { Effects } from '../campaign/effects.ts'
 import { countOutcomes, type EventCounts } from '../campaign/event-counts.ts'
-import { CHANNEL, HANDLER, type Kind } from './plan.ts'
+import type { Kind } from './plan.ts'
 
 /** What became of all events. */
 export interface Findings extends EventCounts {
@@ -17,32 +15,25 @@ export interface Findings extends EventCounts {
   readonly unexplained: number
 }
 
-export async function collectFindings(
-  broker: KafkaBroker,
-  outside: OutsideKafka,
+/** `letters` has the event id of every letter, and `killed` the processes that were killed. */
+export function collectFindings(
   events: readonly LazaretEvent[],
   effects: Effects,
+  letters: readonly string[],
   killed: ReadonlySet<number>,
-): Promise<Findings> {
+): Omit<Findings, 'left'> {
   const canBeHandled = (event: LazaretEvent) => (event.payload as { kind: Kind }).kind !== 'permanent'
-  const letters = await lettersOf(outside)
   const firstRuns = effects.firstRuns()
   return {
     ...countOutcomes(events, effects.ids(), new Set(letters), canBeHandled),
-    left: await broker.depth(CHANNEL, HANDLER),
     outOfOrder: countOutOfOrder(events, [...effects.ids()]),
     ranAgain: firstRuns.length,
     unexplained: firstRuns.filter(process => !killed.has(process)).length,
   }
 }
 
-/** The event id of every letter on the cluster. */
-export async function lettersOf(outside: OutsideKafka): Promise<string[]> {
-  return (await outside.letters(`${CHANNEL}.${HANDLER}.dlq`)).map(({ event }) => event.id)
-}
-
 /** `done` has the ids in the order of their effects. */
-export function countOutOfOrder(events: readonly LazaretEvent[], done: readonly string[]): number {
+function countOutOfOrder(events: readonly LazaretEvent[], done: readonly string[]): number {
   const numbers = new Map(events.map(({ id, key }, number) => [id, { key, number }]))
   const latest = new Map<string | undefined, number>()
   let count = 0

@@ -1,40 +1,47 @@
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type KafkaBroker, kafka } from '../../../src/adapters/kafka/index.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { Random } from '../../../src/core/random.ts'
+import type { Broker } from '../../../src/ports/broker.ts'
 import { systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
-import type { KafkaService } from '../../services/kafka.ts'
-import { OutsideKafka } from '../../support/outside-kafka.ts'
 import { drawKinds } from '../campaign/draw.ts'
 import { Effects } from '../campaign/effects.ts'
 import { Publisher } from '../campaign/publisher.ts'
 import { RestartingProcess } from '../campaign/restarting-process.ts'
 import { injectFaults, runInFolder } from '../campaign/steps.ts'
 import { pause, untilStill } from '../campaign/wait.ts'
-import { collectFindings, type Findings, lettersOf } from './count.ts'
-import {
-  type CampaignOptions,
-  CHANNEL,
-  FAST_DETECTION,
-  type Fault,
-  HANDLER,
-  KEYS,
-  PARTITIONS,
-  SHARES,
-} from './plan.ts'
-import { findMissing } from './whereabouts.ts'
+import { collectFindings, type Findings } from './count.ts'
+import { type CampaignOptions, CHANNEL, type CommonFault, HANDLER, KEYS, SHARES } from './plan.ts'
 
-const SCRIPT = fileURLToPath(new URL('consumer.ts', import.meta.url))
 /** A campaign that stands still for so long says what is missing, and ends. */
 const STILL_MS = 240_000
 const GUEST_MS = 3_000
 const OPERATOR_MS = 1_000
 
-export interface CampaignResult {
-  readonly options: CampaignOptions
+interface ServerUnderTest {
+  start(): Promise<void>
+  stop(): Promise<void>
+  kill(): Promise<void>
+}
+
+/** What a campaign needs to know of one kind of server. */
+export interface ClusterUnderTest<F extends string> {
+  readonly nodes: readonly ServerUnderTest[]
+  readonly broker: Broker & Required<Pick<Broker, 'depth' | 'unblockKey'>>
+  /** The program of a consumer, and the address of the cluster for it. SIGUSR2 cuts its connections. */
+  readonly consumer: { readonly script: string; readonly address: string }
+  /** The event id of every letter on the cluster. */
+  letters(): Promise<readonly string[]>
+  /** A fault that only this kind of server has. */
+  inject(fault: F, any: <T>(items: readonly T[]) => T): Promise<void>
+  /** Says where the events are that are neither handled nor dead. For a campaign that stands still. */
+  findMissing(events: readonly LazaretEvent[], isOver: (id: string) => boolean): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+export interface CampaignResult<F extends string = never> {
+  readonly options: CampaignOptions<F>
   readonly findings: Findings
   readonly tookMs: number
   /** Deliveries of handled events, refused by the ledger. */
@@ -42,23 +49,21 @@ export interface CampaignResult {
   readonly publishedAgain: number
 }
 
-/** Events flow while consumers and brokers die, join, leave and are cut off; then it is counted what became of each. */
-export function runCampaign(
-  options: CampaignOptions,
-  service: KafkaService,
+/** Events flow while consumers and servers die, join, leave and are cut off; then it is counted what became of each. */
+export function runCampaign<F extends string>(
+  options: CampaignOptions<F>,
+  cluster: ClusterUnderTest<F>,
   tell: (line: string) => void = () => {},
-): Promise<CampaignResult> {
-  return runInFolder(folder => new Campaign(options, service, folder), tell)
+): Promise<CampaignResult<F>> {
+  return runInFolder(folder => new Campaign(options, cluster, folder), tell)
 }
 
-class Campaign {
-  readonly #options: CampaignOptions
-  readonly #service: KafkaService
+class Campaign<F extends string> {
+  readonly #options: CampaignOptions<F>
+  readonly #cluster: ClusterUnderTest<F>
   readonly #effects: Effects
   readonly #consumers: readonly RestartingProcess[]
   readonly #guest: RestartingProcess
-  readonly #broker: KafkaBroker
-  readonly #outside: OutsideKafka
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
   readonly #random: Random
@@ -68,17 +73,15 @@ class Campaign {
   readonly #killed = new Set<number>()
   #isOver = false
 
-  constructor(options: CampaignOptions, service: KafkaService, folder: string) {
+  constructor(options: CampaignOptions<F>, cluster: ClusterUnderTest<F>, folder: string) {
     this.#options = options
-    this.#service = service
+    this.#cluster = cluster
     this.#effects = new Effects(join(folder, 'effects.db'))
-    const brokers = service.brokers.join(',')
-    const process = () => new RestartingProcess(SCRIPT, brokers, options.ordering, folder)
+    const { script, address } = cluster.consumer
+    const process = () => new RestartingProcess(script, address, options.ordering, folder)
     this.#consumers = Array.from({ length: options.consumers }, process)
     this.#guest = process()
-    this.#broker = kafka({ brokers: service.brokers, partitions: PARTITIONS, ...FAST_DETECTION })
-    this.#outside = new OutsideKafka(service.brokers)
-    this.#publisher = new Publisher(this.#broker)
+    this.#publisher = new Publisher(cluster.broker)
     this.#random = seededRandom(options.seed + 3)
     const make = createFactory({ clock: systemClock, random: seededRandom(options.seed + 2) })
     const keys = seededRandom(options.seed + 4)
@@ -87,7 +90,7 @@ class Campaign {
     )
   }
 
-  async run(tell: (line: string) => void): Promise<CampaignResult> {
+  async run(tell: (line: string) => void): Promise<CampaignResult<F>> {
     await this.#prepare()
     await Promise.all(this.#consumers.map(consumer => consumer.begin()))
     const startedAt = systemClock.now()
@@ -97,7 +100,7 @@ class Campaign {
       isPublished = true
     })
     const operating = this.#unblockDead()
-    await injectFaults(
+    await injectFaults<CommonFault | F>(
       this.#options,
       () => this.#effects.count,
       fault => this.#inject(fault),
@@ -120,18 +123,18 @@ class Campaign {
     this.#isOver = true
     await Promise.all([...this.#consumers, this.#guest].map(consumer => consumer.end('SIGKILL')))
     await this.#publisher.close()
-    await this.#outside.close()
+    await this.#cluster.close()
     this.#effects.close()
   }
 
-  /** The first subscription creates the topics. */
+  /** The first subscription creates the topics or streams. */
   async #prepare(): Promise<void> {
     const { ordering } = this.#options
     const options = { channel: CHANNEL, handler: HANDLER, prefetch: 1, ordering } as const
-    await (await this.#broker.subscribe(options, () => {})).close()
+    await (await this.#cluster.broker.subscribe(options, () => {})).close()
   }
 
-  async #inject(fault: Fault): Promise<void> {
+  async #inject(fault: CommonFault | F): Promise<void> {
     switch (fault) {
       case 'kill': {
         const consumer = this.#any(this.#consumers)
@@ -146,15 +149,18 @@ class Campaign {
         await pause(GUEST_MS)
         return this.#guest.end()
       case 'broker': {
-        const node = this.#any(this.#service.nodes)
+        const node = this.#any(this.#cluster.nodes)
         await node.kill()
         return node.start()
       }
       case 'rolling':
-        for (const node of this.#service.nodes) {
+        for (const node of this.#cluster.nodes) {
           await node.stop()
           await node.start()
         }
+        return
+      default:
+        return this.#cluster.inject(fault as F, items => this.#any(items))
     }
   }
 
@@ -163,13 +169,13 @@ class Campaign {
     while (!this.#isOver && this.#options.ordering === 'by-key') {
       await pause(OPERATOR_MS)
       try {
-        for (const id of await lettersOf(this.#outside)) {
+        for (const id of await this.#cluster.letters()) {
           if (this.#decided.has(id)) continue
-          await this.#broker.unblockKey(CHANNEL, id, HANDLER)
+          await this.#cluster.broker.unblockKey(CHANNEL, id, HANDLER)
           this.#decided.add(id)
         }
       } catch {
-        // A broker is away. The next round does it.
+        // A server is away. The next round does it.
       }
     }
   }
@@ -184,19 +190,20 @@ class Campaign {
 
   /** Until every event is somewhere, and nothing but letters is left on the cluster. */
   async #settle(tell: (line: string) => void): Promise<Findings> {
+    const left = () => this.#cluster.broker.depth(CHANNEL, HANDLER)
     const isOver = async () => {
-      const { size } = new Set(await lettersOf(this.#outside))
-      if (this.#effects.count + size < this.#events.length) return false
-      return (await this.#broker.depth(CHANNEL, HANDLER)) === 0
+      const { size } = new Set(await this.#cluster.letters())
+      return this.#effects.count + size >= this.#events.length && (await left()) === 0
     }
     // Events that are missing by then are lost for good: the report counts them.
     if (!(await this.#moves(() => isOver().catch(() => false))))
       for (const line of await this.#missing()) tell(line)
-    return await collectFindings(this.#broker, this.#outside, this.#events, this.#effects, this.#killed)
+    const counted = collectFindings(this.#events, this.#effects, await this.#cluster.letters(), this.#killed)
+    return { ...counted, left: await left() }
   }
 
   async #missing(): Promise<readonly string[]> {
-    const over = new Set([...this.#effects.ids(), ...(await lettersOf(this.#outside))])
-    return await findMissing(this.#outside, this.#events, id => over.has(id))
+    const over = new Set([...this.#effects.ids(), ...(await this.#cluster.letters())])
+    return await this.#cluster.findMissing(this.#events, id => over.has(id))
   }
 }

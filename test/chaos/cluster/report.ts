@@ -1,7 +1,7 @@
 import { countKinds, type Rules, row, ruleRows, violated } from '../campaign/rules.ts'
 import type { CampaignResult } from './campaign.ts'
 import type { Findings } from './count.ts'
-import { KEYS, NODES, SHARES } from './plan.ts'
+import { type CommonFault, KEYS, NODES, SHARES } from './plan.ts'
 
 const RULES: Rules<Findings> = [
   ['lost', 'lost events'],
@@ -12,31 +12,41 @@ const RULES: Rules<Findings> = [
 ]
 const ORDER: Rules<Findings> = [['outOfOrder', 'events handled before an earlier one of their key']]
 
+const FAULTS: Readonly<Record<CommonFault, string>> = {
+  kill: 'consumer killed (SIGKILL)',
+  broker: 'server killed (SIGKILL) and restarted',
+  rolling: 'all servers restarted, one after the other',
+  rebalance: 'consumer joined and left',
+  cut: 'all connections of a consumer cut',
+}
+
 /** Order is a promise only where it was asked for. */
-function rulesOf({ options }: CampaignResult): Rules<Findings> {
+function rulesOf({ options }: CampaignResult<string>): Rules<Findings> {
   return options.ordering === 'by-key' ? [...RULES, ...ORDER] : RULES
 }
 
-export function violationsOf(result: CampaignResult): string[] {
+export function violationsOf(result: CampaignResult<string>): string[] {
   return violated(rulesOf(result), result.findings)
 }
 
-/** The report as it is printed and kept: Markdown. */
-export function reportOf(result: CampaignResult): string[] {
+/** The report as it is printed and kept: Markdown. `texts` names the faults of one kind of server. */
+export function reportOf<F extends string = never>(
+  result: CampaignResult<F>,
+  texts: Readonly<Record<F, string>> = {} as Readonly<Record<F, string>>,
+): string[] {
   const { options, findings, tookMs, skipped, publishedAgain } = result
   const { seed, messages, consumers, faults, ordering } = options
   const count = countKinds(options, SHARES)
   const order = ordering === 'by-key' ? `the order of ${KEYS} keys kept` : 'without order'
+  const names = { ...FAULTS, ...texts }
   return [
-    `| ${messages} events, ${consumers} consumers, ${NODES} brokers, ${order}, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
+    `| ${messages} events, ${consumers} consumers, ${NODES} servers, ${order}, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
     row('events that fail twice and then succeed', count('transient')),
     row('events that fail with a permanent error', count('permanent')),
-    row('consumer killed (SIGKILL)', faults.kill),
-    row('broker killed (SIGKILL) and restarted', faults.broker),
-    row('all brokers restarted, one after the other', faults.rolling),
-    row('consumer joined the group and left it', faults.rebalance),
-    row('all connections of a consumer cut', faults.cut),
+    ...Object.entries<number>(faults)
+      .filter(([, times]) => times > 0)
+      .map(([fault, times]) => row(names[fault as CommonFault | F], times)),
     row('**handled**', findings.handled),
     row('**dead letters**', findings.dead),
     ...ruleRows(rulesOf(result), findings),
