@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePorts } from './free-ports.ts'
@@ -69,6 +69,11 @@ export class NatsNode extends ServerNode {
     const file = join(this.folder, 'nats.conf')
     await writeFile(file, this.#config)
     return spawnIn(this.folder, this.#binary, ['-c', file])
+  }
+
+  /** Deletes all its streams. It must not run. */
+  async wipe(): Promise<void> {
+    await rm(join(this.folder, 'data'), { recursive: true, force: true })
   }
 
   /** Its JetStream answers. */

@@ -23,7 +23,7 @@ export interface NatsWorld {
   /** Says in the title of a suite why it is skipped. */
   readonly why: string
   open(options?: Partial<NatsOptions>): NatsBroker
-  mortal(): { readonly broker: NatsBroker; die(): Promise<void> }
+  mortal(options?: Partial<NatsOptions>): { readonly broker: NatsBroker; die(): Promise<void> }
 }
 
 export async function createNatsWorld(): Promise<NatsWorld> {
@@ -43,11 +43,11 @@ export async function createNatsWorld(): Promise<NatsWorld> {
     brokers.push(broker)
     return broker
   }
-  return { service, outside, why: isOurs ? '' : why, open, mortal: () => mortal(open) }
+  return { service, outside, why: isOurs ? '' : why, open, mortal: options => mortal(open, options) }
 }
 
 /** A broker whose connection can be cut for good, as the end of its process does it. */
-function mortal(open: NatsWorld['open']): { readonly broker: NatsBroker; die(): Promise<void> } {
+function mortal(open: NatsWorld['open'], options: Partial<NatsOptions> = {}) {
   let connection: NatsConnection | undefined
   const client = {
     async connect(options: object) {
@@ -56,7 +56,10 @@ function mortal(open: NatsWorld['open']): { readonly broker: NatsBroker; die(): 
       return connection
     },
   }
-  return { broker: open({ client, connectTimeoutMs: 1 }), die: async () => void (await connection?.close()) }
+  return {
+    broker: open({ ...options, client, connectTimeoutMs: 1 }),
+    die: async () => void (await connection?.close()),
+  }
 }
 
 export async function subscribe(

@@ -70,6 +70,10 @@ export class JetStream {
     return this.#ask(`STREAM.CREATE.${config.name}`, config)
   }
 
+  async updateStream(config: StreamInfo['config']): Promise<void> {
+    await this.#ask(`STREAM.UPDATE.${config.name}`, config)
+  }
+
   async consumerInfo(stream: string, consumer: string): Promise<ConsumerInfo | undefined> {
     const asked = this.#ask<ConsumerInfo>(`CONSUMER.INFO.${stream}.${consumer}`, {})
     return this.#orUndefined(ERROR.consumerNotFound, this.#orUndefined(ERROR.streamNotFound, asked))

@@ -26,9 +26,19 @@ export interface Entry {
   isHeld: boolean
 }
 
-/** Names a message among those of a subscription. */
+/** Names a message among those of a subscription. A stream that was deleted and made again uses its names again. */
 export function entryKey(source: Source, sequence: number): string {
   return source === 'events' ? `e${sequence}` : `r${sequence}`
+}
+
+/** The stream of a message with this key. */
+export function sourceOf(key: string): Source {
+  return key.startsWith('e') ? 'events' : 'retries'
+}
+
+/** Names a message for good: one of a stream that was made again has another time. */
+export function lastingKey({ source, message }: Entry): string {
+  return `${message.storedAt.toString(36)}-${entryKey(source, message.sequence)}`
 }
 
 /** One delivery of an entry. */

@@ -2,8 +2,16 @@ import type { Cancel } from '../../../../ports/clock.ts'
 import type { StreamMessage } from '../wire/message.ts'
 import { readLog } from '../wire/message-log.ts'
 import type { SubscriptionContext } from './context.ts'
-import { type Entry, entryKey, type Source } from './entry.ts'
+import { type Entry, entryKey, type Source, sourceOf } from './entry.ts'
+import { PlaceNote } from './place-note.ts'
 import { Puller } from './puller.ts'
+
+/** An acknowledgement that was sent, and the time of its message. */
+interface Acknowledgement {
+  readonly ackSubject: string
+  readonly word: string
+  readonly storedAt: number
+}
 
 interface IntakeListener {
   /** How many more messages may come. */
@@ -13,6 +21,8 @@ interface IntakeListener {
   readonly delivered?: (source: Source, message: StreamMessage) => void
 }
 
+const SOURCES: readonly Source[] = ['events', 'retries']
+const CHECK_AGAIN_MS = 500
 const NANOSECONDS_PER_MS = 1_000_000
 const HEARTBEATS_PER_WAIT = 3
 /** So many acknowledgements are remembered: those on their way are lost with the connection. */
@@ -28,20 +38,28 @@ export class Intake {
   readonly #pullers: Readonly<Record<Source, Puller>>
   readonly #entries = new Map<string, Entry>()
   /** The latest acknowledgements. The server does not confirm them, so that they are sent again on the next connection. */
-  readonly #acknowledged = new Map<string, { readonly ackSubject: string; readonly word: string }>()
+  readonly #acknowledged = new Map<string, Acknowledgement>()
   /** The highest sequence of the channel's stream so far. */
   #lastSequence = 0
   readonly #created: Record<Source, string | undefined>
+  /** The streams are those that the messages here came from. After a connection was lost, that is not known. */
+  readonly #isSame: Record<Source, boolean> = { events: true, retries: true }
+  readonly #place: PlaceNote
   #cancelHeartbeat: Cancel = () => {}
-  readonly #stopListening: Cancel
+  #isClosed = false
+  readonly #stopListening: readonly Cancel[]
 
   constructor(context: SubscriptionContext, listener: IntakeListener) {
     this.#context = context
     this.#listener = listener
-    // Before the pullers: a message that is acknowledged must not be delivered again.
-    this.#stopListening = context.link.onUp(() => this.#sendAcknowledgements())
-    this.#pullers = { events: this.#puller('events'), retries: this.#puller('retries') }
     const { streams, names } = context
+    // Before the pullers: a message that is acknowledged must not be delivered again.
+    this.#stopListening = [
+      context.link.onUp(() => this.#connected()),
+      streams.onMadeAgain(stream => this.#madeAgain(stream)),
+    ]
+    this.#place = new PlaceNote(context)
+    this.#pullers = { events: this.#puller('events'), retries: this.#puller('retries') }
     this.#created = {
       events: streams.createdAt(names.streams.events),
       retries: streams.createdAt(names.streams.retries),
@@ -51,6 +69,7 @@ export class Intake {
   async open(): Promise<void> {
     await this.#pullers.events.open()
     await this.#pullers.retries.open()
+    this.#place.keep()
     this.#heartbeatLater()
   }
 
@@ -77,8 +96,9 @@ export class Intake {
 
   /** Ends the heartbeats. The server gives unsettled messages to another consumer. */
   close(): void {
+    this.#isClosed = true
     this.#cancelHeartbeat()
-    this.#stopListening()
+    for (const stop of this.#stopListening) stop()
     this.#entries.clear()
   }
 
@@ -99,11 +119,6 @@ export class Intake {
     return this.#entries.values()
   }
 
-  /** When the stream of an entry was made: with its sequence that names a message for good. */
-  createdAt(source: Source): number {
-    return Date.parse(this.#created[source] ?? '') || 0
-  }
-
   ack(entry: Entry): void {
     this.#acknowledge(entry, '+ACK')
   }
@@ -122,7 +137,8 @@ export class Intake {
   #acknowledge(entry: Entry, word: string): void {
     const { ackSubject, source, message } = entry
     if (ackSubject === undefined) return
-    this.#acknowledged.set(entryKey(source, message.sequence), { ackSubject, word })
+    const { sequence, storedAt } = message
+    this.#acknowledged.set(entryKey(source, sequence), { ackSubject, word, storedAt })
     if (this.#acknowledged.size > MAX_REMEMBERED) {
       const [oldest] = this.#acknowledged.keys()
       this.#acknowledged.delete(oldest!)
@@ -130,16 +146,63 @@ export class Intake {
     this.#settle(entry, word)
   }
 
-  #sendAcknowledgements(): void {
-    for (const { ackSubject, word } of this.#acknowledged.values()) this.#context.link.send(ackSubject, word)
+  #settle(entry: Entry, word: string): void {
+    const { ackSubject, source } = entry
+    if (ackSubject === undefined) return
+    this.#forget(entry)
+    if (this.#isSame[source]) this.#context.link.send(ackSubject, word)
   }
 
-  #settle(entry: Entry, word: string): void {
-    const { ackSubject, source, message } = entry
-    if (ackSubject === undefined) return
+  /** It cannot be settled any more. */
+  #forget(entry: Entry): void {
     entry.ackSubject = undefined
-    this.#entries.delete(entryKey(source, message.sequence))
-    this.#context.link.send(ackSubject, word)
+    this.#entries.delete(entryKey(entry.source, entry.message.sequence))
+  }
+
+  /** The server takes an acknowledgement for any message with that sequence, also for one of a stream that was made again. */
+  #connected(): void {
+    for (const source of SOURCES) {
+      this.#isSame[source] = false
+      void this.#check(source)
+    }
+  }
+
+  /** Finds out whether a stream is another one than before, and settles in it only after that. */
+  async #check(source: Source): Promise<void> {
+    const { streams, names, settings, link } = this.#context
+    try {
+      await streams.restore(names.streams[source])
+    } catch {
+      // While the connection is lost there is nothing to find out, and the next one begins this again.
+      if (!this.#isSame[source] && link.current !== undefined && !this.#isClosed)
+        settings.clock.schedule(CHECK_AGAIN_MS, () => void this.#check(source))
+      return
+    }
+    if (this.#isSame[source]) return
+    this.#isSame[source] = true
+    for (const [key, { ackSubject, word }] of this.#acknowledged)
+      if (sourceOf(key) === source) link.send(ackSubject, word)
+  }
+
+  /** It is another stream, which counts from 1. Messages of the old one cannot be settled there. */
+  #madeAgain(stream: string): void {
+    const { streams, names } = this.#context
+    for (const source of SOURCES) {
+      const created = streams.createdAt(stream)
+      if (names.streams[source] !== stream || created === this.#created[source]) continue
+      this.#created[source] = created
+      const madeAt = Date.parse(created ?? '') || Number.POSITIVE_INFINITY
+      if (source === 'events') this.#lastSequence = 0
+      for (const entry of this.#entries.values()) {
+        if (entry.source !== source) continue
+        if (entry.message.storedAt < madeAt) this.#forget(entry)
+        else if (source === 'events')
+          this.#lastSequence = Math.max(this.#lastSequence, entry.message.sequence)
+      }
+      for (const [key, { storedAt }] of this.#acknowledged)
+        if (sourceOf(key) === source && storedAt < madeAt) this.#acknowledged.delete(key)
+    }
+    this.pull()
   }
 
   #puller(source: Source): Puller {
@@ -153,17 +216,24 @@ export class Intake {
   #received(source: Source, message: StreamMessage): void {
     this.#listener.delivered?.(source, message)
     const key = entryKey(source, message.sequence)
+    const { storedAt, ackSubject } = message
     const known = this.#entries.get(key)
-    if (known !== undefined) {
+    if (known?.message.storedAt === storedAt) {
       // The server missed a heartbeat. The message is here already.
-      known.ackSubject = message.ackSubject
+      known.ackSubject = ackSubject
       return
     }
     const acknowledged = this.#acknowledged.get(key)
-    if (acknowledged !== undefined) {
+    if (acknowledged?.storedAt === storedAt) {
       // The acknowledgement was lost.
-      this.#context.link.send(message.ackSubject, acknowledged.word)
+      this.#context.link.send(ackSubject, acknowledged.word)
       return
+    }
+    if (known !== undefined || acknowledged !== undefined) {
+      // Another message at the same place: the stream was deleted and made again.
+      if (known !== undefined) this.#forget(known)
+      this.#acknowledged.delete(key)
+      void this.#check(source)
     }
     if (source === 'events') this.#lastSequence = Math.max(this.#lastSequence, message.sequence)
     const { settings } = this.#context
@@ -185,22 +255,10 @@ export class Intake {
 
   async #repair(source: Source): Promise<void> {
     const { streams, names } = this.#context
-    const stream = names.streams[source]
     await streams.restoreConsumer(names, source, {
       created: this.#created[source],
       firstUnsettled: source === 'events' ? this.#firstUnsettled() : undefined,
     })
-    const created = streams.createdAt(stream)
-    if (created === this.#created[source]) return
-    // It is another stream, which counts from 1. Messages of the old one cannot be settled there.
-    this.#created[source] = created
-    if (source === 'events') this.#lastSequence = 0
-    this.#acknowledged.clear()
-    for (const [key, entry] of this.#entries)
-      if (entry.source === source) {
-        entry.ackSubject = undefined
-        this.#entries.delete(key)
-      }
   }
 
   #firstUnsettled(): number | undefined {
@@ -214,10 +272,16 @@ export class Intake {
   #heartbeatLater(): void {
     const { settings, ackWaitMs } = this.#context
     this.#cancelHeartbeat = settings.clock.schedule(ackWaitMs / HEARTBEATS_PER_WAIT, () => {
-      if (this.#context.link.current !== undefined)
-        for (const { ackSubject } of this.#entries.values())
-          if (ackSubject !== undefined) this.#context.link.send(ackSubject, '+WPI')
+      if (this.#context.link.current !== undefined) this.#heartbeat()
       this.#heartbeatLater()
     })
+  }
+
+  #heartbeat(): void {
+    for (const { ackSubject, source } of this.#entries.values())
+      if (ackSubject !== undefined && this.#isSame[source]) this.#context.link.send(ackSubject, '+WPI')
+    // A consumer that asks for nothing, because it has enough, is not told that its stream was deleted.
+    for (const source of SOURCES) if (this.#isSame[source] && this.count(source) > 0) void this.#check(source)
+    this.#place.keep()
   }
 }

@@ -10,7 +10,7 @@ import { delay, monotonicNow, settlesWithin } from '../../../../ports/clock.ts'
 import { headerText } from '../../connection/headers.ts'
 import { TooManyHeldError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
-import { type Entry, entryKey, NatsDelivery } from '../consume/entry.ts'
+import { type Entry, lastingKey, NatsDelivery } from '../consume/entry.ts'
 import { Intake } from '../consume/intake.ts'
 import { Settler } from '../consume/settler.ts'
 import { OWN } from '../wire/headers.ts'
@@ -199,7 +199,7 @@ export class KeyOrder {
       return
     }
     entry.isSuspect &&= this.#isAfterCrash && !this.#completeness.isComplete
-    const heldKey = `${this.#intake.createdAt(source).toString(36)}-${entryKey(source, message.sequence)}`
+    const heldKey = lastingKey(entry)
     // It was stored as held, and the server did not hear that it is settled.
     if (this.#lines.has(heldKey)) {
       this.#intake.ack(entry)

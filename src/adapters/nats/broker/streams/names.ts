@@ -55,6 +55,11 @@ export function subjectsOf(channel: string): Readonly<Record<keyof ChannelStream
   }
 }
 
+/** The subject of a stream of events that has not all its consumers yet: nobody publishes there. */
+export function makingSubject(stream: string): string {
+  return `${SUBJECT_PREFIX}.making.${stream}`
+}
+
 export function namesOf(channel: string, handler: string): HandlerNames {
   const consumer = toToken(handler)
   return {

@@ -1,7 +1,17 @@
+import type { Cancel } from '../../../../ports/clock.ts'
 import { type ConsumerInfo, ERROR, type JetStream, type StreamInfo } from '../../connection/jetstream.ts'
 import { JetStreamError, StreamMismatchError, StreamMissingError } from '../../errors.ts'
 import type { NatsSettings } from '../../options.ts'
-import { type ChannelStreams, type HandlerNames, streamsOf, subjectsOf } from './names.ts'
+import {
+  type ChannelStreams,
+  fromToken,
+  type HandlerNames,
+  makingSubject,
+  namesOf,
+  streamsOf,
+  subjectsOf,
+} from './names.ts'
+import { readPlace } from './noted-place.ts'
 
 const NANOSECONDS_PER_MS = 1_000_000
 /** Within this time the server recognises a message that is sent again. It exceeds every time that we send one again. */
@@ -29,6 +39,7 @@ export class Streams {
   readonly #known = new Map<string, KnownStream>()
   /** The handlers of this process: their consumers are made again with the stream, before it receives an event. */
   readonly #handlers = new Set<HandlerNames>()
+  readonly #listeners = new Set<(stream: string) => void>()
 
   constructor(jetstream: JetStream, settings: NatsSettings) {
     this.#jetstream = jetstream
@@ -56,13 +67,22 @@ export class Streams {
     if (known === undefined) return false
     known.exists = false
     const { created, isNew } = await this.#declare(known.channel, known.kind, stream)
-    if (isNew && (known.kind === 'events' || known.kind === 'retries'))
+    if (isNew && known.kind === 'retries')
       for (const names of this.#handlers)
-        if (names.streams[known.kind] === stream)
-          await this.#makeConsumer(names, known.kind, { deliver_policy: 'all' })
+        if (names.streams.retries === stream)
+          await this.#makeConsumer(names, 'retries', { deliver_policy: 'all' })
     known.exists = true
+    const before = known.created
     known.created = created
+    if (before !== undefined && before !== created)
+      for (const listener of [...this.#listeners]) listener(stream)
     return true
+  }
+
+  /** `listener` is called when a stream turns out to be another one than before: it was deleted and made again. */
+  onMadeAgain(listener: (stream: string) => void): Cancel {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
   /** When the stream was made, as far as this process knows. */
@@ -105,20 +125,31 @@ export class Streams {
     const stream = names.streams[kind]
     await this.restore(stream)
     if ((await this.#jetstream.consumerInfo(stream, names.consumer)) !== undefined) return
-    await this.#makeConsumer(names, kind, this.#start(stream, kind, known))
+    await this.#makeConsumer(names, kind, await this.#start(names, kind, known))
   }
 
-  /** A new consumer of a new stream begins with all of it: nobody else has had it. */
-  #start(
-    stream: string,
+  /**
+   * A consumer of a new stream begins with all of it: nobody else has had it. One that was deleted begins where its handler had
+   * come to: as it was noted, or as this process knows.
+   */
+  async #start(
+    names: HandlerNames,
     kind: 'events' | 'retries',
     known?: { readonly created: string | undefined; readonly firstUnsettled: number | undefined },
-  ): object {
-    const isOtherStream = known !== undefined && known.created !== this.createdAt(stream)
-    if (kind === 'retries' || this.#settings.from === 'all' || isOtherStream) return { deliver_policy: 'all' }
-    return known?.firstUnsettled === undefined
-      ? { deliver_policy: 'new' }
-      : { deliver_policy: 'by_start_sequence', opt_start_seq: known.firstUnsettled }
+  ): Promise<object> {
+    const all = { deliver_policy: 'all' }
+    const created = this.createdAt(names.streams.events)
+    if (kind === 'retries' || (known !== undefined && known.created !== created)) return all
+    await this.need(names.channel, 'state')
+    const noted = await readPlace(this.#jetstream, names)
+    if (noted !== undefined && noted.created !== created) return all
+    const firstUnsettled = Math.min(
+      noted === undefined ? Number.POSITIVE_INFINITY : noted.settledTo + 1,
+      known?.firstUnsettled ?? Number.POSITIVE_INFINITY,
+    )
+    if (Number.isFinite(firstUnsettled))
+      return { deliver_policy: 'by_start_sequence', opt_start_seq: firstUnsettled }
+    return this.#settings.from === 'all' ? all : { deliver_policy: 'new' }
   }
 
   async #makeConsumer(names: HandlerNames, kind: 'events' | 'retries', start: object): Promise<void> {
@@ -132,26 +163,51 @@ export class Streams {
   }
 
   async #declare(channel: string, kind: Kind, stream: string): Promise<{ created: string; isNew: boolean }> {
-    const subjects = subjectsOf(channel)[kind]
     const found = await this.#jetstream.streamInfo(stream)
-    if (found !== undefined) {
-      checkStream(found, subjects, kind)
-      return { created: found.created, isNew: false }
-    }
-    const { declare } = this.#settings
-    if (declare === 'none' || (declare === 'own' && kind === 'events')) throw new StreamMissingError(stream)
+    const info = found ?? (await this.#create(channel, kind, stream))
+    if (info.config.subjects?.[0] === makingSubject(stream)) await this.#finish(channel, info.config)
+    else checkStream(info, subjectsOf(channel)[kind], kind)
+    return { created: info.created, isNew: found === undefined }
+  }
+
+  /** A stream of events gets its subjects later: without its consumers it would lose what is published. */
+  async #create(channel: string, kind: Kind, stream: string): Promise<StreamInfo> {
+    this.#requireMaking(kind, stream)
+    const subjects = kind === 'events' ? makingSubject(stream) : subjectsOf(channel)[kind]
     try {
-      const { created } = await this.#jetstream.createStream(this.#config(stream, subjects, kind))
-      return { created, isNew: true }
+      return await this.#jetstream.createStream(this.#config(stream, subjects, kind))
     } catch (error) {
       // Another process was faster, or the name belongs to a stream of somebody else.
       const made = isError(error, ERROR.streamNameInUse)
         ? await this.#jetstream.streamInfo(stream)
         : undefined
       if (made === undefined) throw error
-      checkStream(made, subjects, kind)
-      return { created: made.created, isNew: false }
+      return made
     }
+  }
+
+  /**
+   * Makes the consumers of a new stream of events, then gives it its subjects. The retry stream knows the handlers of all
+   * processes. Several processes can do this at once, and one can go on after the death of another.
+   */
+  async #finish(channel: string, config: StreamInfo['config']): Promise<void> {
+    this.#requireMaking('events', config.name)
+    const all = { deliver_policy: 'all' }
+    const { retries } = streamsOf(channel)
+    for (const token of await this.#jetstream.consumerNames(retries)) {
+      const info = await this.#jetstream.consumerInfo(retries, token)
+      if (info === undefined) continue
+      const { ack_wait } = info.config
+      await this.#makeConsumer(namesOf(channel, fromToken(token)), 'events', { ...all, ack_wait })
+    }
+    for (const names of this.#handlers)
+      if (names.channel === channel) await this.#makeConsumer(names, 'events', all)
+    await this.#jetstream.updateStream({ ...config, subjects: [subjectsOf(channel).events] })
+  }
+
+  #requireMaking(kind: Kind, stream: string): void {
+    const { declare } = this.#settings
+    if (declare === 'none' || (declare === 'own' && kind === 'events')) throw new StreamMissingError(stream)
   }
 
   #config(name: string, subjects: string, kind: Kind): { readonly name: string } {

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest'
+import { ChaosProxy } from '../../../test/chaos/proxy.ts'
+import { createNatsWorld, eventually, make, subscribe } from '../../../test/support/nats-world.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
+import { namesOf, streamsOf, subjectsOf } from './broker/streams/names.ts'
+
+const { service, outside, why, open, mortal } = await createNatsWorld()
+
+const deleteStream = (channel: string) => outside.request(`STREAM.DELETE.${streamsOf(channel).events}`)
+const deleteConsumer = (channel: string) =>
+  outside.request(`CONSUMER.DELETE.${streamsOf(channel).events}.bill`)
+
+async function waitingPulls(channel: string): Promise<number> {
+  const info = await outside.request(`CONSUMER.INFO.${streamsOf(channel).events}.bill`)
+  return (info as { num_waiting: number }).num_waiting
+}
+
+describe.runIf(service !== undefined)(`NATS after streams and consumers were deleted${why}`, () => {
+  it('P1: an event of a new stream is not taken for the one that had its place in the old stream', async () => {
+    const channel = uniqueName('again')
+    const broker = open()
+    const { subscription, deliveries, ids } = await subscribe(broker, channel, { prefetch: 1 })
+    const [first, second] = make.events(2, { channel })
+    await broker.publish([first!])
+    await eventually(() => ids()).toEqual([first!.id])
+    await deleteStream(channel)
+    await broker.publish([second!])
+    await subscription.settle(deliveries[0]!, { outcome: 'done' })
+    await eventually(() => ids()).toEqual([first!.id, second!.id])
+  })
+
+  it('P1: a consumer that has an event of a deleted stream does not settle that of another consumer', async () => {
+    const channel = uniqueName('others')
+    const old = await subscribe(open(), channel, { prefetch: 1 })
+    const [first, second] = make.events(2, { channel })
+    const publisher = open()
+    await publisher.publish([first!])
+    await eventually(() => old.ids()).toEqual([first!.id])
+    old.subscription.pause()
+    const { broker, die } = mortal()
+    await deleteStream(channel)
+    const other = await subscribe(broker, channel, { prefetch: 1 })
+    await publisher.publish([second!])
+    await eventually(() => other.ids()).toEqual([second!.id])
+    old.subscription.resume()
+    // The first consumer asks for more: it has noticed that what it has cannot be settled.
+    await eventually(() => waitingPulls(channel)).toBe(1)
+    await old.subscription.settle(old.deliveries[0]!, { outcome: 'done' })
+    await die()
+    await eventually(() => old.ids()).toEqual([first!.id, second!.id])
+  })
+
+  it('P1: an acknowledgement is not sent again to a stream that was made while the connection was lost', async () => {
+    const channel = uniqueName('reconnected')
+    const proxy = await ChaosProxy.to(service!.url)
+    const broker = open({ ackWaitMs: 30_000, url: proxy.through(service!.url) })
+    const { subscription, deliveries, ids } = await subscribe(broker, channel, { prefetch: 1 })
+    const [first, second] = make.events(2, { channel })
+    await broker.publish([first!])
+    await eventually(() => ids()).toEqual([first!.id])
+    proxy.isDown = true
+    await service!.nodes[0]!.kill()
+    await subscription.settle(deliveries[0]!, { outcome: 'done' })
+    await service!.nodes[0]!.wipe()
+    await service!.nodes[0]!.start()
+    const other = open()
+    const idle = await subscribe(other, channel)
+    idle.subscription.pause()
+    await other.publish([second!])
+    proxy.isDown = false
+    await eventually(() => ids()).toEqual([first!.id, second!.id])
+    await broker.close()
+    await proxy.close()
+  })
+
+  it('P1: a process that only publishes makes a deleted stream with the consumers of all its handlers', async () => {
+    const channel = uniqueName('publisher')
+    const before = open()
+    await subscribe(before, channel)
+    await before.close()
+    await deleteStream(channel)
+    const [event] = make.events(1, { channel })
+    await open().publish([event!])
+    const { ids } = await subscribe(open(), channel)
+    await eventually(() => ids()).toEqual([event!.id])
+  })
+
+  it('P1: a stream whose maker died before it was finished is finished by the next process', async () => {
+    const channel = uniqueName('half')
+    const before = open()
+    await subscribe(before, channel)
+    await before.close()
+    const { events } = streamsOf(channel)
+    const { config } = (await outside.jetstream.streamInfo(events))!
+    await deleteStream(channel)
+    await outside.request(`STREAM.CREATE.${events}`, { ...config, subjects: [`lazaret.making.${events}`] })
+    const [event] = make.events(1, { channel })
+    await open().publish([event!])
+    const { ids } = await subscribe(open(), channel)
+    await eventually(() => ids()).toEqual([event!.id])
+    const made = await outside.jetstream.streamInfo(events)
+    expect(made!.config.subjects).toEqual([subjectsOf(channel).events])
+  })
+
+  it('P1: a deleted consumer is made again with the events that another process had not settled', async () => {
+    const channel = uniqueName('place')
+    const retention = 'limits'
+    const { broker, die } = mortal({ retention })
+    const idle = await subscribe(open({ retention }), channel)
+    idle.subscription.pause()
+    const busy = await subscribe(broker, channel, { prefetch: 1 })
+    const events = make.events(5, { channel })
+    await open({ retention }).publish(events)
+    await eventually(() => busy.ids()).toEqual([events[0]!.id])
+    const { streams, stateSubject } = namesOf(channel, 'bill')
+    await eventually(() => outside.jetstream.countOf(streams.state, `${stateSubject}.place`)).toBe(1)
+    await die()
+    await deleteConsumer(channel)
+    idle.subscription.resume()
+    await eventually(() => idle.ids()).toEqual(events.map(({ id }) => id))
+  })
+
+  it('P1: a consumer that was deleted while no process ran begins where its handler had come to', async () => {
+    const channel = uniqueName('stopped')
+    const retention = 'limits'
+    const before = open({ retention })
+    const first = await subscribe(before, channel)
+    const [handled, missed] = make.events(2, { channel })
+    await before.publish([handled!])
+    await eventually(() => first.ids()).toEqual([handled!.id])
+    await first.subscription.settle(first.deliveries[0]!, { outcome: 'done' })
+    await before.close()
+    await deleteConsumer(channel)
+    await open({ retention }).publish([missed!])
+    const { ids } = await subscribe(open({ retention }), channel)
+    await eventually(() => ids().at(-1)).toBe(missed!.id)
+  })
+})
