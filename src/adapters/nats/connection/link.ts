@@ -16,6 +16,9 @@ import { encodeHeaders, type HeaderList } from './headers.ts'
 const FIRST_BACKOFF_MS = 100
 const MAX_BACKOFF_MS = 5_000
 const RECONNECT_WAIT_MS = 250
+/** A server whose machine has died ends no connection. It is noticed when so many pings in a row have no answer. */
+const PING_MS = 5_000
+const MAX_UNANSWERED_PINGS = 2
 /** How often unanswered requests are looked at: a timer for each would cost more than the request. */
 const SWEEP_MS = 100
 const NO_RESPONDERS = 503
@@ -162,6 +165,8 @@ export class Link {
       timeout: requestTimeoutMs,
       maxReconnectAttempts: -1,
       reconnectTimeWait: RECONNECT_WAIT_MS,
+      pingInterval: PING_MS,
+      maxPingOut: MAX_UNANSWERED_PINGS,
       ignoreAuthErrorAbort: true,
       ...(user === undefined ? undefined : { user, pass: settings.password ?? url.password }),
       ...(token === undefined ? undefined : { token }),
