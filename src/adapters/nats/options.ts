@@ -21,6 +21,8 @@ export const DEFAULT_CONNECT_TIMEOUT_MS = 30_000
 export const DEFAULT_REQUEST_TIMEOUT_MS = 5_000
 /** The default of the option `publishTimeoutMs`. */
 export const DEFAULT_PUBLISH_TIMEOUT_MS = 30_000
+/** A stream recognises a message that is sent again for two minutes. */
+const MAX_PUBLISH_TIMEOUT_MS = 100_000
 /** The default of the option `ackWaitMs`. */
 export const DEFAULT_ACK_WAIT_MS = 30_000
 /** The default of the option `leaseMs`. */
@@ -65,7 +67,7 @@ export interface NatsOptions extends ClockAndRandomOptions {
   readonly connectTimeoutMs?: number | undefined
   /** How long the server may take to answer, in ms [5 000]. */
   readonly requestTimeoutMs?: number | undefined
-  /** How long a message is sent again before publishing fails, in ms [30 000]. */
+  /** How long a message is sent again before publishing fails, in ms [30 000]. At most 100 000: later the stream would have it twice. */
   readonly publishTimeoutMs?: number | undefined
   /** After this time without a sign of its consumer, the server delivers an event again, in ms [30 000]. */
   readonly ackWaitMs?: number | undefined
@@ -97,7 +99,10 @@ const rules = {
   from: withDefault(oneOf('new', 'all'), 'new'),
   connectTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_CONNECT_TIMEOUT_MS),
   requestTimeoutMs: withDefault(milliseconds({ min: 100 }), DEFAULT_REQUEST_TIMEOUT_MS),
-  publishTimeoutMs: withDefault(milliseconds({ min: 1 }), DEFAULT_PUBLISH_TIMEOUT_MS),
+  publishTimeoutMs: withDefault(
+    milliseconds({ min: 1, max: MAX_PUBLISH_TIMEOUT_MS }),
+    DEFAULT_PUBLISH_TIMEOUT_MS,
+  ),
   ackWaitMs: withDefault(milliseconds({ min: 1_000, max: 3_600_000 }), DEFAULT_ACK_WAIT_MS),
   leaseMs: withDefault(milliseconds({ min: 1_000, max: 600_000 }), DEFAULT_LEASE_MS),
   onConnection: withDefault(listener<(news: NatsConnectionNews) => void>(), () => {}),

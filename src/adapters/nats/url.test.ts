@@ -31,3 +31,9 @@ it.each([
   expect(readUrl(url)).toBeUndefined()
   expect(() => resolveNats({ url })).toThrow(/url: .*give a URL such as nats:\/\/localhost:4222/)
 })
+
+it('P1: no message is sent again for longer than a stream recognises it', () => {
+  expect(() => resolveNats({ url: 'nats://localhost', publishTimeoutMs: 120_000 })).toThrow(
+    /publishTimeoutMs/,
+  )
+})

@@ -96,9 +96,9 @@ class NatsAdmin {
       const info: StreamInfo | undefined = await this.#jetstream.streamInfo(streams[kind])
       if (info !== undefined) findings.push(...checkStream(info, kind, lettersKeptMs))
     }
-    for (const stream of [streams.events, streams.retries]) {
-      const info = await this.#jetstream.consumerInfo(stream, consumer)
-      if (info !== undefined) findings.push(...checkConsumer(stream, info))
+    for (const kind of ['events', 'retries'] as const) {
+      const info = await this.#jetstream.consumerInfo(streams[kind], consumer)
+      if (info !== undefined) findings.push(...checkConsumer(streams[kind], kind, info))
     }
     return findings
   }

@@ -43,10 +43,18 @@ it('F8: one replica on a single server is not a finding', () => {
 it('F8: a consumer on which the server gives up is found', () => {
   const consumer = (max: number) =>
     ({ name: 'bill', config: { max_deliver: max } }) as unknown as ConsumerInfo
-  expect(checkConsumer('ORDERS', consumer(-1))).toEqual([])
-  expect(checkConsumer('ORDERS', consumer(5))).toMatchObject([
+  expect(checkConsumer('ORDERS', 'events', consumer(-1))).toEqual([])
+  expect(checkConsumer('ORDERS', 'events', consumer(5))).toMatchObject([
     { status: 'fail', found: expect.stringContaining('5') },
   ])
+})
+
+it('F8: a consumer whose waiting retries hold up others is found', () => {
+  const consumer = { name: 'bill', config: { max_ack_pending: 1_000 } } as unknown as ConsumerInfo
+  expect(checkConsumer('LAZARET_RETRY_ORDERS', 'retries', consumer)).toMatchObject([
+    { status: 'warn', remedy: expect.stringContaining('--max-pending -1') },
+  ])
+  expect(checkConsumer('ORDERS', 'events', consumer)).toEqual([])
 })
 
 it('F8: a server that confirms before it writes to disk is found, with what Jepsen lost', () => {

@@ -65,16 +65,28 @@ export function checkStream(
 }
 
 /** The server gives up on an event after `max_deliver` deliveries, and reports it to nobody. */
-export function checkConsumer(stream: string, { name, config }: ConsumerInfo): NatsFinding[] {
-  const most = Number(config['max_deliver'] ?? -1)
-  if (most <= 0) return []
-  return [
-    {
+export function checkConsumer(
+  stream: string,
+  kind: 'events' | 'retries',
+  { name, config }: ConsumerInfo,
+): NatsFinding[] {
+  const findings: NatsFinding[] = []
+  const edit = `nats consumer edit ${stream} ${name}`
+  const deliveries = Number(config['max_deliver'] ?? -1)
+  if (deliveries > 0)
+    findings.push({
       status: 'fail',
-      found: `${stream} > ${name} has max_deliver ${most}, after which the server drops events`,
-      remedy: `nats consumer edit ${stream} ${name} --max-deliver -1`,
-    },
-  ]
+      found: `${stream} > ${name} has max_deliver ${deliveries}, after which the server drops events`,
+      remedy: `${edit} --max-deliver -1`,
+    })
+  const pending = Number(config['max_ack_pending'] ?? -1)
+  if (kind === 'retries' && pending > 0)
+    findings.push({
+      status: 'warn',
+      found: `${stream} > ${name} has max_ack_pending ${pending}: so many waiting retries hold up all others`,
+      remedy: `${edit} --max-pending -1`,
+    })
+  return findings
 }
 
 function days(ms: number): string {
