@@ -12,6 +12,10 @@ export const ERROR = {
   consumerExists: 10_148,
 } as const
 
+export function isError(error: unknown, errorCode: number): boolean {
+  return error instanceof JetStreamError && error.errorCode === errorCode
+}
+
 export interface StreamInfo {
   readonly config: {
     readonly name: string
@@ -163,7 +167,7 @@ export class JetStream {
 
   async #orUndefined<T>(errorCode: number, asked: Promise<T>): Promise<T | undefined> {
     return asked.catch(error => {
-      if (error instanceof JetStreamError && error.errorCode === errorCode) return undefined
+      if (isError(error, errorCode)) return undefined
       throw error
     })
   }

@@ -1,4 +1,5 @@
 import type { Cancel } from '../../../../ports/clock.ts'
+import type { PullLimits } from '../streams/streams.ts'
 import type { StreamMessage } from '../wire/message.ts'
 import { readLog } from '../wire/message-log.ts'
 import type { SubscriptionContext } from './context.ts'
@@ -25,8 +26,8 @@ const SOURCES: readonly Source[] = ['events', 'retries']
 const CHECK_AGAIN_MS = 500
 const NANOSECONDS_PER_MS = 1_000_000
 const HEARTBEATS_PER_WAIT = 3
-/** So many acknowledgements are remembered: those on their way are lost with the connection. */
-const MAX_REMEMBERED = 5_000
+/** So many acknowledgements are remembered at least: those on their way are lost with the connection. */
+const MIN_REMEMBERED = 5_000
 
 /**
  * The messages that the server has given to this subscription, from the stream of the channel and from the retries of the
@@ -139,7 +140,7 @@ export class Intake {
     if (ackSubject === undefined) return
     const { sequence, storedAt } = message
     this.#acknowledged.set(entryKey(source, sequence), { ackSubject, word, storedAt })
-    if (this.#acknowledged.size > MAX_REMEMBERED) {
+    if (this.#acknowledged.size > Math.max(MIN_REMEMBERED, 2 * this.#context.prefetch)) {
       const [oldest] = this.#acknowledged.keys()
       this.#acknowledged.delete(oldest!)
     }
@@ -253,9 +254,9 @@ export class Intake {
     this.#listener.arrived(entry)
   }
 
-  async #repair(source: Source): Promise<void> {
+  #repair(source: Source): Promise<PullLimits> {
     const { streams, names } = this.#context
-    await streams.restoreConsumer(names, source, {
+    return streams.restoreConsumer(names, source, {
       created: this.#created[source],
       firstUnsettled: source === 'events' ? this.#firstUnsettled() : undefined,
     })

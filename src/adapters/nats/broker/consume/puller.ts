@@ -1,5 +1,6 @@
 import { type Cancel, equalJitter, monotonicNow } from '../../../../ports/clock.ts'
 import type { NatsConnection, NatsMessage, NatsSubscription } from '../../connection/client.ts'
+import type { PullLimits } from '../streams/streams.ts'
 import { type StreamMessage, toStreamMessage } from '../wire/message.ts'
 import type { SubscriptionContext } from './context.ts'
 import type { Source } from './entry.ts'
@@ -8,8 +9,8 @@ interface PullListener {
   /** How many more messages may come. */
   room(): number
   received(message: StreamMessage): void
-  /** Makes the consumer work again. */
-  repair(): Promise<void>
+  /** Makes the consumer work again, and finds out what it allows. */
+  repair(): Promise<PullLimits>
 }
 
 /** A request that nothing came of is answered by the server after this time, and repeated. */
@@ -29,7 +30,8 @@ const TIME_IS_OVER = 408
 const HEARTBEAT = 100
 const CONFLICT = 409
 /** A conflict that ends one request and says nothing about the consumer. */
-const HARMLESS = /^(?:Batch Completed|Exceeded Max)/i
+const HARMLESS = /^Batch Completed/i
+const UNLIMITED: PullLimits = { messages: Number.POSITIVE_INFINITY, waitMs: Number.POSITIVE_INFINITY }
 
 /**
  * Asks a consumer of JetStream for messages, as many as there is room for. The answers come by callback, which is
@@ -46,6 +48,10 @@ export class Puller {
   readonly #requests = new Map<string, { missing: number; readonly lostAt: number }>()
   #requested = 0
   #count = 0
+  /** Each connection has its own subjects for answers: the server goes on with requests whose subject is listened to again. */
+  #connections = 0
+  /** Limits that an operator has given the consumer. A request that exceeds them is refused, and they are read. */
+  #limits = UNLIMITED
   #isPulling = false
   #isClosed = false
   #failures = 0
@@ -81,15 +87,18 @@ export class Puller {
   pull(): void {
     if (!this.#isPulling || this.#isClosed || this.#isRepairing || this.#context.link.current === undefined)
       return
-    const room = Math.min(MAX_BATCH, this.#listener.room() - this.#requested)
+    const room = this.#listener.room() - this.#requested
     // Many small requests cost more than one that comes a little later.
     if (room <= 0 || (this.#requested > 0 && room < this.#context.prefetch / 2)) return
     const { clock } = this.#context.settings
+    const { messages, waitMs } = this.#limits
+    const batch = Math.min(MAX_BATCH, messages, room)
     const token = String(++this.#count)
-    this.#requests.set(token, { missing: room, lostAt: monotonicNow(clock) + LOST_AFTER_MS })
-    this.#requested += room
-    const request = JSON.stringify({ batch: room, expires: EXPIRES_MS * NANOSECONDS_PER_MS })
-    this.#connection?.publish(this.#subject, request, { reply: `${this.#inbox}.${token}` })
+    this.#requests.set(token, { missing: batch, lostAt: monotonicNow(clock) + LOST_AFTER_MS })
+    this.#requested += batch
+    const expires = Math.min(EXPIRES_MS, waitMs) * NANOSECONDS_PER_MS
+    const reply = `${this.#inbox}.${this.#connections}.${token}`
+    this.#connection?.publish(this.#subject, JSON.stringify({ batch, expires }), { reply })
     this.#checkLater()
   }
 
@@ -109,18 +118,19 @@ export class Puller {
   /** Requests of a connection that was lost are lost too. */
   #up(connection: NatsConnection): void {
     if (this.#isClosed) return
-    if (this.#connection !== connection) {
-      this.#connection = connection
-      this.#subscription = connection.subscribe(`${this.#inbox}.*`, {
-        callback: (_, message) => this.#receive(message),
-      })
-    }
+    const earlier = this.#subscription
+    if (this.#connection === connection) earlier?.drain().catch(() => {})
+    this.#connection = connection
+    const answers = `${this.#inbox}.${++this.#connections}`
+    this.#subscription = connection.subscribe(`${answers}.*`, {
+      callback: (_, message) => this.#receive(message, answers),
+    })
     this.#requests.clear()
     this.#requested = 0
     this.pull()
   }
 
-  #receive(message: NatsMessage): void {
+  #receive(message: NatsMessage, answers: string): void {
     const received = toStreamMessage(message)
     if (received !== undefined) {
       // A message has the subject it was published with, so that it does not say which request it answers.
@@ -133,7 +143,7 @@ export class Puller {
     const code = message.headers?.code ?? 0
     const description = message.headers?.description ?? ''
     if (code === HEARTBEAT) return
-    const token = message.subject.slice(this.#inbox.length + 1)
+    const token = message.subject.slice(answers.length + 1)
     this.#answered(token, Number.POSITIVE_INFINITY)
     if (code === NO_MESSAGES || code === TIME_IS_OVER || (code === CONFLICT && HARMLESS.test(description))) {
       this.#works()
@@ -173,7 +183,7 @@ export class Puller {
       await new Promise<void>(resolve => clock.schedule(equalJitter(random, restMs), resolve))
       if (this.#isClosed) return
       try {
-        await this.#listener.repair()
+        this.#limits = await this.#listener.repair()
         break
       } catch (failure) {
         problem = failure as Error

@@ -1,6 +1,12 @@
 import type { Cancel } from '../../../../ports/clock.ts'
-import { type ConsumerInfo, ERROR, type JetStream, type StreamInfo } from '../../connection/jetstream.ts'
-import { JetStreamError, StreamMismatchError, StreamMissingError } from '../../errors.ts'
+import {
+  type ConsumerInfo,
+  ERROR,
+  isError,
+  type JetStream,
+  type StreamInfo,
+} from '../../connection/jetstream.ts'
+import { StreamMismatchError, StreamMissingError } from '../../errors.ts'
 import type { NatsSettings } from '../../options.ts'
 import {
   type ChannelStreams,
@@ -22,6 +28,12 @@ const MAX_ACK_PENDING = 100_000
 const MAX_WAITING_PULLS = 512
 
 type Kind = keyof ChannelStreams
+
+/** What a request for messages may ask of a consumer. */
+export interface PullLimits {
+  readonly messages: number
+  readonly waitMs: number
+}
 
 /** A stream that this process uses. */
 interface KnownStream {
@@ -115,17 +127,18 @@ export class Streams {
 
   /**
    * Makes a missing consumer, and its stream before. `known` is what the subscription knows of the stream: the time at which
-   * it was made, and the first sequence that is not settled.
+   * it was made, and the first sequence that is not settled. Resolves with what the consumer allows.
    */
   async restoreConsumer(
     names: HandlerNames,
     kind: 'events' | 'retries',
     known?: { readonly created: string | undefined; readonly firstUnsettled: number | undefined },
-  ): Promise<void> {
+  ): Promise<PullLimits> {
     const stream = names.streams[kind]
     await this.restore(stream)
-    if ((await this.#jetstream.consumerInfo(stream, names.consumer)) !== undefined) return
-    await this.#makeConsumer(names, kind, await this.#start(names, kind, known))
+    const info = await this.#jetstream.consumerInfo(stream, names.consumer)
+    if (info === undefined) await this.#makeConsumer(names, kind, await this.#start(names, kind, known))
+    return limitsOf(info)
   }
 
   /**
@@ -281,6 +294,12 @@ function checkConsumer(stream: string, { name, config }: ConsumerInfo): number {
   return Number(config['ack_wait'])
 }
 
-function isError(error: unknown, errorCode: number): boolean {
-  return error instanceof JetStreamError && error.errorCode === errorCode
+/** An operator may have limited the requests; a consumer of ours has no limits. */
+function limitsOf(info: ConsumerInfo | undefined): PullLimits {
+  const messages = Number(info?.config['max_batch'] ?? 0)
+  const waitNs = Number(info?.config['max_expires'] ?? 0)
+  return {
+    messages: messages > 0 ? messages : Number.POSITIVE_INFINITY,
+    waitMs: waitNs > 0 ? waitNs / NANOSECONDS_PER_MS : Number.POSITIVE_INFINITY,
+  }
 }
