@@ -38,6 +38,8 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
 })
 const CLOSE_MS = 5_000
 const MAX_SETTLE_BACKOFF_MS = 15_000
+/** An event that is published must leave room for the headers of its letter. */
+const SPARE_BYTES = 4_000
 const NOTHING = new Uint8Array()
 
 const checkSubscribe = subscribeRules({ maxHandlerLength: 80, keyOrder: true })
@@ -190,6 +192,7 @@ export class NatsBroker implements Broker {
         data,
         headers,
         key,
+        spareBytes: SPARE_BYTES,
       }
     const { retrySubject: subject } = namesOf(channel, handler)
     return { stream: this.#streams.name(channel, 'retries'), subject, data, headers, key }

@@ -1,7 +1,7 @@
 import { delay, equalJitter, monotonicNow } from '../../../ports/clock.ts'
 import { JetStreamError, MessageTooLargeError, NatsUnreachableError, StreamFullError } from '../errors.ts'
 import type { NatsSettings } from '../options.ts'
-import type { HeaderList } from './headers.ts'
+import { encodeHeaders, type HeaderList } from './headers.ts'
 import { ERROR } from './jetstream.ts'
 import { isTooLarge, type Link } from './link.ts'
 
@@ -15,13 +15,18 @@ export interface OutgoingMessage {
   readonly lastSequence?: number | undefined
   /** Messages of one key are stored in the order given [none]. */
   readonly key?: string | undefined
+  /** Room for headers that the message gets later, in bytes [0]. A message that leaves less is refused. */
+  readonly spareBytes?: number | undefined
 }
 
 /** The most messages that are sent before their acknowledgements are awaited. */
 const MAX_UNACKNOWLEDGED = 1_000
 const FIRST_BACKOFF_MS = 50
 const MAX_BACKOFF_MS = 2_000
-const HEADER_BYTES = 2_000
+/** What publishing adds to the headers of a message, and more than that. */
+const ADDED_BYTES = 500
+/** Headers are smaller than this unless the user's own are large. Only messages near the limit are measured. */
+const MEASURED_FROM_BYTES = 300_000
 
 const MESSAGE_ID = 'Nats-Msg-Id'
 const EXPECTED_STREAM = 'Nats-Expected-Stream'
@@ -61,6 +66,13 @@ export class Publisher {
     for (let from = 0; from < messages.length; from += MAX_UNACKNOWLEDGED)
       sequences.push(...(await this.#publishSome(messages.slice(from, from + MAX_UNACKNOWLEDGED))))
     return sequences
+  }
+
+  /** Whether the server takes a message of this size, as far as that is known. */
+  fits({ data, headers, spareBytes = 0 }: OutgoingMessage): boolean {
+    const limit = this.#link.current?.info?.max_payload
+    if (limit === undefined || data.length < limit - MEASURED_FROM_BYTES) return true
+    return data.length + encodeHeaders(headers).length + ADDED_BYTES + spareBytes <= limit
   }
 
   close(): void {
@@ -112,16 +124,12 @@ export class Publisher {
     })
   }
 
-  async #send(
-    { stream, subject, data, headers, lastSequence }: OutgoingMessage,
-    id: string,
-  ): Promise<number> {
+  async #send(message: OutgoingMessage, id: string): Promise<number> {
+    const { stream, subject, data, headers, lastSequence } = message
     const all = [...headers, [EXPECTED_STREAM, stream] as const]
     if (lastSequence === undefined) all.push([MESSAGE_ID, id])
     else all.push([EXPECTED_SEQUENCE, String(lastSequence)])
-    const limit = this.#link.current?.info?.max_payload
-    if (limit !== undefined && data.length > limit - HEADER_BYTES)
-      throw new MessageTooLargeError(stream, data.length)
+    if (!this.fits(message)) throw new MessageTooLargeError(stream, data.length)
     const answer = await this.#link.call(subject, data, all).catch(error => {
       throw isTooLarge(error) ? new MessageTooLargeError(stream, data.length) : error
     })

@@ -1,6 +1,8 @@
 import { type AttemptLog, TrackedDelivery } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
+import { headerText } from '../../connection/headers.ts'
 import { decode } from '../wire/event-codec.ts'
+import { OWN } from '../wire/headers.ts'
 import type { StreamMessage } from '../wire/message.ts'
 import type { MessageLog } from '../wire/message-log.ts'
 
@@ -39,6 +41,21 @@ export function sourceOf(key: string): Source {
 /** Names a message for good: one of a stream that was made again has another time. */
 export function lastingKey({ source, message }: Entry): string {
   return `${message.storedAt.toString(36)}-${entryKey(source, message.sequence)}`
+}
+
+/**
+ * The id of the dead-lettered event whose key is unblocked, if the message asks for that. It comes with the retries only: a
+ * message of the channel can be from anybody.
+ */
+export function keyToUnblock({ source, message }: Entry): string | undefined {
+  if (source !== 'retries') return undefined
+  const text = headerText(message.headers, OWN.unblockKey)
+  if (text === undefined) return undefined
+  try {
+    return String(JSON.parse(text))
+  } catch {
+    return text
+  }
 }
 
 /** One delivery of an entry. */

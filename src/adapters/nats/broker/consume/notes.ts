@@ -1,4 +1,5 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { ERROR, isError } from '../../connection/jetstream.ts'
 import { afterCrash, headersWithLog, readLog } from '../wire/message-log.ts'
 import type { SubscriptionContext } from './context.ts'
 import type { Entry } from './entry.ts'
@@ -16,10 +17,15 @@ export class Notes {
     this.#context = context
   }
 
-  /** Reads the note of an entry, if there is one. */
+  /** Reads the note of an entry, if there is one. A state stream that was deleted is made again. */
   async read(entry: Entry): Promise<void> {
-    const { jetstream, names, settings } = this.#context
-    const note = await jetstream.message(names.streams.state, { last_by_subj: this.#subject(entry) })
+    const { jetstream, names, settings, streams } = this.#context
+    const asked = jetstream.message(names.streams.state, { last_by_subj: this.#subject(entry) })
+    const note = await asked.catch(async error => {
+      if (!isError(error, ERROR.streamNotFound)) throw error
+      await streams.restore(streams.name(names.channel, 'state'))
+      return undefined
+    })
     if (note === undefined) return
     const place = { stream: names.streams.state, sequence: note.sequence, storedAt: note.storedAt }
     const read = readLog(settings.name, note, place, settings.clock.now())
@@ -28,9 +34,14 @@ export class Notes {
     if (read.origin['timestamp'] === entry.log.origin['timestamp']) entry.known = afterCrash(read)
   }
 
-  async write(entry: Entry, log: AttemptLog): Promise<void> {
+  /** An attempt of a suspect begins. */
+  begin(entry: Entry, log: AttemptLog): Promise<void> {
+    return this.write(entry, log, entry.known === undefined)
+  }
+
+  async write(entry: Entry, log: AttemptLog, isFirstSuspicion: boolean): Promise<void> {
     const { publisher, streams, names } = this.#context
-    const mark = entry.known === undefined ? { isFirstSuspicion: true } : undefined
+    const mark = isFirstSuspicion ? { isFirstSuspicion } : undefined
     const [sequence] = await publisher.publish([
       {
         stream: streams.name(names.channel, 'state'),

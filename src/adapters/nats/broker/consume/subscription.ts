@@ -8,10 +8,9 @@ import {
   type Subscription,
 } from '../../../../ports/broker.ts'
 import { type Cancel, settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
-import { headerText } from '../../connection/headers.ts'
-import { OWN } from '../wire/headers.ts'
+import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { SubscriptionContext } from './context.ts'
-import { type Entry, NatsDelivery } from './entry.ts'
+import { type Entry, keyToUnblock, NatsDelivery } from './entry.ts'
 import { Intake } from './intake.ts'
 import { Notes } from './notes.ts'
 import { Settler } from './settler.ts'
@@ -19,7 +18,8 @@ import { Settler } from './settler.ts'
 const CLOSE_MS = 5_000
 /** A slow handler must not keep the suspects of a crash waiting without limit. */
 const MAX_DRAINING_MS = 5_000
-const READ_AGAIN_MS = 500
+/** A retry whose time has come by the clock of another machine waits here for at most so long. */
+const MAX_CLOCK_DIFFERENCE_MS = 5_000
 
 /**
  * A subscription. A message that its last consumer neither settled nor gave back is a suspect: it runs while nothing else does, so
@@ -34,6 +34,8 @@ export class NatsSubscription implements Subscription {
   readonly #settling = new PendingWork()
   readonly #ready = new Fifo<Entry>()
   readonly #suspects = new Fifo<Entry>()
+  /** Retries that came a little too early by our clock. */
+  readonly #early = new Set<Entry>()
   #openSuspect: NatsDelivery | undefined
   #mustRunSuspect = false
   #cancelDraining: Cancel | undefined
@@ -74,7 +76,7 @@ export class NatsSubscription implements Subscription {
       this.#context.persist(
         () => !this.#hasGivenUp,
         'settlements',
-        () => this.#notes.write(delivery.entry, delivery.log),
+        () => this.#notes.begin(delivery.entry, delivery.log),
       ),
     )
   }
@@ -142,21 +144,29 @@ export class NatsSubscription implements Subscription {
     for (const suspect of this.#suspects.drain()) this.#intake.giveBack(suspect)
     const back = [
       ...open.map(({ entry, log }) => ({ entry, log })),
-      ...this.#ready.drain().map(entry => ({ entry, log: entry.known ?? entry.log.log })),
+      ...[...this.#ready.drain(), ...this.#early].map(entry => ({
+        entry,
+        log: entry.known ?? entry.log.log,
+      })),
     ]
-    if (back.length === 0) return
-    await this.#context.publisher.publish(
-      back.map(({ entry, log }) => this.#settler.retryMessage(entry, log, 0)),
-    )
-    for (const { entry } of back) this.#settled(entry, () => this.#intake.ack(entry))
+    const { clock } = this.#context.settings
+    const fitting: { readonly entry: Entry; readonly message: OutgoingMessage }[] = []
+    for (const { entry, log } of back) {
+      const message = this.#settler.retryMessage(entry, log, entry.log.notBefore - clock.now())
+      if (message === undefined) this.#intake.giveBack(entry)
+      else fitting.push({ entry, message })
+    }
+    if (fitting.length === 0) return
+    await this.#context.publisher.publish(fitting.map(({ message }) => message))
+    for (const { entry } of fitting) this.#settled(entry, () => this.#intake.ack(entry))
   }
 
   #arrived(entry: Entry): void {
     const { clock } = this.#context.settings
     const waitMs = entry.log.notBefore - clock.now()
     // Only a consumer that keeps an order has keys to unblock.
-    if (headerText(entry.message.headers, OWN.unblockKey) !== undefined) this.#intake.ack(entry)
-    else if (waitMs > 0) this.#intake.giveBack(entry, waitMs)
+    if (keyToUnblock(entry) !== undefined) this.#intake.ack(entry)
+    else if (waitMs > 0) this.#wait(entry, waitMs)
     else if (entry.isSuspect) void this.#suspect(entry)
     else {
       this.#ready.push(entry)
@@ -166,17 +176,28 @@ export class NatsSubscription implements Subscription {
     this.#intake.pull()
   }
 
-  async #suspect(entry: Entry): Promise<void> {
-    const { clock } = this.#context.settings
-    try {
-      await this.#notes.read(entry)
-    } catch {
-      clock.schedule(READ_AGAIN_MS, () => {
-        if (this.#mode !== 'closed') void this.#suspect(entry)
-      })
+  /**
+   * The server waits, so that retries take no place of other events. One that comes again has waited there, by the clock of the
+   * consumer that gave it back: given back once more, it would look like one whose consumer has crashed.
+   */
+  #wait(entry: Entry, waitMs: number): void {
+    if (entry.message.deliveries === 1 || waitMs > MAX_CLOCK_DIFFERENCE_MS) {
+      this.#intake.giveBack(entry, waitMs)
       return
     }
-    if (this.#mode === 'closed' && this.#hasGivenUp) return
+    this.#early.add(entry)
+    this.#context.settings.clock.schedule(waitMs, () => {
+      if (this.#mode !== 'closed' && this.#early.delete(entry)) this.#arrived(entry)
+    })
+  }
+
+  async #suspect(entry: Entry): Promise<void> {
+    const isRead = await this.#context.persist(
+      () => !this.#hasGivenUp,
+      'deliveries',
+      () => this.#notes.read(entry),
+    )
+    if (!isRead) return
     this.#suspects.push(entry)
     this.#pump()
   }
@@ -232,9 +253,15 @@ export class NatsSubscription implements Subscription {
     const { entry, log } = delivery
     const waitMs = notBefore - this.#context.settings.clock.now()
     const isWanted = () => !this.#hasGivenUp
-    return this.#after(delivery, this.#settler.putBack(entry, log, waitMs, isWanted), () =>
-      this.#intake.ack(entry),
-    )
+    const message = this.#settler.retryMessage(entry, log, waitMs)
+    if (message !== undefined)
+      return this.#after(delivery, this.#settler.putBack(message, isWanted), () => this.#intake.ack(entry))
+    // There is no room for another header: the event stays where it is, and its attempts are noted.
+    const noted = this.#context.persist(isWanted, 'settlements', () => this.#notes.write(entry, log, false))
+    return this.#after(delivery, noted, () => {
+      entry.noteAt = undefined
+      this.#intake.giveBack(entry, Math.max(0, waitMs))
+    })
   }
 
   /** Acknowledges when the settlement is durable. */

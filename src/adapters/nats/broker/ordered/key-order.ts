@@ -7,13 +7,11 @@ import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
 import { Heap } from '../../../../core/heap.ts'
 import type { Settlement } from '../../../../ports/broker.ts'
 import { delay, monotonicNow, settlesWithin } from '../../../../ports/clock.ts'
-import { headerText } from '../../connection/headers.ts'
 import { TooManyHeldError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
-import { type Entry, lastingKey, NatsDelivery } from '../consume/entry.ts'
+import { type Entry, keyToUnblock, lastingKey, NatsDelivery } from '../consume/entry.ts'
 import { Intake } from '../consume/intake.ts'
 import { Settler } from '../consume/settler.ts'
-import { OWN } from '../wire/headers.ts'
 import { Completeness } from './completeness.ts'
 import { HeldEvents } from './held-events.ts'
 import { lineOf } from './line-of.ts'
@@ -193,9 +191,9 @@ export class KeyOrder {
 
   #arrived(entry: Entry): void {
     const { message, source, log } = entry
-    const unblocked = headerText(message.headers, OWN.unblockKey)
+    const unblocked = keyToUnblock(entry)
     if (unblocked !== undefined) {
-      void this.#unblock(entry, JSON.parse(unblocked))
+      void this.#unblock(entry, unblocked)
       return
     }
     entry.isSuspect &&= this.#isAfterCrash && !this.#completeness.isComplete
