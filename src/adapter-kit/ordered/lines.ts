@@ -26,7 +26,7 @@ export interface LineEvent<E> {
 export class Lines<E> {
   readonly #lines = new Map<string, LineEvent<E>[]>()
   readonly #byHeldKey = new Map<string, LineEvent<E>>()
-  readonly #dead = new Map<string, LineEvent<E>>()
+  readonly #byId = new Map<string, readonly LineEvent<E>[]>()
   /** The highest place so far. An event from elsewhere stands behind everything that came before it. */
   lastPlace = 0
 
@@ -37,7 +37,7 @@ export class Lines<E> {
   add(event: LineEvent<E>): void {
     this.lastPlace = Math.max(this.lastPlace, event.place)
     this.#byHeldKey.set(event.heldKey, event)
-    if (event.state === 'dead') this.#dead.set(event.id, event)
+    this.#byId.set(event.id, [...this.ofId(event.id), event])
     const line = this.#lines.get(event.line)
     if (line === undefined) {
       this.#lines.set(event.line, [event])
@@ -57,37 +57,30 @@ export class Lines<E> {
     return this.#lines.get(line)?.[0]
   }
 
-  /** Whether an event of this id stands in a line, at any place. */
-  knows(id: string): boolean {
-    for (const event of this.#byHeldKey.values()) if (event.id === id) return true
-    return false
+  /** The events of this id, at any place of any line. */
+  ofId(id: string): readonly LineEvent<E>[] {
+    return this.#byId.get(id) ?? []
   }
 
   /** The dead-lettered event of this id. */
   dead(id: string): LineEvent<E> | undefined {
-    return this.#dead.get(id)
+    return this.ofId(id).find(({ state }) => state === 'dead')
   }
 
-  /** Another event of the same id that stands behind it, such as a replay that came early. */
+  /** Another event of the same id in its line, such as a replay that came early. */
   twin(event: LineEvent<E>): LineEvent<E> | undefined {
-    return this.#lines.get(event.line)?.find(each => each !== event && each.id === event.id)
-  }
-
-  /** An event changes its state. */
-  become(event: LineEvent<E>, state: LineEvent<E>['state']): void {
-    event.state = state
-    if (state === 'dead') this.#dead.set(event.id, event)
-    else if (this.#dead.get(event.id) === event) this.#dead.delete(event.id)
+    return this.ofId(event.id).find(each => each !== event && each.line === event.line)
   }
 
   remove(event: LineEvent<E>): void {
+    if (this.#byHeldKey.get(event.heldKey) !== event) return
     this.#byHeldKey.delete(event.heldKey)
-    if (this.#dead.get(event.id) === event) this.#dead.delete(event.id)
-    const line = this.#lines.get(event.line)
-    if (line === undefined) return
-    const at = line.indexOf(event)
-    if (at >= 0) line.splice(at, 1)
-    if (line.length === 0) this.#lines.delete(event.line)
+    const others = this.ofId(event.id).filter(each => each !== event)
+    if (others.length > 0) this.#byId.set(event.id, others)
+    else this.#byId.delete(event.id)
+    const line = this.#lines.get(event.line)!
+    if (line.length === 1) this.#lines.delete(event.line)
+    else line.splice(line.indexOf(event), 1)
   }
 
   /** The lines with their events, first ones first. */

@@ -7,9 +7,10 @@ import type { LineEvent, Lines } from './lines.ts'
  */
 export function spillable<E extends { readonly isHeld: boolean }>(lines: Lines<E>): LineEvent<E>[] {
   const found: LineEvent<E>[] = []
-  for (const [first, ...behind] of lines.all()) {
+  for (const line of lines.all()) {
+    const [first] = line
     if (first?.heldAt === undefined) continue
-    for (const event of behind)
+    for (const event of line)
       if (event.state === 'ready' && event.entry?.isHeld === false && event.id !== first.id) found.push(event)
   }
   return found

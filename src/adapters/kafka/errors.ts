@@ -73,15 +73,3 @@ export class RecordsRemovedError extends LazaretError {
     )
   }
 }
-
-/** More events wait for others of their key than the consumer may keep in mind. */
-export class TooManyHeldError extends LazaretError {
-  override readonly name = 'TooManyHeldError'
-
-  constructor(topic: string, partition: number, limit: number) {
-    super(
-      `topic '${topic}': ${limit} events of partition ${partition} wait for others of their key; replay or discard the dead letters that block these keys`,
-      { code: 'LAZARET_BROKER_FULL', retryable: true },
-    )
-  }
-}

@@ -1,6 +1,7 @@
 import { describe, it } from 'vitest'
 import { gateWritesTo } from '../../../test/support/gated-kafka.ts'
 import { hasty, kafkaWorld } from '../../../test/support/kafka-world.ts'
+import { type Clock, systemClock } from '../../ports/clock.ts'
 import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
 
 const config = { 'group.consumer.session.timeout.ms': '1000' }
@@ -55,6 +56,38 @@ describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
       await inbox.doneNext(second, 'the key stays blocked')
       await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
     })
+
+  it('B9: a request to unblock a key counts for an event that stands behind others, as after a lost commit', async () => {
+    const channel = uniqueName('behind')
+    const broker = open()
+    const inbox = await subscribe(broker, channel, BY_KEY)
+    const [before, dead, after] = make.events(3, { channel, key: 'a' })
+    await broker.publish([before!, dead!, after!])
+    const first = await inbox.assertNextIs(before)
+    await broker.unblockKey(channel, dead!.id, 'bill')
+    // A record that comes after the request in its topic: when it is delivered, the request was read.
+    const other = { key: Buffer.from('b'), value: Buffer.from('{}'), headers: [] }
+    await outside!.write([{ topic: `${channel}.bill.retry.0s`, ...other }])
+    await inbox.done(await inbox.next())
+    await inbox.done(first)
+    await settleNextAsDead(inbox)
+    await inbox.doneNext(after, 'the key stays blocked')
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
+  })
+
+  it('B9: a consumer whose clock is an hour ahead blocks no key for that long', async () => {
+    const channel = uniqueName('ahead')
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + 3_600_000 }
+    const ahead = await subscribe(open({ clock }), channel, BY_KEY)
+    const broker = open()
+    const event = make.event({ channel, key: 'a' })
+    await broker.publish([event])
+    const retry = { outcome: 'retry', notBefore: clock.now() + 500, ended: [] } as const
+    await ahead.subscription.settle(await ahead.assertNextIs(event), retry)
+    await ahead.subscription.close()
+    const next = await subscribe(broker, channel, BY_KEY)
+    await next.doneNext(event, 'the wait is too long')
+  })
 
   it('B9: a request to unblock a key survives the consumer that was about to block it', async () => {
     const channel = uniqueName('survives')

@@ -1,5 +1,6 @@
 export { NotCollectedError } from '../../adapter-kit/collecting/errors.ts'
 export { ClientMissingError } from '../../adapter-kit/load-client.ts'
+export { TooManyHeldError } from '../../adapter-kit/ordered/too-many-held.ts'
 export { type KafkaBroker, kafka } from './broker/broker.ts'
 export {
   KafkaRefusedError,
@@ -7,7 +8,6 @@ export {
   MessageTooLargeError,
   PartitionsDifferError,
   RecordsRemovedError,
-  TooManyHeldError,
   TopicMissingError,
 } from './errors.ts'
 export { kafkaCollector } from './letters/collector.ts'

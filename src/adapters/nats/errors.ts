@@ -91,14 +91,26 @@ export class MessageTooLargeError extends LazaretError {
   }
 }
 
-/** More events wait for others of their key than the consumer may keep in mind. */
-export class TooManyHeldError extends LazaretError {
-  override readonly name = 'TooManyHeldError'
+/** The server did not confirm in time that we keep the order of a handler. Another consumer may keep it by now. */
+export class LeaseExpiredError extends LazaretError {
+  override readonly name = 'LeaseExpiredError'
 
-  constructor(stream: string, limit: number) {
+  constructor(stream: string) {
     super(
-      `stream '${stream}': ${limit} events wait for others of their key; replay or discard the dead letters that block these keys`,
-      { code: 'LAZARET_BROKER_FULL', retryable: true },
+      `stream '${stream}': the lease on the order has run out; check that NATS runs and that this machine can reach it`,
+      { code: 'LAZARET_BROKER_UNREACHABLE', retryable: true },
+    )
+  }
+}
+
+/** Events that another consumer received are neither settled nor delivered again. */
+export class EventsMissingError extends LazaretError {
+  override readonly name = 'EventsMissingError'
+
+  constructor(consumer: string, stream: string, count: number) {
+    super(
+      `consumer '${consumer}' of stream '${stream}': ${count} events are with another program, and the order by key waits for them; stop other programs that use this consumer`,
+      { code: 'LAZARET_BROKER_UNREACHABLE', retryable: true },
     )
   }
 }

@@ -1,14 +1,16 @@
 export { ClientMissingError } from '../../adapter-kit/load-client.ts'
+export { TooManyHeldError } from '../../adapter-kit/ordered/too-many-held.ts'
 export { type NatsBroker, nats } from './broker/broker.ts'
 export {
+  EventsMissingError,
   JetStreamError,
+  LeaseExpiredError,
   MessageTooLargeError,
   NatsRefusedError,
   NatsUnreachableError,
   StreamFullError,
   StreamMismatchError,
   StreamMissingError,
-  TooManyHeldError,
 } from './errors.ts'
 export {
   DEFAULT_ACK_WAIT_MS,

@@ -94,7 +94,7 @@ export class Link {
     headers?: HeaderList,
     timeoutMs = this.#settings.requestTimeoutMs,
   ): Promise<NatsMessage> {
-    const connection = this.current ?? (await this.#untilUp(timeoutMs))
+    const connection = this.current ?? (await this.untilUp(timeoutMs))
     const token = String(++this.#count)
     const { promise, resolve, reject } = Promise.withResolvers<NatsMessage>()
     const deadline = monotonicNow(this.clock) + timeoutMs
@@ -115,7 +115,7 @@ export class Link {
   }
 
   /** A message that is sent while the connection is lost is lost too. */
-  async #untilUp(timeoutMs: number): Promise<NatsConnection> {
+  async untilUp(timeoutMs = this.#settings.requestTimeoutMs): Promise<NatsConnection> {
     const connection = await this.get()
     if (this.current !== undefined) return this.current
     const { promise, resolve } = Promise.withResolvers<NatsConnection>()

@@ -1,5 +1,11 @@
 import { delay, equalJitter, monotonicNow } from '../../../ports/clock.ts'
-import { JetStreamError, MessageTooLargeError, NatsUnreachableError, StreamFullError } from '../errors.ts'
+import {
+  JetStreamError,
+  LeaseExpiredError,
+  MessageTooLargeError,
+  NatsUnreachableError,
+  StreamFullError,
+} from '../errors.ts'
 import type { NatsSettings } from '../options.ts'
 import { encodeHeaders, type HeaderList } from './headers.ts'
 import { ERROR } from './jetstream.ts'
@@ -60,11 +66,17 @@ export class Publisher {
     this.#restore = restore
   }
 
-  /** Resolves with the sequence of each message in its stream. */
-  async publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+  /**
+   * Resolves with the sequence of each message in its stream. `isOurs` is asked before every sending: another process may have
+   * become the one that writes these messages.
+   */
+  async publish(
+    messages: readonly OutgoingMessage[],
+    isOurs: () => boolean = () => true,
+  ): Promise<readonly number[]> {
     const sequences: number[] = []
     for (let from = 0; from < messages.length; from += MAX_UNACKNOWLEDGED)
-      sequences.push(...(await this.#publishSome(messages.slice(from, from + MAX_UNACKNOWLEDGED))))
+      sequences.push(...(await this.#publishSome(messages.slice(from, from + MAX_UNACKNOWLEDGED), isOurs)))
     return sequences
   }
 
@@ -79,13 +91,16 @@ export class Publisher {
     this.#isClosed = true
   }
 
-  async #publishSome(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+  async #publishSome(
+    messages: readonly OutgoingMessage[],
+    isOurs: () => boolean,
+  ): Promise<readonly number[]> {
     const { clock, random, publishTimeoutMs } = this.#settings
     const giveUpAt = monotonicNow(clock) + publishTimeoutMs
     const sequences = new Array<number>(messages.length)
     let left = messages.map((message, index) => ({ message, index, id: `${this.#id}.${++this.#count}` }))
     for (let restMs = FIRST_BACKOFF_MS; ; restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)) {
-      const results = await Promise.allSettled(this.#sendInOrder(left))
+      const results = await Promise.allSettled(this.#sendInOrder(left, isOurs))
       const failed: typeof left = []
       let problem: unknown
       for (const [at, result] of results.entries()) {
@@ -112,20 +127,25 @@ export class Publisher {
    */
   #sendInOrder(
     messages: readonly { readonly message: OutgoingMessage; readonly id: string }[],
+    isOurs: () => boolean,
   ): Promise<number>[] {
     const latest = new Map<string, Promise<number>>()
     return messages.map(({ message, id }) => {
       const { key } = message
-      if (key === undefined) return this.#send(message, id)
+      const send = () => this.#send(message, id, isOurs)
+      if (key === undefined) return send()
       const before = latest.get(key)
-      const sent = before === undefined ? this.#send(message, id) : before.then(() => this.#send(message, id))
+      const sent = before === undefined ? send() : before.then(send)
       latest.set(key, sent)
       return sent
     })
   }
 
-  async #send(message: OutgoingMessage, id: string): Promise<number> {
+  async #send(message: OutgoingMessage, id: string, isOurs: () => boolean): Promise<number> {
     const { stream, subject, data, headers, lastSequence } = message
+    // Another may have become the writer while the connection was lost.
+    while (this.#link.current === undefined) await this.#link.untilUp()
+    if (!isOurs()) throw new LeaseExpiredError(stream)
     const all = [...headers, [EXPECTED_STREAM, stream] as const]
     if (lastSequence === undefined) all.push([MESSAGE_ID, id])
     else all.push([EXPECTED_SEQUENCE, String(lastSequence)])

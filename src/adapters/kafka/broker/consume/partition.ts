@@ -205,6 +205,6 @@ export function isKnownHereAlone({ known, isHeld }: Entry): boolean {
 }
 
 /** Orders what waits by the time at which it may be delivered. */
-export function isDueBefore(a: { readonly dueAt: number }, b: { readonly dueAt: number }): boolean {
+function isDueBefore(a: { readonly dueAt: number }, b: { readonly dueAt: number }): boolean {
   return a.dueAt < b.dueAt
 }

@@ -15,6 +15,8 @@ export interface HeldState {
   readonly id: string
   /** Epoch milliseconds before which it is not delivered; 0 without a wait. */
   readonly notBefore: number
+  /** The length of that wait when it was stored. */
+  readonly waitMs: number
 }
 
 const EMPTY = Buffer.alloc(0)
@@ -48,7 +50,7 @@ export function waitingRecord(
 /** A dead-lettered event, which blocks its line. */
 export function deadRecord(
   heldKey: string,
-  { line, place, id }: Omit<HeldState, 'state' | 'notBefore'>,
+  { line, place, id }: Pick<HeldState, 'line' | 'place' | 'id'>,
 ): EventRecord {
   const state = JSON.stringify({ line, place, id, state: 'dead' })
   return { key: Buffer.from(heldKey), value: EMPTY, headers: [header(OWN.held, state)] }
@@ -63,13 +65,14 @@ export function resolvedRecord(heldKey: string): EventRecord {
 export function readHeld({ value, headers }: EventRecord): HeldState | undefined {
   const text = value === null ? undefined : headerText(headers, OWN.held)
   if (text === undefined) return undefined
-  const { state, line, place, id, notBefore } = JSON.parse(text)
+  const { state, line, place, id, notBefore, waitMs } = JSON.parse(text)
   return {
     state: state === 'dead' ? 'dead' : 'waiting',
     line: String(line),
     place: Number(place),
     id: String(id),
     notBefore: countOf(notBefore),
+    waitMs: countOf(waitMs),
   }
 }
 

@@ -38,7 +38,13 @@ export class HeldWriter {
     const now = settings.clock.now()
     const read = readLog(settings.name, record, now)
     const notBefore = waitMs > 0 ? now + waitMs : 0
-    return waitingRecord(heldKey, { line, place, id, notBefore }, record, read.origin, log ?? read.log)
+    return waitingRecord(
+      heldKey,
+      { line, place, id, notBefore, waitMs },
+      record,
+      read.origin,
+      log ?? read.log,
+    )
   }
 
   /** Answers whether the states are durable, and the partition is still ours. Then the events know where their states are. */

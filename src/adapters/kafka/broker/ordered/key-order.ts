@@ -1,21 +1,18 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
-import { type LineEvent, Lines } from '../../../../adapter-kit/ordered/lines.ts'
-import { spillable } from '../../../../adapter-kit/ordered/spill.ts'
-import { WakeTimer } from '../../../../adapter-kit/wake-timer.ts'
-import { Heap } from '../../../../core/heap.ts'
-import { type Cancel, monotonicNow } from '../../../../ports/clock.ts'
+import { endOfWait } from '../../../../adapter-kit/ordered/end-of-wait.ts'
+import { KeyLines } from '../../../../adapter-kit/ordered/key-lines.ts'
+import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
+import type { Cancel } from '../../../../ports/clock.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
-import { TooManyHeldError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { KafkaDelivery } from '../consume/delivery.ts'
-import { type AssignedPartition, type Entry, isDueBefore } from '../consume/partition.ts'
+import type { AssignedPartition, Entry } from '../consume/partition.ts'
 import { eventIdOf } from '../wire/event-codec.ts'
 import { headerText, OWN } from '../wire/headers.ts'
 import { readLog } from '../wire/record-log.ts'
 import { deadRecord, heldMessage, resolvedRecord } from './held-record.ts'
 import { HeldTopic } from './held-topic.ts'
 import { HeldWriter } from './held-writer.ts'
-import { UnblockRequests } from './unblock-requests.ts'
 
 interface OrderListener {
   /** The first of a line may be delivered. */
@@ -28,14 +25,13 @@ interface OrderListener {
 }
 
 type Event = LineEvent<Entry>
+type PartitionLines = KeyLines<Entry, Entry>
 
 /** From so many records on that wait in process, lines move to the held topic. So do they when they fill a part of the buffer. */
 const SPILL_AT = 1_000
 const SPILL_AT_SHARE = 0.25
 /** After this time they move in any case: the retention of the channel would remove what waits for a blocked key. */
 const SPILL_AFTER_MS = 10_000
-/** The most events of a partition that may wait for others: their states are kept in memory. */
-const MAX_HELD = 100_000
 
 /**
  * Keeps the order of keys. Each key of a partition has a line, and only its first event is delivered. A first event that
@@ -47,14 +43,10 @@ export class KeyOrder {
   readonly #context: SubscriptionContext
   readonly #listener: OrderListener
   readonly #held: HeldTopic
-  readonly #lines = new Map<number, Lines<Entry>>()
+  readonly #lines = new Map<number, PartitionLines>()
   /** Entries whose partition of the channel is not open yet. */
   readonly #early = new Map<number, Entry[]>()
   readonly #writer: HeldWriter
-  readonly #requests = new UnblockRequests<Entry>()
-  readonly #spilling = new Set<number>()
-  readonly #waiting = new Heap<Event>(isDueBefore)
-  readonly #timer: WakeTimer
   #cancelSpill: Cancel | undefined
   #isClosed = false
 
@@ -63,7 +55,6 @@ export class KeyOrder {
     this.#listener = listener
     this.#held = new HeldTopic(context.cluster, context.producer, context.names)
     this.#writer = new HeldWriter(context, this.#held)
-    this.#timer = new WakeTimer(context.settings.clock, () => this.#wake())
   }
 
   /** Called before the first record of a partition is read. */
@@ -71,17 +62,17 @@ export class KeyOrder {
     const { topic, partition } = assigned
     if (topic !== this.#context.names.channel) return
     await this.#writer.written(partition)
-    const lines = new Lines<Entry>()
     const { clock } = this.#context.settings
-    for (const { heldKey, offset, state, line, place, id, notBefore } of await this.#held.read(partition)) {
-      const dueAt = monotonicNow(clock) + Math.max(0, notBefore - clock.now())
-      const event: Event = { line, id, heldKey, place, state, entry: undefined, heldAt: offset, dueAt }
-      lines.add(event)
-    }
+    const held = [...(await this.#held.read(partition))].map((stored): Event => {
+      const { heldKey, offset, state, line, place, id } = stored
+      const dueAt = endOfWait(clock, stored)
+      return { line, id, heldKey, place, state, entry: undefined, heldAt: offset, dueAt }
+    })
     // The partition was lost, and perhaps given to us again: its lines are not those of this reading.
     if (this.#listener.partition(topic, partition) !== assigned) return
+    const lines = this.#linesOf(assigned)
     this.#lines.set(partition, lines)
-    for (const [first] of lines.all()) this.#look(partition, first!.line)
+    lines.open(held)
     const early = this.#early.get(partition) ?? []
     this.#early.delete(partition)
     for (const entry of early) if (entry.partition.isOurs) this.arrive(entry)
@@ -92,15 +83,15 @@ export class KeyOrder {
   lost(partitions: readonly AssignedPartition[]): readonly number[] {
     const numbers = new Set(partitions.map(({ partition }) => partition))
     for (const number of numbers) {
+      this.#lines.get(number)?.close()
       this.#lines.delete(number)
       this.#early.delete(number)
-      this.#requests.forget(number)
     }
     return [...numbers]
   }
 
   close(): void {
-    this.#timer.close()
+    for (const lines of this.#lines.values()) lines.close()
     this.#cancelSpill?.()
     this.#isClosed = true
   }
@@ -113,7 +104,31 @@ export class KeyOrder {
   /** Everything was read that was in the partition when it was opened. */
   caughtUp({ topic, partition }: AssignedPartition): void {
     if (topic !== this.#context.names.channel) return
-    for (const id of this.#requests.ids(partition)) this.#answer(partition, id)
+    this.#lines.get(partition)?.completed()
+  }
+
+  #linesOf(channel: AssignedPartition): PartitionLines {
+    const { topic, partition } = channel
+    const { settings, stalls } = this.#context
+    const { clock } = settings
+    return new KeyLines(
+      { clock, stalls, place: `topic '${topic}', partition ${partition}` },
+      {
+        ready: event => this.#offer(channel, event),
+        woke: () => this.#listener.changed(),
+        isComplete: () => channel.hasCaughtUp,
+        resolve: event => this.#writer.write(channel, [resolvedRecord(event.heldKey)]),
+        answered: request => {
+          this.#settle(request)
+          this.#listener.changed()
+        },
+        // Only the channel waits. Replays and requests resolve what the others wait for.
+        full: isFull => {
+          channel.isFull = isFull
+          if (!isFull) this.#listener.hasRoom()
+        },
+      },
+    )
   }
 
   /** The time of an entry has come. It takes its place in its line. */
@@ -124,7 +139,8 @@ export class KeyOrder {
     const unblocked = headerText(record.headers, OWN.unblockKey)
     if (entry.line !== undefined) {
       partition.lined++
-      this.#ready(partition.partition, entry.line)
+      entry.line.state = 'ready'
+      lines?.look(entry.line.line)
     } else if (line === undefined && unblocked === undefined) this.#listener.add(entry)
     else if (lines === undefined) {
       const early = this.#early.get(partition.partition) ?? []
@@ -132,37 +148,8 @@ export class KeyOrder {
       this.#early.set(partition.partition, early)
     } else if (unblocked !== undefined) {
       partition.bufferedBytes -= record.bytes
-      void this.#unblock(lines, entry, unblocked)
+      void lines.unblock(unblocked, entry)
     } else this.#stand(lines, line!, entry)
-  }
-
-  /** The dead-lettered event of this id is resolved. The request is settled when that is durable. */
-  async #unblock(lines: Lines<Entry>, request: Entry, id: string): Promise<void> {
-    const { partition, record } = request
-    const event = lines.dead(id)
-    if (event !== undefined) {
-      if (!(await this.#writer.write(partition, [resolvedRecord(event.heldKey)]))) return
-      if (event.state === 'dead') this.#remove(partition.partition, event)
-    } else if (this.#canDie(lines, partition.partition, id)) {
-      this.#requests.add(partition.partition, id, request)
-      return
-    }
-    partition.settle(record.offset)
-    this.#listener.settled()
-    this.#listener.changed()
-  }
-
-  /** What an earlier owner began may not have been read again yet, or stand behind an event whose commit was lost. */
-  #canDie(lines: Lines<Entry>, partition: number, id: string): boolean {
-    const channel = this.#listener.partition(this.#context.names.channel, partition)
-    return channel?.hasCaughtUp !== true || lines.knows(id)
-  }
-
-  /** Requests that came early are looked at again. */
-  #answer(partition: number, id: string): void {
-    const lines = this.#lines.get(partition)
-    if (lines !== undefined)
-      for (const request of this.#requests.take(partition, id)) void this.#unblock(lines, request, id)
   }
 
   /** The attempts of a held event are counted in the held topic. */
@@ -176,12 +163,13 @@ export class KeyOrder {
   done({ entry }: KafkaDelivery): Promise<boolean> | undefined {
     const { line: event, partition } = entry
     if (event === undefined) return undefined
+    const lines = this.#lines.get(partition.partition)
     if (event.heldAt === undefined) {
-      this.#remove(partition.partition, event)
+      lines?.remove(event)
       return undefined
     }
     return this.#writer.write(partition, [resolvedRecord(event.heldKey)]).then(isDurable => {
-      if (isDurable) this.#remove(partition.partition, event)
+      if (isDurable) lines?.remove(event)
       return isDurable
     })
   }
@@ -191,12 +179,8 @@ export class KeyOrder {
     const { line: event, partition } = delivery.entry
     if (event === undefined) return undefined
     return this.#hold(delivery, event, log, waitMs).then(isDurable => {
-      if (!isDurable) return false
-      event.entry = undefined
-      event.dueAt = monotonicNow(this.#context.settings.clock) + Math.max(0, waitMs)
-      this.#lines.get(partition.partition)?.become(event, 'waiting')
-      this.#look(partition.partition, event.line)
-      return true
+      if (isDurable) this.#lines.get(partition.partition)?.wait(event, waitMs)
+      return isDurable
     })
   }
 
@@ -205,32 +189,20 @@ export class KeyOrder {
     const { line: event, partition } = entry
     if (event === undefined) return undefined
     return this.#writer.write(partition, [deadRecord(event.heldKey, event)], [event]).then(isDurable => {
-      if (!isDurable) return false
-      event.entry = undefined
-      const lines = this.#lines.get(partition.partition)
-      lines?.become(event, 'dead')
-      // A replay can come before the death is on record: the letter is written first.
-      const twin = lines?.twin(event)
-      if (twin?.state === 'ready' && twin.entry !== undefined && twin.heldAt === undefined) {
-        lines!.remove(twin)
-        this.#takePlace(lines!, event, twin.entry)
-        this.#look(partition.partition, event.line)
-      }
-      this.#answer(partition.partition, event.id)
-      return true
+      if (isDurable) this.#lines.get(partition.partition)?.die(event)
+      return isDurable
     })
   }
 
-  #stand(lines: Lines<Entry>, line: string, entry: Entry): void {
+  #stand(lines: PartitionLines, line: string, entry: Entry): void {
     const { partition, record } = entry
     const { topic, topicId } = partition
     const { names, settings } = this.#context
     const heldKey = `${topicId.slice(0, 8)}:${record.offset}`
     // It was written to the held topic, and its consumer died before the commit.
     if (lines.has(heldKey)) {
-      partition.settle(record.offset)
       partition.bufferedBytes -= record.bytes
-      this.#listener.settled()
+      this.#settle(entry)
       return
     }
     const id = eventIdOf(
@@ -238,74 +210,33 @@ export class KeyOrder {
       this.#context.channel,
       readLog(settings.name, record, settings.clock.now()).origin,
     )
-    const dead = lines.dead(id)
-    if (dead !== undefined && dead.line === line) {
-      this.#takePlace(lines, dead, entry)
-    } else {
-      const place = topic === names.channel ? record.offset : lines.lastPlace
-      entry.line = { line, id, heldKey, place, state: 'ready', entry, heldAt: undefined, dueAt: 0 }
-      lines.add(entry.line)
-    }
     partition.lined++
-    this.#look(partition.partition, line)
+    lines.add(entry, { line, id, heldKey, place: topic === names.channel ? record.offset : undefined })
     const isTooMuch = partition.bufferedBytes >= settings.bufferBytes * SPILL_AT_SHARE
     if (partition.lined >= SPILL_AT || isTooMuch) void this.#spill(partition)
     if (partition.lined > 0) this.#spillLater()
-    this.#checkSize(partition, lines)
   }
 
-  /** Published again, an event takes the place of its death. */
-  #takePlace(lines: Lines<Entry>, dead: Event, entry: Entry): void {
-    dead.entry = entry
-    entry.line = dead
-    lines.become(dead, 'ready')
-  }
-
-  #ready(partition: number, event: Event): void {
-    this.#lines.get(partition)?.become(event, 'ready')
-    this.#look(partition, event.line)
-  }
-
-  /** The first of a line is delivered when it may be. */
-  #look(partition: number, line: string): void {
-    const first = this.#lines.get(partition)?.first(line)
-    if (first === undefined) return
-    if (first.state === 'waiting') {
-      if (first.dueAt > monotonicNow(this.#context.settings.clock)) {
-        this.#waiting.push(first)
-        this.#timer.wakeAt(first.dueAt)
-        return
-      }
-      this.#lines.get(partition)?.become(first, 'ready')
-    }
-    if (first.state !== 'ready') return
-    this.#lines.get(partition)?.become(first, 'offered')
-    if (first.entry === undefined) void this.#load(partition, first)
+  /** The first of a line is delivered. */
+  #offer(channel: AssignedPartition, event: Event): void {
+    event.state = 'offered'
+    if (event.entry === undefined) void this.#load(channel, event)
     else {
-      if (!first.entry.isHeld) first.entry.partition.lined--
-      this.#listener.add(first.entry)
+      if (!event.entry.isHeld) event.entry.partition.lined--
+      this.#listener.add(event.entry)
     }
   }
 
-  #wake(): void {
-    const now = monotonicNow(this.#context.settings.clock)
-    for (let next = this.#waiting.first; next !== undefined; next = this.#waiting.first) {
-      if (next.dueAt > now) {
-        this.#timer.wakeAt(next.dueAt)
-        break
-      }
-      const { line } = this.#waiting.shift()!
-      for (const partition of this.#lines.keys()) this.#look(partition, line)
-    }
-    this.#listener.changed()
+  #settle({ partition, record }: Entry): void {
+    partition.settle(record.offset)
+    this.#listener.settled()
   }
 
   /** Brings the record of a held event, which is first in its line. */
-  async #load(number: number, event: Event): Promise<void> {
-    const { names, settings, persist } = this.#context
+  async #load(partition: AssignedPartition, event: Event): Promise<void> {
+    const { settings, persist } = this.#context
+    const number = partition.partition
     const lines = this.#lines.get(number)
-    const partition = this.#listener.partition(names.channel, number)
-    if (partition === undefined) return
     await persist(partition, 'deliveries', async () => {
       if (event.heldAt === undefined || this.#lines.get(number) !== lines) return
       const record = heldMessage(await this.#held.record(number, event.heldAt))
@@ -316,15 +247,6 @@ export class KeyOrder {
       this.#listener.add(event.entry)
       this.#listener.changed()
     })
-  }
-
-  #remove(partition: number, event: Event): void {
-    this.#lines.get(partition)?.remove(event)
-    this.#answer(partition, event.id)
-    this.#look(partition, event.line)
-    const channel = this.#listener.partition(this.#context.names.channel, partition)
-    const lines = this.#lines.get(partition)
-    if (channel !== undefined && lines !== undefined) this.#checkSize(channel, lines)
   }
 
   #spillLater(): void {
@@ -342,32 +264,23 @@ export class KeyOrder {
 
   /** Makes room: the events behind the first ones go to the held topic, and the partition is read on. */
   async #spill(partition: AssignedPartition): Promise<void> {
-    const lines = this.#lines.get(partition.partition)
-    if (lines === undefined || this.#spilling.has(partition.partition)) return
     // The next owner reads them where they are.
     if (this.#isClosed || partition.isLeaving) return
-    this.#spilling.add(partition.partition)
-    try {
-      const moving = spillable(lines)
-      for (const event of moving) event.state = 'moving'
-      const records = moving.map(event => this.#writer.waiting(event, event.entry!, undefined, 0))
-      const isDurable = moving.length > 0 && (await this.#writer.write(partition, records, moving))
-      for (const event of moving) {
-        const entry = event.entry!
-        event.state = 'ready'
-        if (!isDurable) continue
-        event.entry = undefined
-        entry.partition.lined--
-        entry.partition.bufferedBytes -= entry.record.bytes
-        entry.partition.settle(entry.record.offset)
-      }
-      this.#listener.settled()
-      for (const { line } of moving) this.#look(partition.partition, line)
-      this.#listener.hasRoom()
-      this.#listener.changed()
-    } finally {
-      this.#spilling.delete(partition.partition)
-    }
+    const hasRoom = await this.#lines.get(partition.partition)?.spill(
+      moving => {
+        const records = moving.map(event => this.#writer.waiting(event, event.entry!, undefined, 0))
+        return this.#writer.write(partition, records, moving)
+      },
+      ({ partition, record }) => {
+        partition.lined--
+        partition.bufferedBytes -= record.bytes
+        partition.settle(record.offset)
+      },
+    )
+    if (hasRoom !== true) return
+    this.#listener.settled()
+    this.#listener.hasRoom()
+    this.#listener.changed()
   }
 
   #hold(delivery: KafkaDelivery, event: Event, log: AttemptLog, waitMs: number): Promise<boolean> {
@@ -378,22 +291,5 @@ export class KeyOrder {
   #lineOf({ key }: KafkaRecord): string | undefined {
     if (this.#context.settings.orderBy === 'partition') return ''
     return key?.toString('latin1')
-  }
-
-  #checkSize(partition: AssignedPartition, lines: Lines<Entry>): void {
-    const isFull = lines.size >= MAX_HELD
-    if (isFull === partition.isFull) return
-    partition.isFull = isFull
-    const { stalls } = this.#context
-    if (isFull)
-      stalls.stalled(
-        'deliveries',
-        lines,
-        new TooManyHeldError(partition.topic, partition.partition, MAX_HELD),
-      )
-    else {
-      stalls.gaveUp('deliveries', lines)
-      this.#listener.hasRoom()
-    }
   }
 }

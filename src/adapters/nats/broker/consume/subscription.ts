@@ -7,17 +7,16 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../../ports/broker.ts'
-import { type Cancel, settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
+import { settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { SubscriptionContext } from './context.ts'
+import { Draining } from './draining.ts'
 import { type Entry, keyToUnblock, NatsDelivery } from './entry.ts'
 import { Intake } from './intake.ts'
 import { Notes } from './notes.ts'
 import { Settler } from './settler.ts'
 
 const CLOSE_MS = 5_000
-/** A slow handler must not keep the suspects of a crash waiting without limit. */
-const MAX_DRAINING_MS = 5_000
 /** A retry whose time has come by the clock of another machine waits here for at most so long. */
 const MAX_CLOCK_DIFFERENCE_MS = 5_000
 
@@ -36,9 +35,8 @@ export class NatsSubscription implements Subscription {
   readonly #suspects = new Fifo<Entry>()
   /** Retries that came a little too early by our clock. */
   readonly #early = new Set<Entry>()
+  readonly #draining: Draining
   #openSuspect: NatsDelivery | undefined
-  #mustRunSuspect = false
-  #cancelDraining: Cancel | undefined
   #mode: 'starting' | 'running' | 'paused' | 'closed' = 'starting'
   /** Closing has waited long enough: nothing is tried again. */
   #hasGivenUp = false
@@ -48,6 +46,7 @@ export class NatsSubscription implements Subscription {
     this.#context = context
     this.#settler = new Settler(context)
     this.#notes = new Notes(context)
+    this.#draining = new Draining(context.settings.clock, () => this.#pump())
     this.#intake = new Intake(context, {
       room: () => context.prefetch - this.#intake.size,
       arrived: entry => this.#arrived(entry),
@@ -123,7 +122,7 @@ export class NatsSubscription implements Subscription {
 
   async #close(): Promise<void> {
     this.#mode = 'closed'
-    this.#cancelDraining?.()
+    this.#draining.close()
     const { clock } = this.#context.settings
     await settlesWithin(clock, CLOSE_MS, this.#intake.stop())
     await settlesWithin(clock, CLOSE_MS, this.#settling.settled())
@@ -206,27 +205,13 @@ export class NatsSubscription implements Subscription {
     if (this.#mode !== 'running') return
     const { prefetch } = this.#context
     if (this.#openSuspect === undefined) {
-      if (this.#suspects.size > 0) this.#runSuspect()
-      else
+      if (this.#suspects.size > 0) {
+        if (this.#draining.mayRunSuspect(this.#open.size)) this.#deliver(this.#suspects.shift()!)
+      } else
         while (this.#mode === 'running' && this.#open.size < prefetch && this.#ready.size > 0)
           this.#deliver(this.#ready.shift()!)
     }
     this.#intake.pull()
-  }
-
-  /** The next suspect runs when nothing else does, or when that took too long. */
-  #runSuspect(): void {
-    if (this.#open.size > 0 && !this.#mustRunSuspect) {
-      this.#cancelDraining ??= this.#context.settings.clock.schedule(MAX_DRAINING_MS, () => {
-        this.#mustRunSuspect = true
-        this.#pump()
-      })
-      return
-    }
-    this.#cancelDraining?.()
-    this.#cancelDraining = undefined
-    this.#mustRunSuspect = false
-    this.#deliver(this.#suspects.shift()!)
   }
 
   /** The subscriber may settle the delivery before this returns. */

@@ -1,9 +1,23 @@
-import { type Cancel, equalJitter } from '../../../../ports/clock.ts'
+import { type Cancel, equalJitter, monotonicNow } from '../../../../ports/clock.ts'
+import type { ConsumerInfo } from '../../connection/jetstream.ts'
+import { EventsMissingError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
-import type { StreamMessage } from '../wire/message.ts'
+import type { Entry } from '../consume/entry.ts'
+import { deliverySequenceOf, type StreamMessage } from '../wire/message.ts'
+
+interface CompletenessListener {
+  /** The events that are here. */
+  readonly entries: () => Iterable<Entry>
+  /** Everything is here, or more may be asked for. */
+  readonly changed: () => void
+}
 
 const FIRST_LOOK_MS = 20
 const MAX_LOOK_MS = 1_000
+/** How many events each look asks for although there is no room. */
+const SEARCH = 100
+/** Events of a dead consumer come when its time is over. Only after that is something wrong. */
+const REPORTED_AFTER_WAITS = 2
 
 /**
  * Knows whether every event that the server has handed out and that is not settled is here. If one is elsewhere, such as with a
@@ -14,44 +28,57 @@ const MAX_LOOK_MS = 1_000
  */
 export class Completeness {
   readonly #context: SubscriptionContext
-  /** How many events are here and not settled. */
-  readonly #count: () => number
-  readonly #changed: () => void
+  readonly #listener: CompletenessListener
   #isComplete = false
+  #since = 0
+  #search = 0
   #lastDelivery = 0
   #cancel: Cancel = () => {}
   #isClosed = false
 
-  constructor(context: SubscriptionContext, count: () => number, changed: () => void) {
+  constructor(context: SubscriptionContext, listener: CompletenessListener) {
     this.#context = context
-    this.#count = count
-    this.#changed = changed
+    this.#listener = listener
   }
 
   get isComplete(): boolean {
     return this.#isComplete
   }
 
+  /** How many events may come although there is no room. The server delivers what is missing before anything new. */
+  get searchRoom(): number {
+    return this.#isComplete ? 0 : this.#search
+  }
+
   start(): void {
+    this.#since = this.#now()
     this.#lookLater(0)
   }
 
-  received({ deliverySequence }: StreamMessage): void {
-    const isGap = deliverySequence > this.#lastDelivery + 1
-    this.#lastDelivery = Math.max(this.#lastDelivery, deliverySequence)
-    if (isGap && this.#isComplete) this.doubt()
+  received({ deliverySequence, deliveries }: StreamMessage): void {
+    if (deliveries === 1 && this.#search > 0) this.#search--
+    // The numbers go back to 1 when the consumer was deleted and made again.
+    const isNext = deliverySequence === this.#lastDelivery + 1
+    this.#lastDelivery = deliverySequence
+    if (!isNext) this.doubt()
   }
 
   /** Something may be elsewhere. */
   doubt(): void {
     if (!this.#isComplete) return
     this.#isComplete = false
+    this.#since = this.#now()
     this.#lookLater(FIRST_LOOK_MS)
   }
 
   close(): void {
     this.#isClosed = true
     this.#cancel()
+    this.#context.stalls.gaveUp('deliveries', this)
+  }
+
+  #now(): number {
+    return monotonicNow(this.#context.settings.clock)
   }
 
   #lookLater(waitMs: number): void {
@@ -61,15 +88,30 @@ export class Completeness {
   }
 
   async #look(nextMs: number): Promise<void> {
-    const { jetstream, names } = this.#context
-    const info = await jetstream.consumerInfo(names.streams.events, names.consumer).catch(() => undefined)
+    const { jetstream, names, stalls, ackWaitMs } = this.#context
+    const { consumer, streams } = names
+    const info = await jetstream.consumerInfo(streams.events, consumer).catch(() => undefined)
     if (this.#isClosed) return
-    if (info === undefined || info.num_ack_pending > this.#count()) {
+    const missing = info === undefined ? Number.NaN : this.#missing(info)
+    if (info !== undefined && missing <= 0) {
+      this.#lastDelivery = Math.max(this.#lastDelivery, info.delivered.consumer_seq)
+      this.#isComplete = true
+      stalls.gaveUp('deliveries', this)
+    } else {
+      if (missing > 0 && this.#now() - this.#since > REPORTED_AFTER_WAITS * ackWaitMs)
+        stalls.stalled('deliveries', this, new EventsMissingError(consumer, streams.events, missing))
+      this.#search = SEARCH
       this.#lookLater(nextMs)
-      return
     }
-    this.#lastDelivery = Math.max(this.#lastDelivery, info.delivered.consumer_seq)
-    this.#isComplete = true
-    this.#changed()
+    this.#listener.changed()
+  }
+
+  /** Events that came after the server had counted do not make up for others that it counted. */
+  #missing({ num_ack_pending, delivered }: ConsumerInfo): number {
+    let missing = num_ack_pending
+    for (const { source, ackSubject } of this.#listener.entries())
+      if (source === 'events' && ackSubject !== undefined)
+        if (deliverySequenceOf(ackSubject) <= delivered.consumer_seq) missing--
+    return missing
   }
 }

@@ -1,10 +1,12 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { endOfWait } from '../../../../adapter-kit/ordered/end-of-wait.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
+import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import { countOf } from '../../../../adapter-kit/wire/carried-log.ts'
-import { monotonicNow } from '../../../../ports/clock.ts'
 import { headerText } from '../../connection/headers.ts'
 import type { StoredMessage } from '../../connection/jetstream.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
+import { LeaseExpiredError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { Entry } from '../consume/entry.ts'
 import { asciiJson, OWN } from '../wire/headers.ts'
@@ -21,6 +23,8 @@ interface HeldState {
   readonly id: string
   /** Epoch milliseconds before which it is not delivered; 0 without a wait. */
   readonly notBefore: number
+  /** The length of that wait when it was stored. */
+  readonly waitMs: number
   /** Where the state stream has it. */
   readonly sequence: number
 }
@@ -34,17 +38,30 @@ const NOTHING = new Uint8Array()
  */
 export class HeldEvents {
   readonly #context: SubscriptionContext
+  readonly #isOurs: () => boolean
+  readonly #writes = new PendingWork()
+  /** What was read so far, and up to where. */
+  readonly #read = { held: new Map<string, HeldState>(), from: { waiting: 1, dead: 1 } }
 
-  constructor(context: SubscriptionContext) {
+  /** Another owner reads the states once. One that we wrote after that would bring back an event that is done. */
+  constructor(context: SubscriptionContext, isOurs: () => boolean) {
     this.#context = context
+    this.#isOurs = isOurs
   }
 
-  /** Everything that is held, without its messages. Of two states of one event the later one counts. */
+  /** Resolves when no state is on its way. */
+  async written(): Promise<void> {
+    await this.#writes.settled()
+  }
+
+  /**
+   * Everything that is held, without its messages. Of two states of one event the later one counts. A call after a failure
+   * goes on where the failed one ended.
+   */
   async read(): Promise<Iterable<Event>> {
-    const { stateSubject } = this.#context.names
-    const held = new Map<string, HeldState>()
+    const { held } = this.#read
     for (const kind of ['waiting', 'dead'] as const)
-      for await (const message of this.#messages(`${stateSubject}.${kind}.*`)) {
+      for await (const message of this.#messages(kind)) {
         const state = readHeld(message, kind)
         const other = held.get(state.heldKey)
         if (other === undefined) held.set(state.heldKey, state)
@@ -55,8 +72,9 @@ export class HeldEvents {
         }
       }
     const { clock } = this.#context.settings
-    return [...held.values()].map(({ heldKey, state, line, place, id, notBefore, sequence }) => {
-      const dueAt = monotonicNow(clock) + Math.max(0, notBefore - clock.now())
+    return [...held.values()].map(stored => {
+      const { heldKey, state, line, place, id, sequence } = stored
+      const dueAt = endOfWait(clock, stored)
       return { line, id, heldKey, place, state, entry: undefined, heldAt: sequence, dueAt }
     })
   }
@@ -93,6 +111,7 @@ export class HeldEvents {
       readonly isFirstSuspicion?: boolean
     }[],
   ): Promise<void> {
+    const now = this.#context.settings.clock.now()
     await this.#store(
       events.map(({ event, entry, log, notBefore, isFirstSuspicion = false }) => {
         const { line, place, id } = event
@@ -102,7 +121,7 @@ export class HeldEvents {
           log,
           isFirstSuspicion ? { isFirstSuspicion } : undefined,
         )
-        const held = [OWN.held, asciiJson({ line, place, id, notBefore })] as const
+        const held = [OWN.held, asciiJson({ line, place, id, notBefore, waitMs: notBefore - now })] as const
         const message = this.#message('waiting', event, entry.message.data, [...headers, held])
         return { event, message }
       }),
@@ -119,6 +138,8 @@ export class HeldEvents {
   /** The event is resolved. */
   async resolve(event: Event): Promise<void> {
     if (event.heldAt === undefined) return
+    // Its request would be settled, and the new owner would not know that the key is free.
+    if (!this.#isOurs()) throw new LeaseExpiredError(this.#context.names.streams.state)
     await this.#remove(event.heldAt)
     event.heldAt = undefined
   }
@@ -126,12 +147,21 @@ export class HeldEvents {
   async #store(
     stored: readonly { readonly event: Event; readonly message: OutgoingMessage }[],
   ): Promise<void> {
-    const sequences = await this.#context.publisher.publish(stored.map(({ message }) => message))
+    const sequences = await this.#publish(stored.map(({ message }) => message))
     for (const [index, { event }] of stored.entries()) {
       const before = event.heldAt
       event.heldAt = sequences[index]
       // A state under the other subject, or one that the stream has replaced already.
       if (before !== undefined) await this.#remove(before).catch(() => {})
+    }
+  }
+
+  async #publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
+    this.#writes.begin()
+    try {
+      return await this.#context.publisher.publish(messages, this.#isOurs)
+    } finally {
+      this.#writes.end()
     }
   }
 
@@ -155,19 +185,22 @@ export class HeldEvents {
     await jetstream.deleteMessage(names.streams.state, sequence)
   }
 
-  async *#messages(subjects: string): AsyncGenerator<StoredMessage> {
+  async *#messages(kind: HeldState['state']): AsyncGenerator<StoredMessage> {
     const { jetstream, names } = this.#context
-    for (let seq = 1; ; ) {
-      const message = await jetstream.message(names.streams.state, { seq, next_by_subj: subjects })
+    const next_by_subj = `${names.stateSubject}.${kind}.*`
+    const { from } = this.#read
+    for (;;) {
+      if (!this.#isOurs()) throw new LeaseExpiredError(names.streams.state)
+      const message = await jetstream.message(names.streams.state, { seq: from[kind], next_by_subj })
       if (message === undefined) return
       yield message
-      seq = message.sequence + 1
+      from[kind] = message.sequence + 1
     }
   }
 }
 
 function readHeld({ subject, sequence, headers }: StoredMessage, state: HeldState['state']): HeldState {
-  const { line, place, id, notBefore } = JSON.parse(headerText(headers, OWN.held) ?? '{}')
+  const { line, place, id, notBefore, waitMs } = JSON.parse(headerText(headers, OWN.held) ?? '{}')
   return {
     heldKey: subject.slice(subject.lastIndexOf('.') + 1),
     state,
@@ -175,6 +208,7 @@ function readHeld({ subject, sequence, headers }: StoredMessage, state: HeldStat
     place: countOf(place),
     id: String(id),
     notBefore: countOf(notBefore),
+    waitMs: countOf(waitMs),
     sequence,
   }
 }

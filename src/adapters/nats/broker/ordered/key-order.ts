@@ -1,15 +1,13 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
-import { type LineEvent, Lines } from '../../../../adapter-kit/ordered/lines.ts'
-import { spillable } from '../../../../adapter-kit/ordered/spill.ts'
+import { KeyLines } from '../../../../adapter-kit/ordered/key-lines.ts'
+import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
-import { WakeTimer } from '../../../../adapter-kit/wake-timer.ts'
 import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
-import { Heap } from '../../../../core/heap.ts'
 import type { Settlement } from '../../../../ports/broker.ts'
-import { delay, monotonicNow, settlesWithin } from '../../../../ports/clock.ts'
-import { TooManyHeldError } from '../../errors.ts'
+import { settlesWithin } from '../../../../ports/clock.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
-import { type Entry, keyToUnblock, lastingKey, NatsDelivery } from '../consume/entry.ts'
+import { Draining } from '../consume/draining.ts'
+import { type Entry, keyToUnblock, lastingKey, NatsDelivery, type Source } from '../consume/entry.ts'
 import { Intake } from '../consume/intake.ts'
 import { Settler } from '../consume/settler.ts'
 import { Completeness } from './completeness.ts'
@@ -22,11 +20,8 @@ type Event = LineEvent<Entry>
 const WINDOW = 1_000
 /** From this share of the window on, events behind held ones are stored as held too. */
 const SPILL_AT = 0.8
-/** The most events of a handler that may wait for others: their states are kept in memory. */
-const MAX_HELD = 100_000
-/** How many events are asked for while one is missing, however many are here. */
-const SEARCH = 100
-const RELOAD_MS = 500
+/** So many replays and requests may come although too many events wait: they resolve what the others wait for. */
+const MIN_RETRIES = 100
 const CLOSE_MS = 5_000
 
 /**
@@ -43,47 +38,73 @@ export class KeyOrder {
   readonly #completeness: Completeness
   readonly #held: HeldEvents
   readonly #settler: Settler
-  readonly #lines = new Lines<Entry>()
+  readonly #lines: KeyLines<Entry, Entry>
   /** The lines whose first event may be delivered. */
   readonly #ready = new Set<string>()
   readonly #open = new Set<NatsDelivery>()
   readonly #settling = new PendingWork()
-  readonly #waiting = new Heap<Event>((a, b) => a.dueAt < b.dueAt)
-  readonly #timer: WakeTimer
+  readonly #draining: Draining
   #openSuspect: NatsDelivery | undefined
   #mode: 'running' | 'paused' | 'closing' | 'over' = 'paused'
-  #isSpilling = false
-  #isFull = false
+  #opening: Promise<void> | undefined
 
   constructor(context: SubscriptionContext, isAfterCrash: boolean, isOurs: () => boolean) {
     this.#context = context
     this.#isAfterCrash = isAfterCrash
-    this.#isOurs = isOurs
-    this.#held = new HeldEvents(context)
+    this.#isOurs = () => this.#mode !== 'over' && isOurs()
+    const { settings, stalls, names } = context
+    this.#held = new HeldEvents(context, this.#isOurs)
     this.#settler = new Settler(context)
-    this.#timer = new WakeTimer(context.settings.clock, () => this.#wake())
+    this.#draining = new Draining(settings.clock, () => this.pump())
     this.#intake = new Intake(context, {
-      room: () => this.#room(),
+      room: source => this.#room(source),
       arrived: entry => this.#arrived(entry),
       delivered: (source, message) => {
         if (source === 'events') this.#completeness.received(message)
       },
     })
-    this.#completeness = new Completeness(
-      context,
-      () => this.#intake.count('events'),
-      () => this.pump(),
+    this.#completeness = new Completeness(context, {
+      entries: () => this.#intake.all,
+      changed: () => {
+        if (this.#completeness.isComplete) this.#lines.completed()
+        this.pump()
+      },
+    })
+    this.#lines = new KeyLines(
+      { clock: settings.clock, stalls, place: `stream '${names.streams.events}'` },
+      {
+        ready: ({ line }) => this.#ready.add(line),
+        woke: () => this.pump(),
+        isComplete: () => this.#completeness.isComplete,
+        resolve: event => this.#persist(() => this.#held.resolve(event)),
+        answered: request => {
+          this.#intake.ack(request)
+          this.pump()
+        },
+        full: () => this.pump(),
+      },
     )
   }
 
   /** Reads what is held, for as long as that takes. */
-  async open(): Promise<void> {
-    const isRead = await this.#persist(async () => {
-      for (const event of await this.#held.read()) if (!this.#lines.has(event.heldKey)) this.#lines.add(event)
+  open(): Promise<void> {
+    this.#opening = this.#readHeld()
+    return this.#opening
+  }
+
+  async #readHeld(): Promise<void> {
+    const { persist } = this.#context
+    const isWanted = () => this.#mode === 'running' || this.#mode === 'paused'
+    let held: Iterable<Event> = []
+    const isRead = await persist(isWanted, 'deliveries', async () => {
+      held = await this.#held.read()
+      await this.#intake.open()
     })
-    if (!isRead) return
-    for (const [first] of this.#lines.all()) this.#look(first!.line)
-    await this.#intake.open()
+    if (!isRead) {
+      this.#intake.close()
+      return
+    }
+    this.#lines.open(held)
     this.#completeness.start()
   }
 
@@ -107,7 +128,8 @@ export class KeyOrder {
     if (settlement.outcome === 'done' && event.heldAt === undefined) {
       this.#intake.ack(entry)
       if (this.#openSuspect === delivery) this.#openSuspect = undefined
-      this.#remove(event)
+      this.#lines.remove(event)
+      this.pump()
       return undefined
     }
     return this.#during(delivery, this.#settleDurably(delivery, event, settlement))
@@ -126,11 +148,7 @@ export class KeyOrder {
     if (settlement.outcome === 'retry') delivery.recordEnds(settlement.ended)
     else delivery.takeBackStart()
     if (!(await this.#hold(entry, delivery.log, settlement.notBefore))) return false
-    const { clock } = this.#context.settings
-    event.entry = undefined
-    event.dueAt = monotonicNow(clock) + Math.max(0, settlement.notBefore - clock.now())
-    this.#lines.become(event, 'waiting')
-    this.#look(event.line)
+    this.#lines.wait(event, settlement.notBefore - this.#context.settings.clock.now())
     return true
   }
 
@@ -152,8 +170,10 @@ export class KeyOrder {
     const { clock } = this.#context.settings
     if (this.#mode === 'over') return
     this.#mode = 'closing'
+    if (this.#opening !== undefined) await settlesWithin(clock, CLOSE_MS, this.#opening)
     await settlesWithin(clock, CLOSE_MS, this.#intake.stop())
     await settlesWithin(clock, CLOSE_MS, this.#settling.settled())
+    await settlesWithin(clock, CLOSE_MS, this.#held.written())
     const changed = [...this.#open].filter(({ isChanged }) => isChanged)
     this.#open.clear()
     await settlesWithin(
@@ -161,39 +181,48 @@ export class KeyOrder {
       CLOSE_MS,
       Promise.all(changed.map(({ entry, log }) => this.#hold(entry, log, 0))),
     )
-    const left = [...this.#intake.all].sort((a, b) => a.message.sequence - b.message.sequence)
-    for (const entry of left) this.#intake.giveBack(entry)
+    this.#giveBack()
     const { current } = this.#context.link
     if (current !== undefined) await settlesWithin(clock, CLOSE_MS, current.flush())
     this.#end()
   }
 
-  /** Another may keep the order by now: nothing of this is settled. */
+  /** Another may keep the order by now. It waits for what is here, and needs not wait until the time of it is over. */
   abandon(): void {
     void this.#intake.stop().catch(() => {})
+    this.#giveBack()
     this.#end()
+  }
+
+  #giveBack(): void {
+    const left = [...this.#intake.all].sort((a, b) => a.message.sequence - b.message.sequence)
+    for (const entry of left) this.#intake.giveBack(entry)
   }
 
   #end(): void {
     this.#mode = 'over'
     this.#open.clear()
-    this.#timer.close()
+    this.#draining.close()
+    this.#lines.close()
     this.#completeness.close()
     this.#intake.close()
-    this.#context.stalls.gaveUp('deliveries', this)
   }
 
-  #room(): number {
-    if (this.#isFull) return 0
+  #room(source: Source): number {
     const room = this.#context.prefetch + WINDOW - this.#intake.size
-    return this.#completeness.isComplete ? room : Math.max(room, SEARCH)
+    if (source === 'events') return Math.max(this.#lines.isFull ? 0 : room, this.#completeness.searchRoom)
+    return this.#lines.isFull ? MIN_RETRIES - this.#intake.count('retries') : room
   }
 
   #arrived(entry: Entry): void {
     const { message, source, log } = entry
+    if (this.#mode === 'over') {
+      this.#intake.giveBack(entry)
+      return
+    }
     const unblocked = keyToUnblock(entry)
     if (unblocked !== undefined) {
-      void this.#unblock(entry, unblocked)
+      void this.#lines.unblock(unblocked, entry)
       return
     }
     entry.isSuspect &&= this.#isAfterCrash && !this.#completeness.isComplete
@@ -203,60 +232,26 @@ export class KeyOrder {
       this.#intake.ack(entry)
       return
     }
-    const { clock } = this.#context.settings
-    const { id, line } = lineOf(entry, this.#context.names.channel, heldKey)
-    const dead = this.#lines.dead(id)
-    if (dead !== undefined && dead.line === line) this.#takePlace(dead, entry)
-    else {
-      const place = source === 'events' ? message.sequence : this.#lines.lastPlace
-      const waitMs = log.notBefore - clock.now()
-      const dueAt = monotonicNow(clock) + Math.max(0, waitMs)
-      const state = waitMs > 0 ? 'waiting' : 'ready'
-      entry.line = { line, id, heldKey, place, state, entry, heldAt: undefined, dueAt }
-      this.#lines.add(entry.line)
-    }
-    this.#look(line)
-    this.#checkSize()
-    this.pump()
-  }
-
-  /** Published again, an event takes the place of its death. */
-  #takePlace(dead: Event, entry: Entry): void {
-    dead.entry = entry
-    entry.line = dead
-    this.#lines.become(dead, 'ready')
-  }
-
-  async #unblock(entry: Entry, id: string): Promise<void> {
-    const event = this.#lines.dead(id)
-    if (event !== undefined) {
-      const isDurable = await this.#persist(() => this.#held.resolve(event))
-      if (!isDurable) return
-      if (event.state === 'dead') this.#remove(event)
-    }
-    this.#intake.ack(entry)
+    this.#lines.add(entry, {
+      ...lineOf(entry, this.#context.names.channel, heldKey),
+      heldKey,
+      place: source === 'events' ? message.sequence : undefined,
+      waitMs: log.notBefore - this.#context.settings.clock.now(),
+    })
     this.pump()
   }
 
   async #resolve(event: Event, acknowledge: () => void): Promise<boolean> {
     if (!(await this.#persist(() => this.#held.resolve(event)))) return false
     acknowledge()
-    this.#remove(event)
+    this.#lines.remove(event)
     return true
   }
 
   async #die(event: Event, entry: Entry): Promise<boolean> {
     if (!(await this.#persist(() => this.#held.markDead(event)))) return false
     this.#intake.terminate(entry)
-    event.entry = undefined
-    this.#lines.become(event, 'dead')
-    // A replay can come before the death is on record: the letter is written first.
-    const twin = this.#lines.twin(event)
-    if (twin?.state === 'ready' && twin.entry !== undefined && twin.heldAt === undefined) {
-      this.#lines.remove(twin)
-      this.#takePlace(event, twin.entry)
-      this.#look(event.line)
-    }
+    this.#lines.die(event)
     return true
   }
 
@@ -269,38 +264,6 @@ export class KeyOrder {
     return true
   }
 
-  #remove(event: Event): void {
-    this.#lines.remove(event)
-    this.#look(event.line)
-    this.#checkSize()
-    this.pump()
-  }
-
-  /** The first of a line may have become deliverable. */
-  #look(line: string): void {
-    const first = this.#lines.first(line)
-    if (first?.state === 'waiting') {
-      if (first.dueAt > monotonicNow(this.#context.settings.clock)) {
-        this.#waiting.push(first)
-        this.#timer.wakeAt(first.dueAt)
-      } else this.#lines.become(first, 'ready')
-    }
-    if (first?.state === 'ready') this.#ready.add(line)
-    else this.#ready.delete(line)
-  }
-
-  #wake(): void {
-    const now = monotonicNow(this.#context.settings.clock)
-    for (let next = this.#waiting.first; next !== undefined; next = this.#waiting.first) {
-      if (next.dueAt > now) {
-        this.#timer.wakeAt(next.dueAt)
-        break
-      }
-      this.#look(this.#waiting.shift()!.line)
-    }
-    this.pump()
-  }
-
   /** Delivers the first events of the lines, as far as there is room and the order is ours. */
   pump(): void {
     if (this.#mode !== 'running') return
@@ -308,11 +271,17 @@ export class KeyOrder {
     for (const line of this.#ready) {
       if (this.#open.size >= this.#context.prefetch || this.#openSuspect !== undefined) break
       if (!this.#completeness.isComplete || !this.#isOurs()) break
-      const first = this.#lines.first(line)!
+      const first = this.#lines.first(line)
+      if (first?.state !== 'ready') {
+        // Another event has come in front of the one that was ready.
+        this.#ready.delete(line)
+        continue
+      }
       // A suspect runs alone: should the process die, it is known which event it was.
-      if (first.entry?.isSuspect === true && !first.entry.isHeld && this.#open.size > 0) break
+      const mustBeAlone = first.entry?.isSuspect === true && !first.entry.isHeld
+      if (mustBeAlone && !this.#draining.mayRunSuspect(this.#open.size)) break
       this.#ready.delete(line)
-      this.#lines.become(first, 'offered')
+      first.state = 'offered'
       if (first.entry === undefined) void this.#load(first)
       else this.#deliver(first.entry)
     }
@@ -328,56 +297,38 @@ export class KeyOrder {
 
   /** Brings the message of a held event, whose turn has come. */
   async #load(event: Event): Promise<void> {
-    const { clock } = this.#context.settings
-    while (this.#mode === 'running' || this.#mode === 'paused') {
-      try {
-        const entry = await this.#held.entry(event)
-        // Somebody has deleted it.
-        if (entry === undefined) this.#remove(event)
-        else {
-          event.entry = entry
-          this.#lines.become(event, 'ready')
-          this.#look(event.line)
-          this.pump()
-        }
-        return
-      } catch {
-        await delay(clock, RELOAD_MS)
-      }
+    let entry: Entry | undefined
+    const isLoaded = await this.#context.persist(
+      () => this.#mode === 'running' || this.#mode === 'paused',
+      'deliveries',
+      async () => {
+        entry = await this.#held.entry(event)
+      },
+    )
+    if (!isLoaded) return
+    if (entry === undefined) {
+      // Somebody has deleted it.
+      this.#lines.remove(event)
+    } else {
+      event.entry = entry
+      event.state = 'ready'
+      this.#lines.look(event.line)
     }
+    this.pump()
   }
 
   /** Makes room: events behind held ones are stored as held too, and the stream is read on. */
   async #spill(): Promise<void> {
-    if (this.#isSpilling) return
-    this.#isSpilling = true
-    try {
-      const moving = spillable(this.#lines).map(event => ({ event, entry: event.entry! }))
-      if (moving.length === 0) return
-      for (const { event } of moving) event.state = 'moving'
-      const isDurable = await this.#persist(() =>
-        this.#held.hold(moving.map(each => ({ ...each, log: each.entry.log.log, notBefore: 0 }))),
-      )
-      for (const { event, entry } of moving) {
-        event.state = 'ready'
-        if (!isDurable) continue
-        event.entry = undefined
-        this.#intake.ack(entry)
-        this.#look(event.line)
-      }
-      this.pump()
-    } finally {
-      this.#isSpilling = false
-    }
-  }
-
-  #checkSize(): void {
-    const isFull = this.#lines.size >= MAX_HELD
-    if (isFull === this.#isFull) return
-    this.#isFull = isFull
-    const { stalls, names } = this.#context
-    if (isFull) stalls.stalled('deliveries', this, new TooManyHeldError(names.streams.events, MAX_HELD))
-    else stalls.gaveUp('deliveries', this)
+    const hasRoom = await this.#lines.spill(
+      moving =>
+        this.#persist(() =>
+          this.#held.hold(
+            moving.map(event => ({ event, entry: event.entry!, log: event.entry!.log.log, notBefore: 0 })),
+          ),
+        ),
+      entry => this.#intake.ack(entry),
+    )
+    if (hasRoom) this.pump()
   }
 
   #persist(work: () => Promise<void>): Promise<boolean> {

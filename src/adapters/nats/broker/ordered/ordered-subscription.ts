@@ -75,7 +75,6 @@ export class OrderedSubscription implements Subscription {
   /** The order is given back before another can take it over. */
   async #close(): Promise<void> {
     this.#mode = 'closed'
-    await this.#opening
     const order = this.#order
     await order?.close()
     this.#order = undefined

@@ -1,5 +1,5 @@
 import { type Cancel, monotonicNow } from '../../../../ports/clock.ts'
-import { ERROR } from '../../connection/jetstream.ts'
+import { ERROR, type StoredMessage } from '../../connection/jetstream.ts'
 import { JetStreamError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 
@@ -56,11 +56,18 @@ export class OwnerLease {
   }
 
   async close(): Promise<void> {
-    const state = this.#state
+    const isOwner = this.#state.is === 'owning'
     this.#state = { is: 'closed' }
     this.#cancel()
     await this.#looking
-    if (state.is === 'owning') await this.#write(NOBODY, state.sequence).catch(() => {})
+    if (isOwner) await this.#giveUp().catch(() => {})
+  }
+
+  /** The renewal that was under way may have written another record. */
+  async #giveUp(): Promise<void> {
+    const record = await this.#record()
+    if (record !== undefined && textOf(record.data) === this.#context.id)
+      await this.#write(NOBODY, record.sequence)
   }
 
   #now(): number {
@@ -89,8 +96,8 @@ export class OwnerLease {
   }
 
   async #seek(seen: number | undefined, since: number): Promise<void> {
-    const { jetstream, names, settings } = this.#context
-    const record = await jetstream.message(names.streams.state, { last_by_subj: this.#subject })
+    const { settings } = this.#context
+    const record = await this.#record()
     if (this.#state.is !== 'seeking') return
     const isFree = record === undefined || textOf(record.data) === NOBODY
     if (!isFree && record.sequence !== seen) {
@@ -116,8 +123,7 @@ export class OwnerLease {
     } catch (error) {
       if (!(error instanceof JetStreamError && error.errorCode === ERROR.wrongLastSequence)) throw error
       // An earlier renewal can have arrived although its answer did not.
-      const { jetstream, names } = this.#context
-      const record = await jetstream.message(names.streams.state, { last_by_subj: this.#subject })
+      const record = await this.#record()
       if (this.#state.is !== 'owning') return
       if (record !== undefined && textOf(record.data) === this.#context.id)
         this.#renewed(record.sequence, renewedAt)
@@ -140,6 +146,11 @@ export class OwnerLease {
   #lose(): void {
     this.#state = { is: 'seeking', seen: undefined, since: this.#now() }
     this.#listener.lose()
+  }
+
+  #record(): Promise<StoredMessage | undefined> {
+    const { jetstream, names } = this.#context
+    return jetstream.message(names.streams.state, { last_by_subj: this.#subject })
   }
 
   async #write(owner: string, lastSequence: number): Promise<number> {

@@ -32,9 +32,7 @@ const MORE_TOKENS = 2
 /** Undefined if the message does not come from a consumer. */
 export function toStreamMessage({ subject, reply, data, headers }: NatsMessage): StreamMessage | undefined {
   if (reply === undefined || !reply.startsWith('$JS.ACK.')) return undefined
-  const tokens = reply.split('.')
-  const from = tokens.length === SHORT_TOKENS ? 2 : 2 + MORE_TOKENS
-  const [stream, , deliveries, sequence, deliverySequence, time] = tokens.slice(from)
+  const [stream, , deliveries, sequence, deliverySequence, time] = ackTokens(reply)
   if (stream === undefined || time === undefined) return undefined
   return {
     subject,
@@ -47,6 +45,16 @@ export function toStreamMessage({ subject, reply, data, headers }: NatsMessage):
     storedAt: Math.floor(Number(time) / NANOSECONDS_PER_MS),
     ackSubject: reply,
   }
+}
+
+/** The number of a delivery among all deliveries of its consumer, by where it is acknowledged. */
+export function deliverySequenceOf(ackSubject: string): number {
+  return Number(ackTokens(ackSubject)[4])
+}
+
+function ackTokens(ackSubject: string): readonly string[] {
+  const tokens = ackSubject.split('.')
+  return tokens.slice(tokens.length === SHORT_TOKENS ? 2 : 2 + MORE_TOKENS)
 }
 
 function listOf(headers: Iterable<readonly [string, readonly string[]]>): HeaderList {

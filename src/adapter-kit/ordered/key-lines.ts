@@ -1,0 +1,260 @@
+import { Heap } from '../../core/heap.ts'
+import { type Clock, monotonicNow } from '../../ports/clock.ts'
+import type { StallReporter } from '../delivery/stalls.ts'
+import { WakeTimer } from '../wake-timer.ts'
+import { type LineEvent, Lines } from './lines.ts'
+import { spillable } from './spill.ts'
+import { TooManyHeldError } from './too-many-held.ts'
+import { UnblockRequests } from './unblock-requests.ts'
+
+/** A message of a broker that stands in a line. */
+interface LineEntry<E> {
+  readonly isHeld: boolean
+  line: LineEvent<E> | undefined
+}
+
+/** What a broker does with its lines. `R` is a request to unblock a key. */
+interface LinesListener<E, R> {
+  /** The first event of a line may be delivered. */
+  ready(event: LineEvent<E>): void
+  /** The time of waiting events has come, and `ready` was called for them. */
+  woke(): void
+  /** Whether everything stands in a line that an earlier owner had begun. */
+  isComplete(): boolean
+  /** Makes durable that a dead-lettered event is resolved. False if the order is not ours any more. */
+  resolve(event: LineEvent<E>): Promise<boolean>
+  /** The request is answered, and can be settled. */
+  answered(request: R): void
+  /** So many events wait for others that no new ones may come; or that is over. */
+  full(isFull: boolean): void
+}
+
+interface LinesContext {
+  readonly clock: Clock
+  readonly stalls: StallReporter
+  /** The stream or partition of the lines, for errors. */
+  readonly place: string
+}
+
+/** Where an event stands. */
+interface Standing extends Pick<LineEvent<unknown>, 'line' | 'id' | 'heldKey'> {
+  /** Undefined for an event from elsewhere, which stands behind everything that came before it. */
+  readonly place: number | undefined
+  /** How long it has to wait [0]. */
+  readonly waitMs?: number
+}
+
+/** The most events that may wait for others: their states are kept in memory. */
+const MAX_HELD = 100_000
+
+/**
+ * Keeps the order of keys for one owner. Each key has a line, and only its first event is delivered. A first event that
+ * cannot be handled now, and a dead-lettered one, are stored as held by the broker. The events behind stay where they are
+ * until too many of them wait: then they are stored as held too.
+ */
+export class KeyLines<E extends LineEntry<E>, R> {
+  readonly #context: LinesContext
+  readonly #listener: LinesListener<E, R>
+  readonly #lines = new Lines<E>()
+  readonly #requests: UnblockRequests<R>
+  readonly #waiting = new Heap<{ readonly event: LineEvent<E>; readonly dueAt: number }>(
+    (a, b) => a.dueAt < b.dueAt,
+  )
+  /** For when the waiting ones are in the heap: many events come behind one that waits. */
+  readonly #wakesAt = new Map<LineEvent<E>, number>()
+  readonly #timer: WakeTimer
+  #isSpilling = false
+  /** Since the last time an event was held, or came behind a held one. */
+  #maySpill = true
+  #isFull = false
+
+  constructor(context: LinesContext, listener: LinesListener<E, R>) {
+    this.#context = context
+    this.#listener = listener
+    this.#timer = new WakeTimer(context.clock, () => this.#wake())
+    this.#requests = new UnblockRequests(context.clock, {
+      isAboutToDie: id =>
+        !listener.isComplete() || this.#lines.ofId(id).some(({ state }) => state === 'offered'),
+      dropped: listener.answered,
+    })
+  }
+
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  /** Whether the event is here, or stored as held. */
+  has(heldKey: string): boolean {
+    return this.#lines.has(heldKey)
+  }
+
+  first(line: string): LineEvent<E> | undefined {
+    return this.#lines.first(line)
+  }
+
+  /** Begins with what is held. */
+  open(held: Iterable<LineEvent<E>>): void {
+    for (const event of held) this.#lines.add(event)
+    for (const [first] of this.#lines.all()) this.look(first!.line)
+    this.#checkSize()
+  }
+
+  close(): void {
+    this.#timer.close()
+    this.#requests.close()
+    this.#context.stalls.gaveUp('deliveries', this)
+  }
+
+  /** Everything stands in a line that an earlier owner had begun. */
+  completed(): void {
+    for (const id of this.#requests.ids) this.#answer(id)
+  }
+
+  /** An entry takes its place. Published again, an event takes the place of its death. */
+  add(entry: E, { line, id, heldKey, place = this.#lines.lastPlace, waitMs = 0 }: Standing): void {
+    const dead = this.#lines.dead(id)
+    if (dead?.line === line) this.#takePlace(dead, entry)
+    else {
+      const state = waitMs > 0 ? 'waiting' : 'ready'
+      const dueAt = this.#now() + Math.max(0, waitMs)
+      entry.line = { line, id, heldKey, place, state, entry, heldAt: undefined, dueAt }
+      this.#lines.add(entry.line)
+      this.#maySpill ||= this.#lines.first(line)?.heldAt !== undefined
+    }
+    this.look(line)
+    this.#checkSize()
+  }
+
+  /** The event is stored as held, and waits. */
+  wait(event: LineEvent<E>, waitMs: number): void {
+    event.entry = undefined
+    event.dueAt = this.#now() + Math.max(0, waitMs)
+    event.state = 'waiting'
+    this.#maySpill = true
+    this.look(event.line)
+  }
+
+  /** The death of the event is stored. It blocks its line. */
+  die(event: LineEvent<E>): void {
+    event.entry = undefined
+    event.state = 'dead'
+    this.#maySpill = true
+    // A replay can come before the death is on record: the letter is written first.
+    const twin = this.#lines.twin(event)
+    if (twin?.state === 'ready' && twin.entry !== undefined && twin.heldAt === undefined) {
+      this.#lines.remove(twin)
+      this.#takePlace(event, twin.entry)
+      this.look(event.line)
+    }
+    this.#answer(event.id)
+  }
+
+  /** The event is resolved. */
+  remove(event: LineEvent<E>): void {
+    this.#lines.remove(event)
+    this.#answer(event.id)
+    this.look(event.line)
+    this.#checkSize()
+  }
+
+  /** The dead-lettered event of this id is resolved, now or when it is dead. */
+  async unblock(id: string, request: R): Promise<void> {
+    const event = this.#lines.dead(id)
+    if (event !== undefined) {
+      if (!(await this.#listener.resolve(event))) return
+      if (event.state === 'dead') this.remove(event)
+    } else if (!this.#listener.isComplete() || this.#lines.ofId(id).length > 0) {
+      // What an earlier owner began may not have come again, or stand behind an event whose settlement was lost.
+      this.#requests.add(id, request)
+      return
+    }
+    this.#listener.answered(request)
+  }
+
+  /** The first of a line is delivered when it may be. */
+  look(line: string): void {
+    const first = this.#lines.first(line)
+    if (first?.state === 'waiting') {
+      if (first.dueAt > this.#now()) {
+        this.#wakeLater(first)
+        return
+      }
+      first.state = 'ready'
+    }
+    if (first?.state === 'ready') this.#listener.ready(first)
+  }
+
+  /**
+   * Makes room: events behind held ones are stored as held too. `stored` is called for each entry that is not needed any more.
+   * Answers whether there is more room.
+   */
+  async spill(
+    store: (events: readonly LineEvent<E>[]) => Promise<boolean>,
+    stored: (entry: E) => void,
+  ): Promise<boolean> {
+    if (this.#isSpilling || !this.#maySpill) return false
+    this.#maySpill = false
+    const moving = spillable(this.#lines)
+    if (moving.length === 0) return false
+    this.#isSpilling = true
+    for (const event of moving) event.state = 'moving'
+    const isStored = await store(moving)
+    this.#isSpilling = false
+    for (const event of moving) {
+      const entry = event.entry!
+      event.state = 'ready'
+      if (!isStored) continue
+      event.entry = undefined
+      stored(entry)
+    }
+    for (const { line } of moving) this.look(line)
+    return isStored
+  }
+
+  #now(): number {
+    return monotonicNow(this.#context.clock)
+  }
+
+  #takePlace(dead: LineEvent<E>, entry: E): void {
+    dead.entry = entry
+    entry.line = dead
+    dead.state = 'ready'
+  }
+
+  /** Requests that came early are looked at again. */
+  #answer(id: string): void {
+    for (const request of this.#requests.take(id)) void this.unblock(id, request)
+  }
+
+  #wakeLater(event: LineEvent<E>): void {
+    const { dueAt } = event
+    if (this.#wakesAt.get(event) === dueAt) return
+    this.#wakesAt.set(event, dueAt)
+    this.#waiting.push({ event, dueAt })
+    this.#timer.wakeAt(dueAt)
+  }
+
+  #wake(): void {
+    const now = this.#now()
+    for (let next = this.#waiting.first; next !== undefined; next = this.#waiting.first) {
+      if (next.dueAt > now) {
+        this.#timer.wakeAt(next.dueAt)
+        break
+      }
+      this.#waiting.shift()
+      if (this.#wakesAt.get(next.event) === next.dueAt) this.#wakesAt.delete(next.event)
+      this.look(next.event.line)
+    }
+    this.#listener.woke()
+  }
+
+  #checkSize(): void {
+    const isFull = this.#lines.size >= MAX_HELD
+    if (isFull === this.#isFull) return
+    this.#isFull = isFull
+    const { stalls, place } = this.#context
+    if (isFull) stalls.stalled('deliveries', this, new TooManyHeldError(place, MAX_HELD))
+    else stalls.gaveUp('deliveries', this)
+    this.#listener.full(isFull)
+  }
+}

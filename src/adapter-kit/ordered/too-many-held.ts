@@ -1,0 +1,14 @@
+import { LazaretError } from '../../core/failure/errors.ts'
+
+/** More events wait for others of their key than the consumer may keep in mind. */
+export class TooManyHeldError extends LazaretError {
+  override readonly name = 'TooManyHeldError'
+
+  /** `place` is the stream or the partition. */
+  constructor(place: string, limit: number) {
+    super(
+      `${place}: ${limit} events wait for others of their key; replay or discard the dead letters that block these keys`,
+      { code: 'LAZARET_BROKER_FULL', retryable: true },
+    )
+  }
+}

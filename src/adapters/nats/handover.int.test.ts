@@ -1,0 +1,194 @@
+import { describe, expect, it } from 'vitest'
+import { losingMessages } from '../../../test/support/losing-nats.ts'
+import { createNatsWorld, eventually, make, subscribe, TIMES } from '../../../test/support/nats-world.ts'
+import { type Clock, systemClock } from '../../ports/clock.ts'
+import { eventOf } from '../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../testing/conformance/harness.ts'
+import { namesOf, streamsOf } from './broker/streams/names.ts'
+
+const { service, outside, why, open, mortal } = await createNatsWorld()
+
+const BY_KEY = { ordering: 'by-key' } as const
+const isState = (subject: string) => subject.startsWith('lazaret.state.')
+type Inbox = Awaited<ReturnType<typeof subscribe>>
+
+async function settleAsDead({ subscription, deliveries }: Inbox, at: number): Promise<void> {
+  const delivery = deliveries[at]!
+  const letter = make.letter({ event: eventOf(delivery), channel: delivery.channel })
+  await subscription.settle(delivery, { outcome: 'dead', letter, saved: true })
+}
+
+/** The event at this place of an inbox is this one, and is done. */
+async function doneAt({ subscription, deliveries, ids }: Inbox, at: number, id: string): Promise<void> {
+  await eventually(() => ids()[at]).toBe(id)
+  await subscription.settle(deliveries[at]!, { outcome: 'done' })
+}
+
+describe.runIf(service !== undefined)(`NATS from one owner of the order to the next${why}`, () => {
+  it('B9: after a crash, thousands of new events pass none that the dead owner had, and do not fill the memory', async () => {
+    const channel = uniqueName('flood')
+    const { broker, die } = mortal()
+    const owner = await subscribe(broker, channel, BY_KEY)
+    const next = await subscribe(open(), channel, { ...BY_KEY, prefetch: 3 })
+    const publisher = open()
+    const keys = ['a', 'b', 'c']
+    const first = keys.map(key => make.event({ channel, key }))
+    await publisher.publish(first)
+    await eventually(() => owner.ids()).toHaveLength(3)
+    await die()
+    const later = [1, 2, 3].flatMap(() => keys.map(key => make.event({ channel, key })))
+    await publisher.publish([...later, ...make.events(6_000, { channel })])
+    let most = 0
+    await eventually(async () => {
+      const info = await outside.jetstream.consumerInfo(streamsOf(channel).events, 'bill')
+      most = Math.max(most, info!.num_ack_pending)
+      return next.ids().length
+    }).toBeGreaterThan(0)
+    for (let at = 0; at < first.length + later.length; at++) {
+      await eventually(() => next.ids().length).toBeGreaterThan(at)
+      await next.subscription.settle(next.deliveries[at]!, { outcome: 'done' })
+    }
+    for (const [at, key] of keys.entries()) {
+      const ofKey = next.deliveries
+        .map(eventOf)
+        .filter(event => event.key === key)
+        .map(({ id }) => id)
+      const expected = [first[at]!, ...later.filter(event => event.key === key)].map(({ id }) => id)
+      expect(ofKey).toEqual(expected.slice(0, ofKey.length))
+    }
+    expect(most).toBeLessThan(3_000)
+  })
+
+  it('B9: an owner that lost the order writes nothing more of what it had tried to write', async () => {
+    const channel = uniqueName('fenced')
+    const link = losingMessages(isState)
+    const first = await subscribe(open({ client: link.client }), channel, BY_KEY)
+    const second = await subscribe(open(), channel, BY_KEY)
+    const publisher = open()
+    const [event, later] = make.events(2, { channel, key: 'a' })
+    await publisher.publish([event!])
+    await eventually(() => first.ids()).toEqual([event!.id])
+    link.startLosing()
+    const retry = { outcome: 'retry', notBefore: 0, ended: [] } as const
+    const settling = Promise.resolve(first.subscription.settle(first.deliveries[0]!, retry)).catch(() => {})
+    await eventually(() => link.lost).toBeGreaterThan(0)
+    await doneAt(second, 0, event!.id)
+    link.stopLosing()
+    await settling
+    await second.subscription.close()
+    await first.subscription.close()
+    const third = await subscribe(open(), channel, BY_KEY)
+    await publisher.publish([later!])
+    await doneAt(third, 0, later!.id)
+  })
+
+  it('B9: an owner that closes while events move to the state stream writes none of them later', async () => {
+    const channel = uniqueName('moving')
+    const link = losingMessages(subject => isState(subject) && subject.includes('.waiting.'))
+    const broker = open({ client: link.client })
+    const first = await subscribe(broker, channel, BY_KEY)
+    const publisher = open()
+    const [dead, ...behind] = make.events(900, { channel, key: 'a' })
+    await publisher.publish([dead!])
+    await eventually(() => first.ids()).toEqual([dead!.id])
+    await settleAsDead(first, 0)
+    link.startLosing()
+    await publisher.publish(behind)
+    await eventually(() => link.lost).toBeGreaterThan(0)
+    await first.subscription.close()
+    // It has room for all of them.
+    const second = await subscribe(open(), channel, { ...BY_KEY, prefetch: 500 })
+    await publisher.unblockKey(channel, dead!.id, 'bill')
+    await doneAt(second, 0, behind[0]!.id)
+    link.stopLosing()
+    // Closes when nothing is on its way any more.
+    await broker.close()
+    expect(
+      await outside.jetstream.countOf(
+        streamsOf(channel).state,
+        `${namesOf(channel, 'bill').stateSubject}.waiting.*`,
+      ),
+    ).toBe(0)
+  })
+
+  it('B9: a key that is unblocked before its event is on record as dead is not blocked', async () => {
+    const channel = uniqueName('early')
+    const link = losingMessages(subject => isState(subject) && subject.includes('.dead.'))
+    const inbox = await subscribe(open({ client: link.client }), channel, BY_KEY)
+    const publisher = open()
+    const [dead, second] = make.events(2, { channel, key: 'a' })
+    await publisher.publish([dead!, second!])
+    await eventually(() => inbox.ids()).toEqual([dead!.id])
+    link.startLosing()
+    const settling = settleAsDead(inbox, 0)
+    await eventually(() => link.lost).toBeGreaterThan(0)
+    await publisher.unblockKey(channel, dead!.id, 'bill')
+    // It comes after the request in the same stream: when it is delivered, the request was read.
+    await outside.publishJson(namesOf(channel, 'bill').retrySubject, Buffer.from('{}'))
+    await eventually(() => inbox.ids()).toHaveLength(2)
+    await inbox.subscription.settle(inbox.deliveries[1]!, { outcome: 'done' })
+    link.stopLosing()
+    await settling
+    await doneAt(inbox, 2, second!.id)
+    await eventually(() => publisher.depth(channel, 'bill')).toBe(0)
+  })
+
+  it('B9: a subscription that cannot read what is held can be closed', async () => {
+    const channel = uniqueName('opening')
+    const link = losingMessages(subject => {
+      if (subject.endsWith('.owner')) link.startLosing()
+      return subject.startsWith('$JS.API.STREAM.MSG.GET')
+    })
+    const broker = open({ client: link.client })
+    const subscribing = subscribe(broker, channel, BY_KEY).catch(() => {})
+    await eventually(() => link.lost).toBeGreaterThan(0)
+    await broker.close()
+    await subscribing
+  }, 30_000)
+
+  it('B9: a consumer whose clock is an hour ahead blocks no key for that long', async () => {
+    const channel = uniqueName('ahead')
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + 3_600_000 }
+    const first = await subscribe(open({ clock }), channel, BY_KEY)
+    const publisher = open()
+    const [event] = make.events(1, { channel, key: 'a' })
+    await publisher.publish([event!])
+    await eventually(() => first.ids()).toEqual([event!.id])
+    const notBefore = clock.now() + 500
+    await first.subscription.settle(first.deliveries[0]!, { outcome: 'retry', notBefore, ended: [] })
+    await first.subscription.close()
+    const second = await subscribe(open(), channel, BY_KEY)
+    await doneAt(second, 0, event!.id)
+  })
+
+  it('E21: an owner that lost the order gives its events back', async () => {
+    const channel = uniqueName('back')
+    const link = losingMessages(subject => subject.endsWith('.owner'))
+    const ackWaitMs = 60 * TIMES.ackWaitMs
+    const first = await subscribe(open({ client: link.client, ackWaitMs }), channel, BY_KEY)
+    const second = await subscribe(open({ ackWaitMs }), channel, BY_KEY)
+    const [event] = make.events(1, { channel, key: 'a' })
+    await open().publish([event!])
+    await eventually(() => first.ids()).toEqual([event!.id])
+    link.startLosing()
+    await doneAt(second, 0, event!.id)
+  })
+
+  it('B8: a slow handler does not keep the suspects of a crash waiting', async () => {
+    const channel = uniqueName('slow')
+    const { broker, die } = mortal()
+    const owner = await subscribe(broker, channel, BY_KEY)
+    const publisher = open()
+    const slow = make.event({ channel, key: 'slow' })
+    const suspects = make.events(2, { channel, key: 'a' })
+    await publisher.publish([slow, ...suspects])
+    await eventually(() => owner.ids()).toEqual([slow.id, suspects[0]!.id])
+    // It is held, so that the next owner does not suspect it.
+    await owner.subscription.settle(owner.deliveries[0]!, { outcome: 'retry', notBefore: 0, ended: [] })
+    await eventually(() => owner.ids()).toHaveLength(3)
+    await die()
+    const next = await subscribe(open(), channel, BY_KEY)
+    await doneAt(next, 0, suspects[0]!.id)
+    await eventually(() => next.ids()).toEqual([suspects[0]!.id, slow.id, suspects[1]!.id])
+  })
+})
