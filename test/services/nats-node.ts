@@ -76,6 +76,12 @@ export class NatsNode extends ServerNode {
     await rm(join(this.folder, 'data'), { recursive: true, force: true })
   }
 
+  /** Deletes the messages of a stream, whose consumers stay as they are. It must not run. */
+  async forgetMessages(stream: string): Promise<void> {
+    const folder = join(this.folder, 'data', 'jetstream', '$G', 'streams', stream, 'msgs')
+    await rm(folder, { recursive: true })
+  }
+
   /** Its JetStream answers. */
   protected override async answers(): Promise<boolean> {
     return hasJetStream(this.url).catch(() => false)

@@ -2,6 +2,9 @@ import { JetStreamError } from '../errors.ts'
 import { decodeHeaders, type HeaderList } from './headers.ts'
 import type { Link } from './link.ts'
 
+const NANOSECONDS_PER_MS = 1_000_000
+const TEMPORARY_MS = 30_000
+
 /** Numbers of errors in the list of the server. */
 export const ERROR = {
   consumerNotFound: 10_014,
@@ -91,6 +94,25 @@ export class JetStream {
       stream_name: stream,
       config,
     })
+  }
+
+  /** A consumer of all messages, which the server removes if nobody does. Resolves with its name. */
+  async createTemporaryConsumer(stream: string): Promise<string> {
+    const config = {
+      ack_policy: 'explicit',
+      deliver_policy: 'all',
+      inactive_threshold: TEMPORARY_MS * NANOSECONDS_PER_MS,
+    }
+    const { name } = await this.#ask<{ name: string }>(`CONSUMER.CREATE.${stream}`, {
+      stream_name: stream,
+      config,
+    })
+    return name
+  }
+
+  /** Removes a consumer. One that is not there is removed already. */
+  async deleteConsumer(stream: string, consumer: string): Promise<void> {
+    await this.#orUndefined(ERROR.consumerNotFound, this.#ask(`CONSUMER.DELETE.${stream}.${consumer}`, {}))
   }
 
   /** All streams of the account. */

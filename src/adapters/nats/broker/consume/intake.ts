@@ -173,6 +173,11 @@ export class Intake {
     const { streams, names, settings, link } = this.#context
     try {
       await streams.restore(names.streams[source])
+      if (!this.#isSame[source]) {
+        if (streams.lastSequence(names.streams[source]) < this.#highestSequence(source))
+          this.#forgetAll(source)
+        if (source === 'events') await streams.remakeConsumersAhead(names.channel)
+      }
     } catch {
       // While the connection is lost there is nothing to find out, and the next one begins this again.
       if (!this.#isSame[source] && link.current !== undefined && !this.#isClosed)
@@ -183,6 +188,21 @@ export class Intake {
     this.#isSame[source] = true
     for (const [key, { ackSubject, word }] of this.#acknowledged)
       if (sourceOf(key) === source) link.send(ackSubject, word)
+  }
+
+  #highestSequence(source: Source): number {
+    let highest = 0
+    for (const key of [...this.#entries.keys(), ...this.#acknowledged.keys()])
+      if (sourceOf(key) === source) highest = Math.max(highest, Number(key.slice(1)))
+    return highest
+  }
+
+  /** A killed server has begun the stream again at 1: the messages of these sequences are others. */
+  #forgetAll(source: Source): void {
+    if (source === 'events') this.#lastSequence = 0
+    for (const entry of [...this.#entries.values()]) if (entry.source === source) this.#forget(entry)
+    for (const key of [...this.#acknowledged.keys()])
+      if (sourceOf(key) === source) this.#acknowledged.delete(key)
   }
 
   /** It is another stream, which counts from 1. Messages of the old one cannot be settled there. */

@@ -18,6 +18,7 @@ import {
   subjectsOf,
 } from './names.ts'
 import { readPlace } from './noted-place.ts'
+import { remakeConsumersAhead } from './rewound.ts'
 
 const NANOSECONDS_PER_MS = 1_000_000
 /** Within this time the server recognises a message that is sent again. It exceeds every time that we send one again. */
@@ -42,6 +43,8 @@ interface KnownStream {
   exists: boolean
   /** When it was made: a stream that was deleted and made again counts its messages from 1. */
   created: string | undefined
+  /** Its last sequence when it was last looked at. */
+  lastSequence: number
 }
 
 /** Makes the streams and consumers that a channel needs, and makes them again when they were deleted. */
@@ -69,7 +72,7 @@ export class Streams {
   name(channel: string, kind: Kind): string {
     const stream = streamsOf(channel)[kind]
     if (!this.#known.has(stream))
-      this.#known.set(stream, { channel, kind, exists: false, created: undefined })
+      this.#known.set(stream, { channel, kind, exists: false, created: undefined, lastSequence: 0 })
     return stream
   }
 
@@ -78,12 +81,13 @@ export class Streams {
     const known = this.#known.get(stream)
     if (known === undefined) return false
     known.exists = false
-    const { created, isNew } = await this.#declare(known.channel, known.kind, stream)
+    const { created, isNew, lastSequence } = await this.#declare(known.channel, known.kind, stream)
     if (isNew && known.kind === 'retries')
       for (const names of this.#handlers)
         if (names.streams.retries === stream)
           await this.#makeConsumer(names, 'retries', { deliver_policy: 'all' })
     known.exists = true
+    known.lastSequence = lastSequence
     const before = known.created
     known.created = created
     if (before !== undefined && before !== created)
@@ -102,6 +106,11 @@ export class Streams {
     return this.#known.get(stream)?.created
   }
 
+  /** The last sequence of a stream when it was last restored. */
+  lastSequence(stream: string): number {
+    return this.#known.get(stream)?.lastSequence ?? 0
+  }
+
   /** Returns the function that forgets the handler. */
   remember(names: HandlerNames): () => void {
     this.#handlers.add(names)
@@ -115,6 +124,7 @@ export class Streams {
   async needConsumers(names: HandlerNames): Promise<number> {
     for (const kind of ['events', 'retries', 'state', 'letters'] as const)
       await this.need(names.channel, kind)
+    await this.remakeConsumersAhead(names.channel)
     let ackWaitMs = this.#settings.ackWaitMs
     for (const kind of ['events', 'retries'] as const) {
       await this.restoreConsumer(names, kind)
@@ -123,6 +133,11 @@ export class Streams {
       ackWaitMs = Math.min(ackWaitMs, checkConsumer(names.streams[kind], info) / NANOSECONDS_PER_MS)
     }
     return ackWaitMs
+  }
+
+  /** A killed server may have begun the streams of a channel again at 1. */
+  async remakeConsumersAhead(channel: string): Promise<void> {
+    if (this.#settings.declare !== 'none') await remakeConsumersAhead(this.#jetstream, channel)
   }
 
   /**
@@ -175,12 +190,16 @@ export class Streams {
     })
   }
 
-  async #declare(channel: string, kind: Kind, stream: string): Promise<{ created: string; isNew: boolean }> {
+  async #declare(
+    channel: string,
+    kind: Kind,
+    stream: string,
+  ): Promise<{ created: string; isNew: boolean; lastSequence: number }> {
     const found = await this.#jetstream.streamInfo(stream)
     const info = found ?? (await this.#create(channel, kind, stream))
     if (info.config.subjects?.[0] === makingSubject(stream)) await this.#finish(channel, info.config)
     else checkStream(info, subjectsOf(channel)[kind], kind)
-    return { created: info.created, isNew: found === undefined }
+    return { created: info.created, isNew: found === undefined, lastSequence: info.state.last_seq }
   }
 
   /** A stream of events gets its subjects later: without its consumers it would lose what is published. */
