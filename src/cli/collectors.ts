@@ -32,7 +32,13 @@ async function openCollector(
     const { url, topics = [], group, originalTopics } = options
     return kafkaCollector({ ...base, ...times, ...optionsOfUrl(url), topics, group, originalTopics })
   }
+  if (brokerType(options.url) === 'nats') {
+    const { natsCollector } = await import('../adapters/nats/index.ts')
+    const { url, streams, maxDeliver, originalSubjects } = options
+    return natsCollector({ ...base, ...times, url, streams, maxDeliver, originalSubjects })
+  }
   const { rabbitmqCollector } = await import('../adapters/rabbitmq/index.ts')
-  const { queues = [], topics: __, group: ___, originalTopics: ____, ...rest } = options
+  const { url, queues = [], management, mode, returnTo, prefetch, peekLimit } = options
+  const rest = { url, management, mode, returnTo, prefetch, peekLimit }
   return rabbitmqCollector({ ...base, ...times, ...rest, queues })
 }

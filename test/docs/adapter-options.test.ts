@@ -76,13 +76,15 @@ const PAGES: readonly AdapterPage[] = [
   },
   {
     path: 'docs/brokers/nats.md',
-    types: ['NatsOptions'],
+    types: ['NatsOptions', 'NatsCollectorOptions'],
     defaults: {
       connectTimeoutMs: nats.DEFAULT_CONNECT_TIMEOUT_MS,
       requestTimeoutMs: nats.DEFAULT_REQUEST_TIMEOUT_MS,
       publishTimeoutMs: nats.DEFAULT_PUBLISH_TIMEOUT_MS,
       ackWaitMs: nats.DEFAULT_ACK_WAIT_MS,
       leaseMs: nats.DEFAULT_LEASE_MS,
+      pollIntervalMs: nats.DEFAULT_POLL_INTERVAL_MS,
+      handledAfterMs: nats.DEFAULT_HANDLED_AFTER_MS,
     },
   },
   {

@@ -1,9 +1,6 @@
-import { letterFromHeader } from '../../src/adapter-kit/wire/letter-headers.ts'
-import { decode } from '../../src/adapters/nats/broker/wire/event-codec.ts'
-import { OWN } from '../../src/adapters/nats/broker/wire/headers.ts'
-import { headerText } from '../../src/adapters/nats/connection/headers.ts'
 import { JetStream, type StoredMessage } from '../../src/adapters/nats/connection/jetstream.ts'
 import { Link } from '../../src/adapters/nats/connection/link.ts'
+import { readLetter } from '../../src/adapters/nats/letters/own-letter.ts'
 import { resolveNats } from '../../src/adapters/nats/options.ts'
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { mergeLetter } from '../../src/core/dead-letter/merge.ts'
@@ -56,11 +53,4 @@ export class OutsideNats {
   async close(): Promise<void> {
     await this.link.close()
   }
-}
-
-/** Reads a letter of Lazaret from a dead-letter stream; undefined for a message of another program. */
-function readLetter(message: StoredMessage): DeadLetter | undefined {
-  const text = headerText(message.headers, OWN.letter)
-  if (text === undefined) return undefined
-  return letterFromHeader(text, (channel, origin) => decode(message, channel, origin))
 }

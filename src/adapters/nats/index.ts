@@ -12,6 +12,13 @@ export {
   StreamMismatchError,
   StreamMissingError,
 } from './errors.ts'
+export { natsCollector } from './letters/collector.ts'
+export { LettersRemovedError } from './letters/errors.ts'
+export {
+  DEFAULT_HANDLED_AFTER_MS,
+  DEFAULT_POLL_INTERVAL_MS,
+  type NatsCollectorOptions,
+} from './letters/options.ts'
 export {
   DEFAULT_ACK_WAIT_MS,
   DEFAULT_CONNECT_TIMEOUT_MS,

@@ -20,10 +20,10 @@ export async function checkCollectors(config: Config, io: Pick<Io, 'clock' | 'ra
       checks.push(
         fail('collector', `${setting}.store: unknown store ${store}`, `use one of ${stores.join(', ')}`),
       )
-    const { queues, topics } = config.collectors?.[collector.name] ?? {}
-    const kind = topics === undefined ? 'queue' : 'topic'
+    const { queues, topics, streams } = config.collectors?.[collector.name] ?? {}
+    const kind = queues !== undefined ? 'queue' : topics !== undefined ? 'topic' : 'stream'
     try {
-      checks.push(...(await checkQueues(collector, kind, queues ?? topics ?? [], io)))
+      checks.push(...(await checkQueues(collector, kind, queues ?? topics ?? streams ?? [], io)))
     } catch (error) {
       const problem = `${collector.name}: ${error instanceof Error ? error.message : error}`
       checks.push(failWith('collector', new Error(problem), `check the server, and ${setting} in the config`))
@@ -36,7 +36,7 @@ export async function checkCollectors(config: Config, io: Pick<Io, 'clock' | 'ra
 
 async function checkQueues(
   collector: Collector,
-  kind: 'queue' | 'topic',
+  kind: 'queue' | 'topic' | 'stream',
   queues: readonly string[],
   { clock }: Pick<Io, 'clock'>,
 ): Promise<Check[]> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { headerReader, type RecordHeader } from '../../../adapter-kit/collecting/record-headers.ts'
 import { isFaultHeader, readFault } from './faults.ts'
-import { headerReader, type RecordHeader } from './record-headers.ts'
 
 type Value = string | Buffer | null
 

@@ -4,7 +4,7 @@ import {
   readMassTransitFault,
   rootCause,
 } from '../../../adapter-kit/collecting/foreign-faults.ts'
-import type { HeaderReader } from './record-headers.ts'
+import type { HeaderReader } from '../../../adapter-kit/collecting/record-headers.ts'
 
 /** The failure that another program wrote on a record, and the place that the record came from. */
 export interface Fault {

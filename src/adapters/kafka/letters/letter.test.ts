@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { FailureCache } from '../../../adapter-kit/collecting/failure-cache.ts'
+import type { RecordHeader } from '../../../adapter-kit/collecting/record-headers.ts'
 import { letterFromJson, letterToJson } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
@@ -8,7 +9,6 @@ import { isVerified } from '../../../core/dead-letter/verify.ts'
 import { replayHeaders } from '../../../core/event/replay-headers.ts'
 import { resolveKafka } from '../options.ts'
 import { collect, type DeadRecord } from './letter.ts'
-import type { RecordHeader } from './record-headers.ts'
 import { faultOfReturn, returnedRecord as returnedWith } from './returned-record.ts'
 
 const NAMES = resolveKafka({ brokers: ['kafka:9092'] })

@@ -1,3 +1,9 @@
+import {
+  headerBytes,
+  keyBytes,
+  unkeptReason,
+  valueBytes,
+} from '../../../adapter-kit/collecting/record-forms.ts'
 import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf } from '../../../core/event/replay-headers.ts'
@@ -5,7 +11,6 @@ import { channelTopic, handlerTopics } from '../broker/topics/names.ts'
 import { encodeEvent } from '../broker/wire/event-codec.ts'
 import type { OutgoingRecord } from '../connection/partition-queue.ts'
 import type { KafkaSettings } from '../options.ts'
-import { headerBytes, keyBytes, unkeptReason, valueBytes } from './record-forms.ts'
 
 /**
  * The record of an event that returns to its original topic, or, redirected, goes to the topic of its channel. Its time is

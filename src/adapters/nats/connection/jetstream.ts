@@ -127,6 +127,12 @@ export class JetStream {
     }
   }
 
+  /** The stream that has a subject; undefined if there is none. */
+  async streamOfSubject(subject: string): Promise<string | undefined> {
+    const { streams } = await this.#ask<{ streams: string[] | null }>('STREAM.NAMES', { subject })
+    return streams?.[0]
+  }
+
   /** How many messages of these subjects a stream has; 0 if there is no such stream. */
   async countOf(stream: string, subjects: string): Promise<number> {
     const info = await this.streamInfo(stream, subjects)

@@ -1,4 +1,4 @@
-/** One header of a record. Kafka allows several with one name, and a value that is null. */
+/** One header of a message. Several can have one name, and a value of Kafka can be null. */
 export type RecordHeader = readonly [name: Buffer, value: Buffer | null]
 
 /** The values of headers with one name, in the order of the record. */

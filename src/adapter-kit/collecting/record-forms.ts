@@ -1,8 +1,8 @@
-import { eventHeaderName, shownHeaderName } from '../../../adapter-kit/collecting/names.ts'
-import type { Origin } from '../../../core/dead-letter/letter.ts'
-import { MAX_KEY_BYTES, WIDEST_EVENT_LIMITS } from '../../../core/event/limits.ts'
-import { isBytes, isPlainObject } from '../../../core/event/plain.ts'
-import { cleanTextBytes } from '../../../core/event/text.ts'
+import type { Origin } from '../../core/dead-letter/letter.ts'
+import { MAX_KEY_BYTES, WIDEST_EVENT_LIMITS } from '../../core/event/limits.ts'
+import { isBytes, isPlainObject } from '../../core/event/plain.ts'
+import { cleanTextBytes } from '../../core/event/text.ts'
+import { eventHeaderName, shownHeaderName } from './names.ts'
 import type { RecordHeader } from './record-headers.ts'
 
 /** How the bytes of a header are written in the event: as text, as base64, or as an empty text for null. */
