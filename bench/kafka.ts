@@ -1,9 +1,8 @@
 import { findKafka, type Kafka } from '../test/services/kafka.ts'
 import { FULL_SPEED } from '../test/services/kafka-node.ts'
-import { Meter } from './harness/meter.ts'
 import { percentile } from './harness/percentile.ts'
+import { isWanted, measureRates, type RateMeasure } from './harness/rates.ts'
 import { atMost, type Bar, type BenchResult, machine, type Row, row } from './harness/result.ts'
-import { ratioBar, rowsOf, takeTurns } from './harness/rounds.ts'
 import { loadConfluent } from './kafka/confluent.ts'
 import { type Candidate, CONSUMERS } from './kafka/consume.ts'
 import { FAILERS } from './kafka/failure.ts'
@@ -15,24 +14,11 @@ import { BATCH, Topics } from './kafka/topics.ts'
 /** For a quick look: LAZARET_BENCH_MESSAGES=20000 npm run bench kafka. */
 const MESSAGES = Number(process.env['LAZARET_BENCH_MESSAGES'] ?? 200_000)
 const LAG = 5 * MESSAGES
-/** Some of the measures: LAZARET_BENCH_ONLY=consume,lag npm run bench kafka. */
-const ONLY = process.env['LAZARET_BENCH_ONLY']?.split(',')
-const isWanted = (title: string) => ONLY === undefined || ONLY.some(start => title.startsWith(start))
 const ROUNDS = 3
 /** Other consumers get the partitions of one that was killed when the brokers have missed it for so long. */
 const SESSION_MS = 2_000
 
-interface Measure {
-  readonly candidates: Readonly<Record<string, Candidate>>
-  /** Of the messages, which is enough for a rate. */
-  readonly share: number
-  readonly peer: string
-  readonly least: number
-  /** How often the meter counts a message; 0 if the candidates measure by themselves. */
-  readonly ticks: number
-}
-
-const MEASURES: Readonly<Record<string, Measure>> = {
+const MEASURES: Readonly<Record<string, RateMeasure<Candidate>>> = {
   'consume + commit': { candidates: CONSUMERS, share: 1, peer: 'raw client', least: 0.8, ticks: 1 },
   'publish, in batches of 1000': {
     candidates: PUBLISHERS,
@@ -42,6 +28,15 @@ const MEASURES: Readonly<Record<string, Measure>> = {
     ticks: 0,
   },
   'failure path': { candidates: FAILERS, share: 0.2, peer: 'retry topics by hand', least: 0.8, ticks: 2 },
+}
+
+/** The measures when its client is not installed. */
+function withoutConfluent(): typeof MEASURES {
+  const without = Object.entries(MEASURES).map(([title, { candidates, ...measure }]) => {
+    const { confluent: _, ...present } = candidates
+    return [title, { ...measure, candidates: present }]
+  })
+  return Object.fromEntries(without)
 }
 
 type Found = Pick<BenchResult, 'rows' | 'bars'>
@@ -108,24 +103,9 @@ export async function run(): Promise<BenchResult> {
     bars.push(...more.bars)
   }
   try {
-    for (const [title, { candidates, share, peer, least, ticks }] of Object.entries(MEASURES)) {
-      if (!isWanted(title)) continue
-      const present = Object.entries(candidates).filter(([name]) => name !== 'confluent' || hasConfluent)
-      const cpu: Record<string, number[]> = {}
-      const samples = await takeTurns(title, Object.fromEntries(present), async (candidate, part, name) => {
-        const messages = Math.ceil((MESSAGES * share * part) / BATCH) * BATCH
-        const meter = new Meter(messages * ticks)
-        const rate = await candidate({ topics, messages, meter })
-        if (part === 1 && ticks > 0) cpu[name] = [...(cpu[name] ?? []), ticks * meter.cpuMicroseconds]
-        return rate
-      })
-      rows.push(...rowsOf(title, 'messages/s', samples))
-      bars.push(ratioBar(title, samples, 'lazaret', peer, least))
-      if (ticks === 0) continue
-      const cpuTitle = `${title}, CPU time of the client`
-      rows.push(...rowsOf(cpuTitle, 'µs/message', cpu))
-      bars.push(ratioBar(cpuTitle, cpu, peer, 'lazaret', least))
-    }
+    const measures = hasConfluent ? MEASURES : withoutConfluent()
+    const size = { messages: MESSAGES, batch: BATCH }
+    add(await measureRates(measures, size, (candidate, round) => candidate({ topics, ...round })))
     if (isWanted('poisoned')) add(await besidePoison(topics))
   } finally {
     await topics.close()

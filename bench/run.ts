@@ -35,6 +35,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
       'consuming, publishing and failing on Kafka, compared with the raw client, kafkajs and confluent; a kill with a long lag',
     load: () => import('./kafka.ts'),
   },
+  nats: {
+    about: 'consuming, publishing and failing on NATS JetStream, compared with the raw client',
+    load: () => import('./nats.ts'),
+  },
   growth: {
     about:
       'the outbox over two million rows of the past, and what an hour of work leaves behind in its tables',

@@ -2,16 +2,13 @@ import { Consumer, MessagesStreamFallbackModes, MessagesStreamModes } from '@pla
 import { Kafka, logLevel } from 'kafkajs'
 import { kafka as lazaretKafka } from '../../src/adapters/kafka/index.ts'
 import { createConsumer } from '../../src/index.ts'
-import type { Meter } from '../harness/meter.ts'
+import type { Round as CommonRound } from '../harness/rates.ts'
 import { counting } from '../rabbitmq/consume.ts'
 import { loadConfluent } from './confluent.ts'
 import type { Topics } from './topics.ts'
 
-export interface Round {
+export interface Round extends CommonRound {
   readonly topics: Topics
-  readonly messages: number
-  /** Counts what this round handles. */
-  readonly meter: Meter
 }
 
 /** Messages per second. */

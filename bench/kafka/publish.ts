@@ -1,9 +1,10 @@
 import { Kafka, logLevel } from 'kafkajs'
 import { kafka as lazaretKafka } from '../../src/adapters/kafka/index.ts'
 import { createEvent } from '../../src/index.ts'
+import { BODY } from '../harness/body.ts'
 import { loadConfluent } from './confluent.ts'
 import type { Candidate, Round } from './consume.ts'
-import { BATCH, type BenchMessage, BODY, batchOf, toRaw } from './topics.ts'
+import { BATCH, type BenchMessage, batchOf, toRaw } from './topics.ts'
 
 // Everybody waits for all replicas, with an idempotent producer, and sends one batch of 1000 after the other. The batch is
 // made beforehand and not measured. Encoding is part of publishing.

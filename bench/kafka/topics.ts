@@ -1,13 +1,6 @@
 import { Admin, Producer, type ProducerOptions } from '@platformatic/kafka'
+import { BODY } from '../harness/body.ts'
 
-const BODY_BYTES = 256
-
-export const BODY = Buffer.from(
-  JSON.stringify({
-    order: 4_711,
-    note: 'x'.repeat(BODY_BYTES - JSON.stringify({ order: 4_711, note: '' }).length),
-  }),
-)
 export const BATCH = 1_000
 const PARTITIONS = 6
 

@@ -4,9 +4,10 @@ import { rabbitmq } from '../../src/adapters/rabbitmq/index.ts'
 import { createEvent } from '../../src/core/event/event.ts'
 import { createIdSource } from '../../src/core/event/uuid.ts'
 import { systemClock, systemRandom } from '../../src/ports/clock.ts'
+import { BODY } from '../harness/body.ts'
 import { perSecond } from '../harness/load.ts'
 import type { Candidate } from './consume.ts'
-import { type Bench, BODY, type QueueType } from './queue.ts'
+import type { Bench, QueueType } from './queue.ts'
 import { openRascal } from './rascal.ts'
 
 export interface PublishRound {

@@ -1,16 +1,8 @@
 import { once } from 'node:events'
 import { type ChannelModel, connect } from 'amqplib'
+import { BODY } from '../harness/body.ts'
 
 export type QueueType = 'quorum' | 'classic'
-
-const BODY_BYTES = 256
-
-export const BODY = Buffer.from(
-  JSON.stringify({
-    order: 4_711,
-    note: 'x'.repeat(BODY_BYTES - JSON.stringify({ order: 4_711, note: '' }).length),
-  }),
-)
 
 /** The server, as the code that prepares and checks a round uses it. */
 export class Bench {
