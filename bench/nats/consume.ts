@@ -17,7 +17,7 @@ const PREFETCH = CONCURRENCY * 3
 /** Gets the payload, as a handler of ours does. */
 async function handle(_payload: unknown): Promise<void> {}
 
-/** Without attempt counts and retries; a failed message is delivered again for ever. */
+/** Without attempt counts and retries; a failed message is delivered again without limit. */
 const raw: Candidate = async ({ streams, messages, meter }) => {
   const stream = await streams.create(streams.newName('raw'))
   await streams.fill(stream, messages)
