@@ -1,14 +1,38 @@
 import * as client from '@platformatic/kafka'
 
+const PRODUCE = 0
+
+type Send = (...args: Parameters<client.Connection['send']>) => ReturnType<client.Connection['send']>
+
 /** The client, whose writes to topics with this ending wait while the gate is closed. */
 export function gateWritesTo(ending: string) {
-  const produce = client.produceV9.api
   const heartbeat = client.consumerGroupHeartbeatV1.api
   let gate = Promise.withResolvers<void>()
   gate.resolve()
   let isDead = false
   const requireAlive = () => {
     if (isDead) throw new Error('the process is dead')
+  }
+  const pass = async (isGated: boolean) => {
+    if (isGated) {
+      gated.waiting++
+      await gate.promise
+      gated.waiting--
+    }
+    requireAlive()
+  }
+  const gateProduce = (connection: client.Connection) => {
+    const send: Send = connection.send.bind(connection)
+    const gatedSend: Send = (api, version, createRequest, ...rest) => {
+      if (api !== PRODUCE) return send(api, version, createRequest, ...rest)
+      const passed = async () => {
+        const request = await createRequest()
+        await pass(request.buffer.includes(ending))
+        send(api, version, () => request, ...rest)
+      }
+      void passed().catch((error: Error) => rest[3](error, undefined))
+    }
+    connection.send = gatedSend as client.Connection['send']
   }
   const gated = {
     /** How many writes wait at the closed gate. */
@@ -26,18 +50,11 @@ export function gateWritesTo(ending: string) {
     },
     client: {
       ...client,
-      produceV9: {
-        api: {
-          async: async (...args: Parameters<typeof produce.async>) => {
-            if (args[3].some(({ topic }) => topic.endsWith(ending))) {
-              gated.waiting++
-              await gate.promise
-              gated.waiting--
-            }
-            requireAlive()
-            return await produce.async(...args)
-          },
-        },
+      ConnectionPool: class extends client.ConnectionPool {
+        constructor(...args: ConstructorParameters<typeof client.ConnectionPool>) {
+          super(...args)
+          this.on('connecting', ({ connection }) => gateProduce(connection))
+        }
       },
       consumerGroupHeartbeatV1: {
         api: {

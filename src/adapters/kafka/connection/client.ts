@@ -23,10 +23,10 @@ export interface KafkaClient {
     [transactionalId: null, timeoutMs: number, id: bigint, epoch: number],
     { readonly producerId: bigint; readonly producerEpoch: number }
   >
-  readonly produceV9: Call<
-    [acks: number, timeoutMs: number, records: ProducedRecord[], options: ProduceOptions],
-    unknown
-  >
+  /** Its request is written by `produceBatches`. */
+  readonly produceV9: { readonly parseResponse: ReadAnswer<ProduceAnswer> }
+  readonly Writer: { create(): RequestWriter }
+  crc32c(bytes: Buffer): number
   /** Its answer is read by `fetchRecords`. */
   readonly fetchV13: { createRequest(...args: FetchArguments): unknown }
   readonly offsetFetchV8: Call<[groups: CommittedQuestion[], isStable: boolean], CommittedAnswer>
@@ -61,11 +61,24 @@ export interface KafkaConnection {
     api: number,
     version: number,
     createRequest: () => unknown,
-    readAnswer: (id: number, api: number, version: number, answer: AnswerBytes) => R,
+    readAnswer: ReadAnswer<R>,
     hasRequestTags: boolean,
     hasAnswerTags: boolean,
     callback: (error: Error | null | undefined, answer: R | undefined) => void,
   ): void
+}
+
+type ReadAnswer<R> = (id: number, api: number, version: number, answer: AnswerBytes) => R
+
+/** Writes a request. */
+interface RequestWriter {
+  appendString(text: string | null): RequestWriter
+  appendInt16(value: number): RequestWriter
+  appendInt32(value: number): RequestWriter
+  appendUnsignedVarInt(value: number): RequestWriter
+  append(bytes: Buffer): RequestWriter
+  appendArray<T>(items: readonly T[], write: (writer: RequestWriter, item: T) => void): RequestWriter
+  appendTaggedFields(): RequestWriter
 }
 
 /** An answer in the pieces that it arrived in. */
@@ -143,22 +156,6 @@ interface OffsetsAnswer {
     readonly name: string
     readonly partitions: readonly { readonly partitionIndex: number; readonly offset: bigint }[]
   }[]
-}
-
-/** A record as the client writes it. Two headers of one name are two entries, because their names are two buffers. */
-export interface ProducedRecord {
-  readonly topic: string
-  readonly partition: number
-  readonly key: Buffer | null
-  readonly value: Buffer | null
-  readonly headers: Map<Buffer, Buffer | null>
-  readonly timestamp: bigint
-}
-
-interface ProduceOptions {
-  readonly producerId: bigint
-  readonly producerEpoch: number
-  readonly sequences: { getWithDefault(key: string, fallback: number): number }
 }
 
 /** The answer to a produce request. Its partitions have errors of their own. */

@@ -1,4 +1,3 @@
-import type { ProducedRecord } from './client.ts'
 import { type RecordHeaders, sizeOf } from './records.ts'
 
 /** A record to publish. Without a partition its key decides, and without a key any partition will do. */
@@ -144,12 +143,4 @@ export class PartitionQueue {
     this.failures = 0
     this.restUntil = 0
   }
-}
-
-/** The records of a batch in the form of the client. */
-export function producedRecords({ queue, records, timestamp }: Batch): ProducedRecord[] {
-  const { topic, partition } = queue
-  return records.map(({ record: { key, value, headers } }) => {
-    return { topic, partition, key, value, headers: new Map(headers), timestamp }
-  })
 }

@@ -9,9 +9,9 @@ import {
   type OutgoingRecord,
   PartitionQueue,
   type ProducerIdentity,
-  producedRecords,
   type SendCall,
 } from './partition-queue.ts'
+import { produceBatches } from './produce.ts'
 import { answerOf, CODE, explain } from './protocol-errors.ts'
 
 const ALL_REPLICAS = -1
@@ -176,24 +176,10 @@ export class Producer {
     this.#sending.add(leader)
     for (const { queue } of batches) queue.isSending = true
     try {
-      const [{ identity }] = batches as [Batch]
-      const { produceV9 } = await this.#cluster.client()
+      const client = await this.#cluster.client()
       const connection = await this.#cluster.node('produce', leader)
-      const sequences = new Map(
-        batches.map(({ queue, sequence }) => [`${queue.topic}:${queue.partition}`, sequence]),
-      )
-      const answer = await produceV9.api.async(
-        connection,
-        ALL_REPLICAS,
-        ACK_TIMEOUT_MS,
-        batches.flatMap(producedRecords),
-        {
-          producerId: identity.id,
-          producerEpoch: identity.epoch,
-          sequences: { getWithDefault: (key, fallback) => sequences.get(key) ?? fallback },
-        },
-      )
-      await this.#settle(batches, answer as ProduceAnswer)
+      const answer = await produceBatches(client, connection, ALL_REPLICAS, ACK_TIMEOUT_MS, batches)
+      await this.#settle(batches, answer)
     } catch (error) {
       const answer = answerOf<ProduceAnswer>(error)
       if (answer === undefined) await this.#retry(batches, error)

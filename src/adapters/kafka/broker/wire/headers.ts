@@ -28,7 +28,7 @@ export function isReserved(name: string): boolean {
 
 type HeaderEntry = RecordHeaders[number]
 
-/** Names repeat in every message, so that their bytes are kept. Two headers of one name need two buffers. */
+/** Names repeat in every message, so that their bytes are kept. */
 const NAMES = new Map<string, Buffer>()
 const MAX_NAMES = 1_000
 
