@@ -128,7 +128,7 @@ describe('a message of a stranger', () => {
     fc.assert(
       fc.property(record, given => {
         decodeRecord(given, 'orders', { broker: 'kafka', topic: given.topic, timestamp: given.timestamp })
-        readRecordLog('kafka', given, NOW)
+        readRecordLog('kafka', given)
         storable(collectRecord(given, context))
       }),
       MESSAGES,

@@ -7,6 +7,7 @@ import type { TopicPartition } from '../group/member.ts'
 import { OffsetWindow } from '../group/offset-window.ts'
 import type { PartitionCommit } from '../group/offsets.ts'
 import { type Progress, progressAt } from '../group/progress.ts'
+import type { RecordLog } from '../wire/record-log.ts'
 import type { FailureCount } from './failure-count.ts'
 
 /** A record that was read and is not settled. */
@@ -21,8 +22,23 @@ export interface Entry {
   line: LineEvent<Entry> | undefined
   /** What this process knows of its attempts and the record does not say. */
   known: AttemptLog | undefined
+  /** The log of the record, if it was read before the delivery: to parse it costs more than to keep it. */
+  log: RecordLog | undefined
   /** When it may be delivered, by a monotonic clock. */
   dueAt: number
+}
+
+export function newEntry(partition: AssignedPartition, record: KafkaRecord, isSuspect = false): Entry {
+  return {
+    partition,
+    record,
+    isSuspect,
+    isHeld: false,
+    line: undefined,
+    known: undefined,
+    log: undefined,
+    dueAt: 0,
+  }
 }
 
 /**

@@ -7,16 +7,16 @@ import {
   type Subscription,
 } from '../../../../ports/broker.ts'
 import { monotonicNow, settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
-import type { FetchedRecords, KafkaRecord } from '../../connection/records.ts'
+import type { FetchedRecords } from '../../connection/records.ts'
 import { KeyOrder } from '../ordered/key-order.ts'
 import { retryTopicFor } from '../topics/names.ts'
 import { HeaderTexts, headerText, OWN } from '../wire/headers.ts'
-import { readLog } from '../wire/record-log.ts'
+import { type RecordLog, readLog, waitLeftMs } from '../wire/record-log.ts'
 import { Assignment } from './assignment.ts'
 import type { SubscriptionContext } from './context.ts'
 import { KafkaDelivery } from './delivery.ts'
 import { EntryQueue } from './entry-queue.ts'
-import type { AssignedPartition, Entry } from './partition.ts'
+import { type AssignedPartition, type Entry, newEntry } from './partition.ts'
 import { Settler } from './settler.ts'
 
 /** A release that ends within this waits in process: the event stays where it is. */
@@ -217,31 +217,36 @@ export class KafkaSubscription implements Subscription {
       }
       partition.bufferedBytes += record.bytes
       const isSuspect = partition.window.isSuspect(record.offset)
-      const dueAt = this.#dueOf(partition, record)
-      this.#offer({ partition, record, isSuspect, isHeld: false, known: undefined, dueAt, line: undefined })
+      const entry = newEntry(partition, record, isSuspect)
+      if (partition.stepMs !== undefined) entry.dueAt = this.#dueOf(entry, partition.stepMs)
+      this.#offer(entry)
     }
     this.#pump()
   }
 
   /** When a record of a retry topic is to be looked at: at the end of its wait, or at that of its topic. */
-  #dueOf({ stepMs }: AssignedPartition, record: KafkaRecord): number {
-    if (stepMs === undefined) return 0
-    const { clock, name } = this.#context.settings
+  #dueOf(entry: Entry, stepMs: number): number {
+    const { clock } = this.#context.settings
     const now = clock.now()
-    const { notBefore } = readLog(name, record, now)
-    const topicEnds = stepMs === 0 ? notBefore : record.timestamp + stepMs
-    return monotonicNow(clock) + Math.min(notBefore, topicEnds) - now
+    const waitMs = waitLeftMs(this.#logOf(entry), now)
+    const topicEndsMs = stepMs === 0 ? waitMs : entry.record.timestamp + stepMs - now
+    return monotonicNow(clock) + Math.min(waitMs, topicEndsMs)
+  }
+
+  #logOf(entry: Entry): RecordLog {
+    entry.log ??= readLog(this.#context.settings.name, entry.record)
+    return entry.log
   }
 
   #offer(entry: Entry): void {
     const { partition } = entry
-    const { clock, name } = this.#context.settings
+    const { clock } = this.#context.settings
     if (entry.dueAt > 0 && entry.dueAt > monotonicNow(clock)) {
       this.#queue.wait(entry)
       return
     }
     if (partition.stepMs !== undefined && partition.stepMs > 0 && entry.known === undefined) {
-      const waitMs = readLog(name, entry.record, clock.now()).notBefore - clock.now()
+      const waitMs = waitLeftMs(this.#logOf(entry), clock.now())
       if (waitMs > 0) {
         this.#waitOn(entry, waitMs)
         return
@@ -291,14 +296,9 @@ export class KafkaSubscription implements Subscription {
 
   #deliveryOf(entry: Entry): KafkaDelivery {
     const { channel, settings } = this.#context
-    const { record } = entry
+    const { record, log } = entry
     const texts = new HeaderTexts(record)
-    return new KafkaDelivery(
-      entry,
-      channel,
-      texts,
-      readLog(settings.name, record, settings.clock.now(), texts),
-    )
+    return new KafkaDelivery(entry, channel, texts, log ?? readLog(settings.name, record, texts))
   }
 
   #release(delivery: KafkaDelivery, waitMs: number): void {

@@ -36,7 +36,7 @@ export class HeldWriter {
   ): EventRecord {
     const { settings } = this.#context
     const now = settings.clock.now()
-    const read = readLog(settings.name, record, now)
+    const read = readLog(settings.name, record)
     const notBefore = waitMs > 0 ? now + waitMs : 0
     return waitingRecord(
       heldKey,

@@ -6,7 +6,7 @@ import type { Cancel } from '../../../../ports/clock.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { KafkaDelivery } from '../consume/delivery.ts'
-import type { AssignedPartition, Entry } from '../consume/partition.ts'
+import { type AssignedPartition, type Entry, newEntry } from '../consume/partition.ts'
 import { eventIdOf } from '../wire/event-codec.ts'
 import { headerText, OWN } from '../wire/headers.ts'
 import { readLog } from '../wire/record-log.ts'
@@ -205,11 +205,8 @@ export class KeyOrder {
       this.#settle(entry)
       return
     }
-    const id = eventIdOf(
-      record,
-      this.#context.channel,
-      readLog(settings.name, record, settings.clock.now()).origin,
-    )
+    const { origin } = entry.log ?? readLog(settings.name, record)
+    const id = eventIdOf(record, this.#context.channel, origin)
     partition.lined++
     lines.add(entry, { line, id, heldKey, place: topic === names.channel ? record.offset : undefined })
     const isTooMuch = partition.bufferedBytes >= settings.bufferBytes * SPILL_AT_SHARE
@@ -241,8 +238,8 @@ export class KeyOrder {
       if (event.heldAt === undefined || this.#lines.get(number) !== lines) return
       const record = heldMessage(await this.#held.record(number, event.heldAt))
       if (this.#lines.get(number) !== lines) return
-      const { log } = readLog(settings.name, record, settings.clock.now())
-      event.entry = { partition, record, isSuspect: false, isHeld: true, known: log, dueAt: 0, line: event }
+      const log = readLog(settings.name, record)
+      event.entry = { ...newEntry(partition, record), isHeld: true, known: log.log, log, line: event }
       partition.bufferedBytes += record.bytes
       this.#listener.add(event.entry)
       this.#listener.changed()

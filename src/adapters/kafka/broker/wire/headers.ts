@@ -45,7 +45,7 @@ export function header(name: string, value: string): HeaderEntry {
 export function headerText(headers: RecordHeaders, name: string): string | undefined {
   for (let at = headers.length - 1; at >= 0; at--) {
     const [bytes, value] = headers[at]!
-    if (bytes.length === name.length && bytes.toString('latin1') === name) return value?.toString('utf8')
+    if (isNamed(bytes, name)) return value?.toString('utf8')
   }
   return undefined
 }
@@ -90,5 +90,10 @@ function isContentType(name: string): boolean {
 
 /** The headers without those of these names. */
 export function withoutHeaders(headers: RecordHeaders, ...names: readonly string[]): HeaderEntry[] {
-  return headers.filter(([bytes]) => !names.includes(bytes.toString('latin1')))
+  return headers.filter(([bytes]) => !names.some(name => isNamed(bytes, name)))
+}
+
+/** Most names differ in their length, and to read a text costs more than to compare that. */
+function isNamed(bytes: Buffer, name: string): boolean {
+  return bytes.length === name.length && bytes.toString('latin1') === name
 }

@@ -11,22 +11,28 @@ export interface RecordLog {
   readonly origin: Origin
   /** Epoch milliseconds before which it is not delivered; 0 without a wait. */
   readonly notBefore: number
+  /** The length of the wait when it began. */
+  readonly waitMs: number
 }
 
 /** The attempts can fill up to this much of a message; our topics accept larger messages than others do. */
 const MAX_LOG_BYTES = 200_000
 
-/** `now` limits the wait to its original length, so that a clock that is set back delays nothing for long. */
-export function readLog(
-  broker: string,
-  record: KafkaRecord,
-  now: number,
-  texts = new HeaderTexts(record),
-): RecordLog {
+/** What is left of the wait. It is never longer than at first, so that a clock that is set back delays nothing for long. */
+export function waitLeftMs({ notBefore, waitMs }: RecordLog, now: number): number {
+  return Math.min(notBefore - now, waitMs)
+}
+
+export function readLog(broker: string, record: KafkaRecord, texts = new HeaderTexts(record)): RecordLog {
   const text = texts.get(OWN.log)
   const { topic, partition, offset, timestamp } = record
   if (text === undefined)
-    return { log: EMPTY_LOG, origin: { broker, topic, partition, offset, timestamp }, notBefore: 0 }
+    return {
+      log: EMPTY_LOG,
+      origin: { broker, topic, partition, offset, timestamp },
+      notBefore: 0,
+      waitMs: 0,
+    }
   const stored = parseLog(text)
   const isCarried = typeof stored['topic'] === 'string'
   const origin = isCarried
@@ -41,7 +47,8 @@ export function readLog(
   return {
     log: attemptsOf(stored),
     origin,
-    notBefore: Math.min(countOf(stored['notBefore']), now + countOf(stored['waitMs'])),
+    notBefore: countOf(stored['notBefore']),
+    waitMs: countOf(stored['waitMs']),
   }
 }
 

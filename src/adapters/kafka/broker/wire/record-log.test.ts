@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { readLog, waitLeftMs, withLog } from './record-log.ts'
+
+const ORIGIN = { broker: 'kafka', topic: 'orders', partition: 2, offset: 7, timestamp: 1_000 }
+
+function waiting(wait: { notBefore: number; waitMs: number } | undefined) {
+  const message = { key: null, value: null, headers: [] }
+  const place = { topic: 'orders.mail.retry.5s', partition: 2, offset: 0, timestamp: 9_000, bytes: 100 }
+  return { ...place, ...withLog(message, ORIGIN, { ...EMPTY_LOG, started: 1 }, wait) }
+}
+
+it('B3: a wait gets shorter with time, and a clock that is set back does not make it longer than at first', () => {
+  const log = readLog('kafka', waiting({ notBefore: 15_000, waitMs: 5_000 }))
+  expect(log.origin).toEqual(ORIGIN)
+  expect(log.log.started).toBe(1)
+  expect(waitLeftMs(log, 12_000)).toBe(3_000)
+  expect(waitLeftMs(log, 1_000)).toBe(5_000)
+  expect(waitLeftMs(readLog('kafka', waiting(undefined)), 1_000)).toBeLessThanOrEqual(0)
+})
