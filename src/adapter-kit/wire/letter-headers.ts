@@ -1,10 +1,10 @@
 import { keepFirstAndLatest } from '../../core/dead-letter/caps.ts'
-import { letterFromJson, letterToJson } from '../../core/dead-letter/json.ts'
+import { letterFromJson } from '../../core/dead-letter/json.ts'
 import type { Cycle, DeadLetter, Origin } from '../../core/dead-letter/letter.ts'
 import { timeText } from '../../core/event/attributes.ts'
 import { encodeBase64 } from '../../core/event/base64.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { eventToJson } from '../../core/event/json.ts'
+import { type EventJson, eventToJson } from '../../core/event/json.ts'
 import type { Undecodable } from '../../ports/broker.ts'
 
 /**
@@ -50,13 +50,18 @@ export function letterToHeader(
   content: LazaretEvent | Undecodable,
   maxBytes: number,
 ): string {
+  const standIn = 'raw' in content ? withoutPayload(letter.event) : undefined
   for (let kept = letter.cycle.attempts.length; ; kept >>= 1) {
     const attempts = kept === 0 ? [] : keepFirstAndLatest(letter.cycle.attempts, kept)
-    const { event, ...rest } = letterToJson({ ...letter, cycle: { ...letter.cycle, attempts } })
-    const { payload: _, payloadBase64: __, ...standIn } = event
-    const text = JSON.stringify('raw' in content ? { ...rest, standIn } : rest)
+    const cycle = attempts === letter.cycle.attempts ? letter.cycle : { ...letter.cycle, attempts }
+    const text = JSON.stringify({ ...letter, event: undefined, cycle, standIn })
     if (kept === 0 || Buffer.byteLength(text) < maxBytes) return text
   }
+}
+
+function withoutPayload(event: LazaretEvent): Omit<EventJson, 'payload' | 'payloadBase64'> {
+  const { payload: _, payloadBase64: __, ...rest } = eventToJson(event)
+  return rest
 }
 
 /** Reads what `letterToHeader` wrote. `decode` reads the event of the message. */
