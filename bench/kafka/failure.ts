@@ -19,12 +19,46 @@ const STEP_MS = 1_000
 /** Longer than the step, so that a retry waits in the topic of the step also when the clock has moved on. */
 const WAIT_MS = 1_050
 const AT_ONCE = 1_000
+/** A chunk with all attempts has to fit into one batch, which has at most a megabyte. */
+const AT_ONCE_WITH_ATTEMPTS = 250
 
 async function fail(): Promise<void> {
   throw new Error('the card was declined')
 }
 
 type RawMessage = Message<Buffer, Buffer, Buffer, Buffer>
+
+/** The headers that a program by hand adds to a message whose handler failed. */
+type Describe = (
+  message: RawMessage,
+  error: unknown,
+  startedAt: number,
+) => readonly (readonly [name: Buffer, value: Buffer])[]
+
+const bytes = (text: string) => Buffer.from(text)
+
+/** Nothing but the text of the error. */
+const errorText: Describe = ({ headers }, error) => [
+  ...headers,
+  [bytes('error'), bytes(String(error))] as const,
+]
+
+/**
+ * What Lazaret keeps of a failure: each attempt with its error, stack and times, and the place that the message came from. It
+ * leaves out what only Lazaret has: the category, the fingerprint, and the letter with its own id.
+ */
+const sameHistory: Describe = ({ headers, topic, partition, offset, timestamp }, error, startedAt) => {
+  const { name, message, stack } = error as Error
+  const kept = [...headers].filter(([header]) => header.toString() !== 'attempts')
+  const known = [...headers].find(([header]) => header.toString() === 'attempts')
+  const log =
+    known === undefined
+      ? { topic, partition, offset: Number(offset), timestamp: Number(timestamp), attempts: [] }
+      : JSON.parse(known[1].toString())
+  const number = log.attempts.length + 1
+  log.attempts.push({ number, startedAt, endedAt: systemClock.now(), name, message, stack })
+  return [...kept, [bytes('attempts'), bytes(JSON.stringify(log))] as const]
+}
 
 /** Reads a topic in chunks. A chunk is moved on, and its offsets are committed afterwards. */
 async function moveOn(
@@ -34,6 +68,8 @@ async function moveOn(
   to: string,
   waitMs: number,
   moved: () => void,
+  describe: Describe,
+  atOnce: number,
 ): Promise<Consumer> {
   const consumer = new Consumer({ ...topics.options(), groupId: from })
   const stream = await consumer.consume({
@@ -47,9 +83,9 @@ async function moveOn(
     let chunk: RawMessage[] = []
     for await (const message of stream) {
       chunk.push(message)
-      if (chunk.length < AT_ONCE && stream.readableLength > 0) continue
+      if (chunk.length < atOnce && stream.readableLength > 0) continue
       await waitUntil(Number(chunk.at(-1)!.timestamp) + waitMs)
-      const sent = await Promise.all(chunk.map(each => failed(each, to)))
+      const sent = await Promise.all(chunk.map(each => failed(each, to, describe)))
       await producer.send({ messages: sent })
       await consumer.commit({ offsets: lastOf(chunk) })
       chunk.forEach(moved)
@@ -62,17 +98,13 @@ async function moveOn(
   return consumer
 }
 
-/** With the error, as most programs keep it. */
-async function failed({ key, value, headers }: RawMessage, topic: string) {
+async function failed(message: RawMessage, topic: string, describe: Describe) {
+  const { key, value } = message
+  const startedAt = systemClock.now()
   try {
     await fail()
   } catch (error) {
-    return {
-      topic,
-      key,
-      value,
-      headers: new Map([...headers, [Buffer.from('error'), Buffer.from(String(error))]]),
-    }
+    return { topic, key, value, headers: new Map(describe(message, error, startedAt)) }
   }
   throw new Error('bench: it must fail')
 }
@@ -94,7 +126,7 @@ async function waitUntil(time: number): Promise<void> {
 }
 
 /** Retry topics by hand, with the guarantees of Lazaret: a message is on all replicas of the next topic and then committed. */
-const handWritten: Candidate = async round => {
+const handWritten = async (round: Round, describe: Describe, atOnce: number): Promise<number> => {
   const { topics, messages, meter } = round
   const topic = await topics.create(topics.newName('by-hand'))
   const [retry, dead] = [`${topic}.retry`, `${topic}.dlq`]
@@ -103,8 +135,8 @@ const handWritten: Candidate = async round => {
   await topics.fill(topic, messages)
   const producer = topics.producer()
   const consumers = [
-    await moveOn(round, topic, producer, retry, 0, meter.tick),
-    await moveOn(round, retry, producer, dead, WAIT_MS, meter.tick),
+    await moveOn(round, topic, producer, retry, 0, meter.tick, describe, atOnce),
+    await moveOn(round, retry, producer, dead, WAIT_MS, meter.tick, describe, atOnce),
   ]
   const rate = (await meter.rate()) / 2
   for (const consumer of consumers) await consumer.close(true)
@@ -139,4 +171,8 @@ const lazaret: Candidate = async ({ topics, messages, meter }) => {
   return rate
 }
 
-export const FAILERS: Readonly<Record<string, Candidate>> = { 'retry topics by hand': handWritten, lazaret }
+export const FAILERS: Readonly<Record<string, Candidate>> = {
+  'retry topics by hand': round => handWritten(round, errorText, AT_ONCE),
+  'by hand, with each attempt': round => handWritten(round, sameHistory, AT_ONCE_WITH_ATTEMPTS),
+  lazaret,
+}
