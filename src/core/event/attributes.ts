@@ -1,4 +1,5 @@
 import { cleanTextBytes } from './text.ts'
+import { TimeWriter } from './time-writer.ts'
 import { MAX_TIME_MS } from './uuid.ts'
 
 export type AttributeValue = string | boolean | number
@@ -79,6 +80,8 @@ export function parseTime(text: string): number | undefined {
   return ms >= 0 && ms <= MAX_TIME_MS ? ms : undefined
 }
 
+const TIMES = new TimeWriter()
+
 export function timeText(ms: number): string {
-  return new Date(ms).toISOString()
+  return TIMES.write(ms)
 }
