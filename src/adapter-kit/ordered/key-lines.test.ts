@@ -130,6 +130,36 @@ describe('KeyLines', () => {
     expect(other.entry).toBeDefined()
   })
 
+  it('B9: closed lines offer nothing, whatever was on its way when they were closed', async () => {
+    const { lines, add, offered, answered } = world()
+    const dead = add('a', 'dead')
+    add('a')
+    dead.heldAt = 1
+    lines.die(dead)
+    const held = add('b')
+    add('b')
+    held.heldAt = 2
+    lines.wait(held, 1_000)
+    const before = offered.length
+    const gate = Promise.withResolvers<boolean>()
+    const stored: Held[] = []
+    const spilling = lines.spill(
+      () => gate.promise,
+      entry => stored.push(entry),
+    )
+    const unblocking = lines.unblock('dead', 'request')
+    lines.close()
+    gate.resolve(true)
+    expect(await spilling).toBe(false)
+    await unblocking
+    lines.remove(held)
+    expect({ offered: offered.length, answered, stored }).toEqual({
+      offered: before,
+      answered: [],
+      stored: [],
+    })
+  })
+
   it('B9: when too many events wait, that is reported and new ones stay away, until one is resolved', () => {
     const { lines, state, statuses } = world()
     const held = Array.from({ length: 100_000 }, (_, place): LineEvent<Held> => {

@@ -67,6 +67,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
   /** Since the last time an event was held, or came behind a held one. */
   #maySpill = true
   #isFull = false
+  #isClosed = false
 
   constructor(context: LinesContext, listener: LinesListener<E, R>) {
     this.#context = context
@@ -83,9 +84,9 @@ export class KeyLines<E extends LineEntry<E>, R> {
     return this.#isFull
   }
 
-  /** Whether the event is here, or stored as held. */
-  has(heldKey: string): boolean {
-    return this.#lines.has(heldKey)
+  /** The event that is here, or stored as held. */
+  get(heldKey: string): LineEvent<E> | undefined {
+    return this.#lines.get(heldKey)
   }
 
   first(line: string): LineEvent<E> | undefined {
@@ -99,7 +100,9 @@ export class KeyLines<E extends LineEntry<E>, R> {
     this.#checkSize()
   }
 
+  /** Nothing is offered any more: others may read the same events again. */
   close(): void {
+    this.#isClosed = true
     this.#timer.close()
     this.#requests.close()
     this.#context.stalls.gaveUp('deliveries', this)
@@ -161,7 +164,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
   async unblock(id: string, request: R): Promise<void> {
     const event = this.#lines.dead(id)
     if (event !== undefined) {
-      if (!(await this.#listener.resolve(event))) return
+      if (!(await this.#listener.resolve(event)) || this.#isClosed) return
       if (event.state === 'dead') this.remove(event)
     } else if (!this.#listener.isComplete() || this.#lines.ofId(id).length > 0) {
       // What an earlier owner began may not have come again, or stand behind an event whose settlement was lost.
@@ -173,6 +176,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
 
   /** The first of a line is delivered when it may be. */
   look(line: string): void {
+    if (this.#isClosed) return
     const first = this.#lines.first(line)
     if (first?.state === 'waiting') {
       if (first.dueAt > this.#now()) {
@@ -200,6 +204,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
     for (const event of moving) event.state = 'moving'
     const isStored = await store(moving)
     this.#isSpilling = false
+    if (this.#isClosed) return false
     for (const event of moving) {
       const entry = event.entry!
       event.state = 'ready'
@@ -249,6 +254,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
   }
 
   #checkSize(): void {
+    if (this.#isClosed) return
     const isFull = this.#lines.size >= MAX_HELD
     if (isFull === this.#isFull) return
     this.#isFull = isFull

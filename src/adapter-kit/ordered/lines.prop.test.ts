@@ -26,7 +26,7 @@ it('B9: whatever comes and goes, the first of a line is the one with the lowest 
       for (const step of all) {
         if ('add' in step) {
           const added = event(step.add, step.place)
-          if (lines.has(added.heldKey)) continue
+          if (lines.get(added.heldKey) !== undefined) continue
           lines.add(added)
           model.set(step.add, [...(model.get(step.add) ?? []), added])
         } else {

@@ -49,8 +49,8 @@ export class Lines<E> {
     line.splice(at, 0, event)
   }
 
-  has(heldKey: string): boolean {
-    return this.#byHeldKey.has(heldKey)
+  get(heldKey: string): LineEvent<E> | undefined {
+    return this.#byHeldKey.get(heldKey)
   }
 
   first(line: string): LineEvent<E> | undefined {

@@ -104,6 +104,43 @@ describe.runIf(isOurs)(`Kafka in fault${isOurs ? '' : why}`, () => {
     await broker.close()
   })
 
+  it('E21: a broker that is silent without closing its connections is read again when it speaks', async () => {
+    const channel = uniqueName('silent')
+    const { event } = createFactory({ random: systemRandom })
+    const brokers = service.brokers
+    const broker = kafka({ brokers, heartbeatMs: 100, requestTimeoutMs: 1_000, publishTimeoutMs: 1_000 })
+    const handled: string[] = []
+    const consumer = createConsumer({
+      broker,
+      channel,
+      name: 'bill',
+      handle: ({ id }) => void handled.push(id),
+    })
+    await consumer.start()
+    const timing = new TestTiming({})
+    const first = event({ channel })
+    await broker.publish([first])
+    await timing.eventually(() => handled.includes(first.id), 'the first event is handled')
+    const [node] = service.nodes
+    node!.freeze()
+    // Each attempt takes as long as a fetch may take.
+    for (let attempt = 0; attempt < 3; attempt++)
+      await expect(broker.publish([event({ channel })])).rejects.toThrow('Kafka')
+    node!.thaw()
+    const last = event({ channel })
+    await timing.eventually(
+      () =>
+        broker.publish([last]).then(
+          () => true,
+          () => false,
+        ),
+      'the broker takes events again',
+    )
+    await timing.eventually(() => handled.includes(last.id), 'the last event is handled')
+    await consumer.close()
+    await broker.close()
+  })
+
   faultTests({
     test: it,
     declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },

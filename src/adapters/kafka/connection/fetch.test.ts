@@ -2,6 +2,7 @@ import * as client from '@platformatic/kafka'
 import { expect, it } from 'vitest'
 import type { FetchAnswer, KafkaClient, KafkaConnection } from './client.ts'
 import { fetchRecords } from './fetch.ts'
+import { produceBatches } from './produce.ts'
 
 const TOPIC = '0198f000-0000-7000-8000-0123456789ab'
 
@@ -97,4 +98,16 @@ it('B20: an answer that ends too early is an error', async () => {
     const cut = client.Writer.create().append(buffer.subarray(0, length))
     await expect(fetched(cut, 1_000)).rejects.toThrow(/ends too early|out of range|outside buffer/)
   }
+})
+
+it('B20, E21: a request that takes too long is an error', async () => {
+  const connection = {
+    on: () => {},
+    // The client answers a request that took too long like this.
+    send: (...[, , , , , , callback]: Parameters<KafkaConnection['send']>) =>
+      callback(new Error('Request timed out'), null as never),
+  } as KafkaConnection
+  const kafka = client as unknown as KafkaClient
+  await expect(fetchRecords(kafka, connection, 0, 0, 0, 0, 0, 0, [], [], '')).rejects.toThrow('timed out')
+  await expect(produceBatches(kafka, connection, -1, 1_000, [])).rejects.toThrow('timed out')
 })

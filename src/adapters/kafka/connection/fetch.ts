@@ -1,3 +1,4 @@
+import { ask } from './ask.ts'
 import { ByteReader } from './byte-reader.ts'
 import type {
   AbortedTransaction,
@@ -21,17 +22,17 @@ export function fetchRecords(
   connection: KafkaConnection,
   ...args: FetchArguments
 ): Promise<FetchAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<FetchAnswer>()
-  connection.send(
-    FETCH,
-    VERSION,
-    () => client.fetchV13.createRequest(...args),
-    (_id, _key, _version, { buffer, position }) => readAnswer(client, buffer.slice(position)),
-    true,
-    true,
-    (error, answer) => (answer === undefined ? reject(error) : resolve(answer)),
+  return ask(callback =>
+    connection.send(
+      FETCH,
+      VERSION,
+      () => client.fetchV13.createRequest(...args),
+      (_id, _key, _version, { buffer, position }) => readAnswer(client, buffer.slice(position)),
+      true,
+      true,
+      callback,
+    ),
   )
-  return promise
 }
 
 /** Throws if a partition has an error. The error has the answer, as those of the client have. */

@@ -1,3 +1,4 @@
+import { ask } from './ask.ts'
 import type { KafkaClient, KafkaConnection, ProduceAnswer } from './client.ts'
 import type { Batch, OutgoingRecord } from './partition-queue.ts'
 
@@ -20,7 +21,6 @@ export function produceBatches(
   timeoutMs: number,
   batches: readonly Batch[],
 ): Promise<ProduceAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<ProduceAnswer>()
   const createRequest = () => {
     const topics = [...Map.groupBy(batches, ({ queue }) => queue.topic)]
     return client.Writer.create()
@@ -38,10 +38,9 @@ export function produceBatches(
       })
       .appendTaggedFields()
   }
-  const callback = (error: Error | null | undefined, answer: ProduceAnswer | undefined) =>
-    answer === undefined ? reject(error) : resolve(answer)
-  connection.send(PRODUCE, VERSION, createRequest, client.produceV9.parseResponse, true, true, callback)
-  return promise
+  return ask(callback =>
+    connection.send(PRODUCE, VERSION, createRequest, client.produceV9.parseResponse, true, true, callback),
+  )
 }
 
 /** A batch as a broker stores it. All its records have the time of the batch. */

@@ -204,7 +204,8 @@ export class Assignment {
   }
 
   #received(partition: AssignedPartition, fetched: FetchedRecords, end: number): void {
-    if (!partition.isOurs || partition.isLeaving) return
+    // A partition that is being opened again is read from its position.
+    if (!partition.isOurs || !partition.isOpen || partition.isLeaving) return
     const missing = this.#missing.get(partition.topic)
     if (missing !== undefined) {
       this.#missing.delete(partition.topic)

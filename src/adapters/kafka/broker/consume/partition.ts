@@ -116,6 +116,7 @@ export class AssignedPartition {
     this.window = new OffsetWindow(progress)
     this.#begunTo = this.#durableUpTo = progress.position
     this.#firstEnd = undefined
+    this.isFull = false
     this.isOpen = true
   }
 

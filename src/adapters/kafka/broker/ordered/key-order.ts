@@ -163,13 +163,12 @@ export class KeyOrder {
   done({ entry }: KafkaDelivery): Promise<boolean> | undefined {
     const { line: event, partition } = entry
     if (event === undefined) return undefined
-    const lines = this.#lines.get(partition.partition)
     if (event.heldAt === undefined) {
-      lines?.remove(event)
+      this.#lines.get(partition.partition)?.remove(event)
       return undefined
     }
     return this.#writer.write(partition, [resolvedRecord(event.heldKey)]).then(isDurable => {
-      if (isDurable) lines?.remove(event)
+      if (isDurable) this.#lines.get(partition.partition)?.remove(event)
       return isDurable
     })
   }
@@ -199,10 +198,11 @@ export class KeyOrder {
     const { topic, topicId } = partition
     const { names, settings } = this.#context
     const heldKey = `${topicId.slice(0, 8)}:${record.offset}`
-    // It was written to the held topic, and its consumer died before the commit.
-    if (lines.has(heldKey)) {
+    const known = lines.get(heldKey)
+    if (known !== undefined) {
       partition.bufferedBytes -= record.bytes
-      this.#settle(entry)
+      // It was written to the held topic, and its consumer died before the commit. Otherwise it was read twice.
+      if (known.heldAt !== undefined) this.#settle(entry)
       return
     }
     const { origin } = entry.log ?? readLog(settings.name, record)

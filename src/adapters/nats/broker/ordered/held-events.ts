@@ -64,7 +64,8 @@ export class HeldEvents {
       for await (const message of this.#messages(kind)) {
         const state = readHeld(message, kind)
         const other = held.get(state.heldKey)
-        if (other === undefined) held.set(state.heldKey, state)
+        // A call that failed may have read it before.
+        if (other === undefined || other.sequence === state.sequence) held.set(state.heldKey, state)
         else {
           const [older, newer] = other.sequence < state.sequence ? [other, state] : [state, other]
           held.set(state.heldKey, newer)

@@ -228,7 +228,7 @@ export class KeyOrder {
     entry.isSuspect &&= this.#isAfterCrash && !this.#completeness.isComplete
     const heldKey = lastingKey(entry)
     // It was stored as held, and the server did not hear that it is settled.
-    if (this.#lines.has(heldKey)) {
+    if (this.#lines.get(heldKey) !== undefined) {
       this.#intake.ack(entry)
       return
     }
