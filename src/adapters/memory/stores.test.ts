@@ -17,6 +17,17 @@ describe('memory ledger', () => {
     expect((await ledger.claim('bill', 'charge-1', 10)).kind).toBe('claimed')
   })
 
+  it('S8: a wall clock that is set neither ends a lease nor makes it longer', async () => {
+    const clock = new FakeClock()
+    const ledger = memoryLedger({ clock })
+    await ledger.claim('bill', 'charge-1', 10)
+    clock.jump(600_000)
+    expect(await ledger.claim('bill', 'charge-1', 10)).toEqual({ kind: 'busy', until: clock.now() + 10 })
+    clock.jump(-1_200_000)
+    await clock.advance(10)
+    expect((await ledger.claim('bill', 'charge-1', 10)).kind).toBe('claimed')
+  })
+
   it('S8: a slow handler may complete when nobody else has claimed meanwhile', async () => {
     const clock = new FakeClock()
     const ledger = memoryLedger({ clock })

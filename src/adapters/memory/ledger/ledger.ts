@@ -1,7 +1,12 @@
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { milliseconds, withDefault } from '../../../core/options/rules.ts'
-import { type Clock, type ClockAndRandomOptions, clockAndRandomRules } from '../../../ports/clock.ts'
+import {
+  type Clock,
+  type ClockAndRandomOptions,
+  clockAndRandomRules,
+  monotonicNow,
+} from '../../../ports/clock.ts'
 import type { Claim, Ledger } from '../../../ports/ledger.ts'
 
 const DAY_MS = 86_400_000
@@ -20,7 +25,8 @@ const rules = {
 }
 
 type Entry =
-  | { readonly kind: 'leased'; readonly token: string; readonly until: number }
+  /** `endsAt`: by the clock that never steps, because a wall clock that is set must not end a lease. */
+  | { readonly kind: 'leased'; readonly token: string; readonly endsAt: number }
   | { readonly kind: 'done'; readonly at: number }
 
 /** The number of old entries that each claim checks. It exceeds one, so that more entries can be removed than are added. */
@@ -59,14 +65,15 @@ export class MemoryLedger implements Ledger {
     const pair = pairOf(handler, key)
     const entry = this.#entries.get(pair)
     if (entry?.kind === 'done' && !this.#isOld(entry, now)) return { kind: 'done', at: entry.at }
-    if (entry?.kind === 'leased' && now < entry.until) return { kind: 'busy', until: entry.until }
+    const leftMs = entry?.kind === 'leased' ? entry.endsAt - monotonicNow(this.#clock) : 0
+    if (leftMs > 0) return { kind: 'busy', until: now + leftMs }
     const token = this.#newToken(now)
-    this.#entries.set(pair, { kind: 'leased', token, until: now + leaseMs })
+    this.#entries.set(pair, this.#leased(token, leaseMs))
     return { kind: 'claimed', token }
   }
 
   async renew(handler: string, key: string, token: string, leaseMs: number): Promise<boolean> {
-    return this.#replace(handler, key, token, { kind: 'leased', token, until: this.#clock.now() + leaseMs })
+    return this.#replace(handler, key, token, this.#leased(token, leaseMs))
   }
 
   async complete(handler: string, key: string, token: string): Promise<boolean> {
@@ -83,6 +90,10 @@ export class MemoryLedger implements Ledger {
   }
 
   async close(): Promise<void> {}
+
+  #leased(token: string, leaseMs: number): Entry {
+    return { kind: 'leased', token, endsAt: monotonicNow(this.#clock) + leaseMs }
+  }
 
   #replace(handler: string, key: string, token: string, entry: Entry | undefined): boolean {
     const pair = pairOf(handler, key)
@@ -107,7 +118,8 @@ export class MemoryLedger implements Ledger {
   }
 
   #isOld(entry: Entry, now: number): boolean {
-    return now >= (entry.kind === 'done' ? entry.at : entry.until) + this.#retentionMs
+    if (entry.kind === 'done') return now >= entry.at + this.#retentionMs
+    return monotonicNow(this.#clock) >= entry.endsAt + this.#retentionMs
   }
 }
 
