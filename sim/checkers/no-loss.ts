@@ -4,6 +4,7 @@ import type { FactOf } from '../history.ts'
 import { nameOf } from '../names.ts'
 import type { HandlerPlan } from '../plan.ts'
 import { type EndedWorld, groupBy } from './checker.ts'
+import { wasInterrupted } from './interruptions.ts'
 
 /**
  * Every published event has exactly one end for each handler: done, or a letter. No event is lost, and none has two
@@ -13,6 +14,8 @@ import { type EndedWorld, groupBy } from './checker.ts'
  *   letter.
  * - The letter was saved, but the process died or lost its connection before the broker knew: the broker delivered the
  *   event again, and a handler may have handled it. The letter stays, because no one can know.
+ * - A process of the fleet published a replay and got no answer, and the replay was cancelled: the letter is dead again, and
+ *   the event may be handled after that.
  *
  * This is the main promise of Lazaret, so this checker runs for every event of every world.
  */
@@ -67,13 +70,27 @@ function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject):
   if (letter.state === 'resolved' && done.length === 0 && !wasHandled(ended, handler, name))
     yield `${who} was never handled, but its letter is resolved`
   if (!isHeld(letter.state) || done.length === 0) return
-  const wasInterrupted = hadInterruptedSave(ended, handler, name)
+  const wasSavedEarly = hadInterruptedSave(ended, handler, name)
   const isRepeated = new Set(copies.map(({ replay }) => replay)).size < copies.length
   const isNewer = done.every(({ replay }) => replay < letter.cycle.number)
   // A forged copy can be handled while the letter is dead. The letter stays for a person to decide.
   const isForged = copies.some(copy => copy.isForged === true)
-  if (!wasInterrupted && !isRepeated && !isNewer && !isForged)
+  const isUnanswered = copies.some(copy => hadNoAnswer(ended, copy))
+  if (!wasSavedEarly && !isRepeated && !isNewer && !isForged && !isUnanswered)
     yield `${who} has two ends: done, and a letter that is ${letter.state}`
+}
+
+/** Whether a process of the fleet published the copy without an answer, for a replay that was cancelled. */
+function hadNoAnswer({ history }: EndedWorld, { by, at, replayId }: FactOf<'published'>): boolean {
+  if (by === undefined) return false
+  const isCancelled = history
+    .of('replayChanged')
+    .some(({ replay, state }) => replay === replayId && state === 'cancelled')
+  const span = { fromMs: at, untilMs: at }
+  return (
+    isCancelled &&
+    wasInterrupted(history.facts, by, span, ({ port, call }) => port === 'broker' && call === 'publish')
+  )
 }
 
 function isEnd({ outcome }: FactOf<'settled'>): boolean {
