@@ -28,6 +28,17 @@ describe('memory ledger', () => {
     expect((await ledger.claim('bill', 'charge-1', 10)).kind).toBe('claimed')
   })
 
+  it('S8: the end of a lease is never told too early, whatever fraction of a millisecond has passed', async () => {
+    let time = 10.2
+    const clock = { now: () => Math.floor(time), monotonic: () => time, schedule: () => () => {} }
+    const ledger = memoryLedger({ clock })
+    await ledger.claim('bill', 'charge-1', 1_000)
+    time = 10.9
+    expect(await ledger.claim('bill', 'charge-1', 1_000)).toEqual({ kind: 'busy', until: 1_010 })
+    time = 11.1
+    expect(await ledger.claim('bill', 'charge-1', 1_000)).toEqual({ kind: 'busy', until: 1_011 })
+  })
+
   it('S8: a slow handler may complete when nobody else has claimed meanwhile', async () => {
     const clock = new FakeClock()
     const ledger = memoryLedger({ clock })
