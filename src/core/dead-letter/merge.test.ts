@@ -197,6 +197,31 @@ describe('saving a letter again', () => {
     }
   })
 
+  it('B14: a letter that a sink is sent without a replay keeps no replay id, whatever is told late or forged', () => {
+    const failed = mergeLetter(
+      transition(letterOf({ at: 100 }), 'replaying', 200, 'r1'),
+      letterOf({ at: 210, replay: 1, replayId: 'r1' }),
+    )
+    const resent = transition(failed, 'replaying', 300)
+    expect(resent).toMatchObject({ replays: 2, replayId: undefined })
+    const late = letterOf({ at: 210, replay: 1, replayId: 'r1' })
+    const forged = letterOf({ at: 310, replay: 2, replayId: 'forged' })
+    for (const told of [late, forged])
+      expect(mergeLetter(resent, told)).toMatchObject({ state: 'replaying', replays: 2, replayId: undefined })
+  })
+
+  it('S4: a copy of a letter with more replays brings the id of the last one', () => {
+    const once = transition(letterOf({ at: 100 }), 'replaying', 200, 'r1')
+    const failed = mergeLetter(once, letterOf({ at: 210, replay: 1, replayId: 'r1' }))
+    const twice = mergeLetter(
+      transition(failed, 'replaying', 300, 'r2'),
+      letterOf({ at: 310, replay: 2, replayId: 'r2' }),
+    )
+    expect(mergeLetter(once, twice)).toMatchObject({ state: 'dead', replays: 2, replayId: 'r2' })
+    expect(mergeLetter(failed, twice)).toMatchObject({ state: 'dead', replays: 2, replayId: 'r2' })
+    expect(mergeLetter(twice, failed)).toMatchObject({ state: 'dead', replays: 2, replayId: 'r2' })
+  })
+
   it('K5: of two tellings of one failure the one that calls it poison counts, whichever comes first', () => {
     const exhausted = { ...letterOf({ reason: 'attempts_exhausted' }), updatedAt: 900 }
     const poison = letterOf({ reason: 'poison' })

@@ -50,7 +50,7 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
     state: mergedState(existing, incoming),
     ...cycles,
     replays: Math.max(existing.replays, incoming.replays, cycles.cycle.number),
-    replayId: existing.cycle.isUnverified ? cycles.cycle.replayId : (existing.replayId ?? incoming.replayId),
+    replayId: existing.cycle.isUnverified ? cycles.cycle.replayId : lastReplayId(existing, incoming),
     createdAt: Math.min(existing.createdAt, incoming.createdAt),
     updatedAt: mergedUpdate(existing, incoming),
     expiresAt: expiry.expiresAt,
@@ -115,6 +115,13 @@ function firstCycle(letter: DeadLetter): number {
 function isNewer(existing: DeadLetter, incoming: DeadLetter): boolean {
   const ahead = incoming.cycle.number - existing.cycle.number
   return ahead > 0 || (ahead === 0 && incoming.updatedAt > existing.updatedAt)
+}
+
+/** The id of the replay that sent the letter last. A letter that is sent without a replay has none. */
+function lastReplayId(existing: DeadLetter, incoming: DeadLetter): string | undefined {
+  if (incoming.replays > existing.replays) return incoming.replayId
+  if (incoming.replays < existing.replays || existing.state === 'replaying') return existing.replayId
+  return existing.replayId ?? incoming.replayId
 }
 
 function mergedUpdate(existing: DeadLetter, incoming: DeadLetter): number {
