@@ -15,7 +15,7 @@ const GOOD = {
 function stream(config: object, cluster?: StreamInfo['cluster']): StreamInfo {
   return {
     config: { ...GOOD, ...config },
-    state: { messages: 0, first_seq: 0, last_seq: 0 },
+    state: { messages: 0, first_ts: '', first_seq: 0, last_seq: 0 },
     created: '',
     ...(cluster === undefined ? undefined : { cluster }),
   }

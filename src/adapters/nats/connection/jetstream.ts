@@ -30,6 +30,8 @@ export interface StreamInfo {
     readonly messages: number
     readonly last_seq: number
     readonly first_seq: number
+    /** The time of the first message. */
+    readonly first_ts: string
     readonly subjects?: Readonly<Record<string, number>>
   }
   readonly created: string
@@ -124,6 +126,18 @@ export class JetStream {
       })
       streams.push(...(page.streams ?? []))
       if ((page.streams ?? []).length === 0 || streams.length >= page.total) return streams
+    }
+  }
+
+  /** The names of all streams of the account, also of those whose servers are down. */
+  async streamNames(): Promise<readonly string[]> {
+    const names: string[] = []
+    for (;;) {
+      const page = await this.#ask<{ total: number; streams: string[] | null }>('STREAM.NAMES', {
+        offset: names.length,
+      })
+      names.push(...(page.streams ?? []))
+      if ((page.streams ?? []).length === 0 || names.length >= page.total) return names
     }
   }
 

@@ -1,4 +1,5 @@
 import { isPlainObject } from '../../../core/event/plain.ts'
+import { readJson } from './read-json.ts'
 
 /** The stream that keeps the messages of the server about deliveries it has given up on. */
 export const ADVISORY_STREAM = 'LAZARET_ADVISORIES'
@@ -15,21 +16,13 @@ export interface Advisory {
 
 /** Undefined if the bytes are not such a message. */
 export function readAdvisory(data: Uint8Array): Advisory | undefined {
-  const told = parsed(data)
+  const told = readJson(data)
   if (!isPlainObject(told)) return undefined
   const { stream, consumer, stream_seq: sequence, deliveries, timestamp } = told
   const at = Date.parse(String(timestamp))
   if (typeof stream !== 'string' || typeof consumer !== 'string' || Number.isNaN(at)) return undefined
   if (!isCount(sequence) || !isCount(deliveries)) return undefined
   return { stream, consumer, sequence, deliveries, at }
-}
-
-function parsed(data: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(data).toString('utf8'))
-  } catch {
-    return undefined
-  }
 }
 
 function isCount(value: unknown): value is number {

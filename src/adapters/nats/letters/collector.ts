@@ -45,7 +45,7 @@ class NatsCollector implements Collector {
       handledAfterMs,
       onError,
       open: this.#open,
-      restMs: ({ isCaughtUp }) => (isCaughtUp ? pollIntervalMs : 0),
+      restMs: ({ hasMore }) => (hasMore ? 0 : pollIntervalMs),
       explain: error => ({
         problem: error instanceof Error ? error : new Error(String(error)),
         isNewsAtOnce: error instanceof NatsRefusedError,

@@ -11,3 +11,15 @@ export class LettersRemovedError extends LazaretError {
     )
   }
 }
+
+/** A stream counts its messages from 1 again, so that the collector reads it from its beginning. */
+export class StreamRestartedError extends LazaretError {
+  override readonly name = 'StreamRestartedError'
+
+  constructor(stream: string, next: number) {
+    super(
+      `stream '${stream}' counts from 1 again, so the collector reads it from its first message; it had read up to ${next - 1}. The server was killed and has lost its count; use three replicas`,
+      { code: 'LAZARET_COLLECTING_HELD_UP', retryable: false },
+    )
+  }
+}

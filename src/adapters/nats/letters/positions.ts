@@ -1,7 +1,9 @@
+import { countOf } from '../../../adapter-kit/wire/carried-log.ts'
 import { isPlainObject } from '../../../core/event/plain.ts'
 import { toToken } from '../broker/streams/names.ts'
-import type { JetStream } from '../connection/jetstream.ts'
+import type { JetStream, StreamInfo } from '../connection/jetstream.ts'
 import type { Publisher } from '../connection/publisher.ts'
+import { readJson } from './read-json.ts'
 
 const STREAM = 'LAZARET_COLLECTORS'
 const SUBJECT = 'lazaret.collector'
@@ -12,6 +14,8 @@ export interface Position {
   readonly next: number
   /** When the stream was created. One that is created again begins again. */
   readonly created: string
+  /** When the last message that was read had been stored, in epoch milliseconds; 0 if that is not known. */
+  readonly readAt: number
 }
 
 /**
@@ -40,22 +44,39 @@ export class Positions {
     })
   }
 
-  /** Undefined if nothing of the stream is collected. */
+  /** Undefined if nothing of the stream is collected, or if the position is not readable. */
   async read(stream: string): Promise<Position | undefined> {
     if ((await this.#jetstream.streamInfo(STREAM)) === undefined) return undefined
     const message = await this.#jetstream.message(STREAM, { last_by_subj: this.#subjectOf(stream) })
     if (message === undefined) return undefined
-    const stored: unknown = JSON.parse(Buffer.from(message.data).toString('utf8'))
+    const stored = readJson(message.data)
     if (!isPlainObject(stored) || !Number.isSafeInteger(stored['next'])) return undefined
-    return { next: Number(stored['next']), created: String(stored['created']) }
+    const { next, created, readAt } = stored
+    return { next: Number(next), created: String(created), readAt: countOf(readAt) }
   }
 
-  async write(stream: string, { next, created }: Position): Promise<void> {
-    const data = Buffer.from(JSON.stringify({ v: 1, next, created }))
+  async write(stream: string, { next, created, readAt }: Position): Promise<void> {
+    const data = Buffer.from(JSON.stringify({ v: 1, next, created, readAt }))
     await this.#publisher.publish([{ stream: STREAM, subject: this.#subjectOf(stream), data, headers: [] }])
   }
 
   #subjectOf(stream: string): string {
     return `${SUBJECT}.${this.#collector}.${toToken(stream)}`
   }
+}
+
+/**
+ * Where the collector goes on in a stream, and whether the stream counts from 1 again. A stream without replicas does that after
+ * a kill of its server. Then it ends before the position, or its first message is younger than the last one that was read.
+ */
+export function continueAt(
+  stored: Position | undefined,
+  { created, state }: StreamInfo,
+): { readonly position: Position; readonly isRestarted: boolean } {
+  const first: Position = { next: 1, created, readAt: 0 }
+  if (stored?.created !== created) return { position: first, isRestarted: false }
+  const { next, readAt } = stored
+  const isYounger = readAt > 0 && state.messages > 0 && Date.parse(state.first_ts) > readAt
+  const isRestarted = next > state.last_seq + 1 || (state.first_seq < next && isYounger)
+  return { position: isRestarted ? first : stored, isRestarted }
 }
