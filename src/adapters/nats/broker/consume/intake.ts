@@ -171,11 +171,12 @@ export class Intake {
   /** Finds out whether a stream is another one than before, and settles in it only after that. */
   async #check(source: Source): Promise<void> {
     const { streams, names, settings, link } = this.#context
+    // Before the question: an event that comes together with the answer can be younger than it.
+    const highest = this.#highestSequence(source)
     try {
       await streams.restore(names.streams[source])
       if (!this.#isSame[source]) {
-        if (streams.lastSequence(names.streams[source]) < this.#highestSequence(source))
-          this.#forgetAll(source)
+        if (streams.lastSequence(names.streams[source]) < highest) this.#forgetAll(source)
         if (source === 'events') await streams.remakeConsumersAhead(names.channel)
       }
     } catch {

@@ -1,0 +1,169 @@
+import { StallReporter } from '../../src/adapter-kit/delivery/stalls.ts'
+import type { SubscriptionContext } from '../../src/adapters/nats/broker/consume/context.ts'
+import type { Entry, Source } from '../../src/adapters/nats/broker/consume/entry.ts'
+import { Intake } from '../../src/adapters/nats/broker/consume/intake.ts'
+import { namesOf, subjectsOf } from '../../src/adapters/nats/broker/streams/names.ts'
+import { Streams } from '../../src/adapters/nats/broker/streams/streams.ts'
+import type { NatsConnection, NatsMessage } from '../../src/adapters/nats/connection/client.ts'
+import type { JetStream } from '../../src/adapters/nats/connection/jetstream.ts'
+import { resolveNats } from '../../src/adapters/nats/options.ts'
+import type { SubscriptionStatus } from '../../src/ports/broker.ts'
+import { FakeClock } from '../../src/testing/fake-clock.ts'
+import { seededRandom } from '../../src/testing/seeded-random.ts'
+
+const CHANNEL = 'orders'
+const NANOSECONDS_PER_MS = 1_000_000
+const CREATED = '2026-01-01T00:00:00Z'
+
+/** The messages of the channel's stream: the time of each by its sequence. */
+class FakeStream {
+  readonly clock: FakeClock
+  readonly times = new Map<number, number>()
+  lastSequence = 0
+  created = CREATED
+  replicas = 1
+
+  constructor(clock: FakeClock) {
+    this.clock = clock
+  }
+
+  store(count: number): void {
+    for (let more = count; more > 0; more--) this.times.set(++this.lastSequence, this.clock.now())
+  }
+
+  /** A killed server has forgotten how far it had counted. */
+  restart(): void {
+    this.times.clear()
+    this.lastSequence = 0
+  }
+
+  get info() {
+    const [first] = this.times
+    return {
+      config: {
+        name: namesOf(CHANNEL, 'bill').streams.events,
+        subjects: [subjectsOf(CHANNEL).events],
+        retention: 'interest',
+        num_replicas: this.replicas,
+      },
+      created: this.created,
+      state: {
+        messages: this.times.size,
+        first_seq: first?.[0] ?? this.lastSequence + 1,
+        first_ts: new Date(first?.[1] ?? 0).toISOString(),
+        last_seq: this.lastSequence,
+        last_ts: new Date(this.times.get(this.lastSequence) ?? 0).toISOString(),
+      },
+    }
+  }
+}
+
+/** An intake of the stream of a channel, whose server and connection the test plays. */
+export async function createIntakeWorld({ prefetch = 10 } = {}) {
+  const clock = new FakeClock()
+  const stream = new FakeStream(clock)
+  const names = namesOf(CHANNEL, 'bill')
+  const settings = resolveNats({ url: 'nats://localhost', clock, random: seededRandom(1) })
+  const statuses: SubscriptionStatus[] = []
+  const sent: string[] = []
+  const pulls: number[] = []
+  const callbacks = new Map<string, (error: null, message: NatsMessage) => void>()
+  /** Requests of JetStream fail or wait as the test says. */
+  const server = { failure: undefined as Error | undefined, answered: Promise.resolve() }
+
+  const connection = {
+    publish(subject: string, payload: string) {
+      if (subject.includes(`MSG.NEXT.${names.streams.events}.`)) pulls.push(JSON.parse(payload).batch)
+    },
+    subscribe(subject: string, { callback }: { callback: (error: null, message: NatsMessage) => void }) {
+      callbacks.set(subject, callback)
+      return { unsubscribe: () => callbacks.delete(subject), drain: async () => {} }
+    },
+  } as unknown as NatsConnection
+  const listeners = new Set<(connection: NatsConnection) => void>()
+  const link = {
+    current: connection as NatsConnection | undefined,
+    get: async () => connection,
+    newInbox: () => `inbox${listeners.size}`,
+    onUp(listener: (connection: NatsConnection) => void) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    send(subject: string, word: string) {
+      if (link.current !== undefined) sent.push(`${word} ${sequenceOf(subject)}`)
+    },
+    lose() {
+      link.current = undefined
+    },
+    restore() {
+      link.current = connection
+      for (const listener of [...listeners]) listener(connection)
+    },
+  }
+
+  const answer = async <T>(value: T): Promise<T> => {
+    const { failure, answered } = server
+    await answered
+    if (failure !== undefined) throw failure
+    return value
+  }
+  const jetstream = {
+    streamInfo: (name: string) => answer(name === names.streams.events ? stream.info : otherStream(name)),
+    consumerInfo: async () => undefined,
+    consumerNames: async () => [],
+    message: (_: string, { seq }: { seq: number }) => {
+      const storedAt = stream.times.get(seq)
+      return answer(storedAt === undefined ? undefined : { sequence: seq, storedAt })
+    },
+  } as unknown as JetStream
+  const streams = new Streams(jetstream, settings)
+  for (const kind of ['events', 'retries', 'state', 'letters'] as const) await streams.need(CHANNEL, kind)
+
+  const context = {
+    settings,
+    link,
+    jetstream,
+    streams,
+    names,
+    prefetch,
+    ackWaitMs: settings.ackWaitMs,
+    id: 'one',
+    publisher: { publish: async () => [] },
+    stalls: new StallReporter(status => statuses.push(status)),
+  } as unknown as SubscriptionContext
+  const entries: Entry[] = []
+  const intake: Intake = new Intake(context, {
+    room: (source: Source) => prefetch - intake.count(source),
+    arrived: entry => entries.push(entry),
+  })
+  await intake.open()
+  intake.resume()
+
+  /** The server delivers a message that its stream has. */
+  const deliver = (sequence: number, deliveries = 1) => {
+    const time = stream.times.get(sequence)! * NANOSECONDS_PER_MS
+    const reply = `$JS.ACK.${names.streams.events}.bill.${deliveries}.${sequence}.${sequence}.${time}.0`
+    const [callback] = callbacks.values()
+    callback!(null, { subject: `${CHANNEL}.order.placed`, reply, data: new Uint8Array() })
+  }
+  return { clock, stream, server, link, sent, pulls, statuses, entries, intake, deliver }
+}
+
+function otherStream(name: string) {
+  const kinds = namesOf(CHANNEL, 'bill').streams
+  const kind = (['retries', 'state', 'letters'] as const).find(each => kinds[each] === name)!
+  return {
+    config: {
+      name,
+      subjects: [subjectsOf(CHANNEL)[kind]],
+      retention: kind === 'retries' ? 'workqueue' : 'limits',
+      num_replicas: 1,
+    },
+    created: CREATED,
+    state: { messages: 0, first_seq: 1, last_seq: 0 },
+  }
+}
+
+function sequenceOf(ackSubject: string): number {
+  return Number(ackSubject.split('.')[5])
+}
