@@ -38,6 +38,11 @@ export interface CommandRecord {
   readonly expiresAt: number
   readonly claimedBy?: string | undefined
   readonly claimedAt?: number | undefined
+  /**
+   * How long ago it was claimed, by the store's clock, so that nobody compares the clock of the store with another one. Never
+   * negative: after the clock was set back it is the distance to `claimedAt`. A store of an earlier version does not state it.
+   */
+  readonly claimedAgoMs?: number | undefined
   readonly endedAt?: number | undefined
   readonly outcome?: CommandOutcome | undefined
 }

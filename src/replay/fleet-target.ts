@@ -6,9 +6,9 @@ import { describePart, hasPart } from '../ports/fleet.ts'
 import type { Replay, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { DELIVERY_MS, type Delivered, type DeliverTask } from '../runtime/fleet/deliver.ts'
+import { mayBeSending, OVER_AFTER_MS } from '../runtime/fleet/open-delivery.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { type LetterOwner, LivingProcesses, ownerOf } from './living-processes.ts'
-import { ANSWER_MS } from './open-delivery.ts'
 import { noRoute } from './routes.ts'
 import {
   type DeliveryAnswer,
@@ -63,8 +63,8 @@ export function replayThroughFleet(
 /**
  * Deliveries of one or more items to a living process, by the command `deliver`. The item names its delivery before the
  * command is sent. A process sends an item only while the item names the delivery, and only for a short time after it has
- * taken the command. The delivery is over when the process has answered or is gone. Then the next one can take the items that
- * are not recorded as handed on.
+ * taken the command. The delivery is over when the process has answered, or when it has had the command for so long that it
+ * never will. Then the next one can take the items that are not recorded as handed on.
  */
 class Deliveries implements FleetDeliveries {
   readonly #store: FleetStore
@@ -155,7 +155,7 @@ class Deliveries implements FleetDeliveries {
       items.map(item => ({ ...item, delivery: id })),
     )
     await this.#store.commands!.send([{ v: 1, id, request: id, task: { ...task }, recipients, by }], CLAIM_MS)
-    const record = await this.ended(id, keepLease)
+    const record = await this.#ended(id, keepLease, 'new')
     const refused = refusedIn(record)
     if (refused !== undefined) return { refused }
     // Nobody can take it any more, so the items are again as if it had not been sent.
@@ -177,18 +177,25 @@ class Deliveries implements FleetDeliveries {
     return good.length > 0 ? good : ids
   }
 
-  /** Waits until the process has answered, or can no longer send or record anything. */
-  async ended(id: string, keepLease: () => Promise<boolean>): Promise<CommandRecord | undefined> {
+  ended(id: string, keepLease: () => Promise<boolean>): Promise<CommandRecord | undefined> {
+    return this.#ended(id, keepLease, 'of an earlier run')
+  }
+
+  /** Waits until the process has answered, or can no longer send or record anything. Nobody has had a new delivery before. */
+  async #ended(
+    id: string,
+    keepLease: () => Promise<boolean>,
+    which: 'new' | 'of an earlier run',
+  ): Promise<CommandRecord | undefined> {
     const { clock } = this.#environment
-    const until = monotonicNow(clock) + CLAIM_MS + DELIVERY_MS
+    const startedAt = monotonicNow(clock)
     for (;;) {
       const [record] = await this.#store.commands!.get(id)
-      if (record?.outcome !== undefined || record?.state === 'expired') return record
-      const now = monotonicNow(clock)
-      const mayAnswer = now < until + ANSWER_MS && record?.claimedBy !== undefined
-      if (now >= until && !(mayAnswer && (await this.#living.stateOf(record.claimedBy)) === 'alive'))
-        return record
-      if (!(await keepLease())) return record
+      const waitedMs = monotonicNow(clock) - startedAt
+      // The command of a crashed runner may still be on its way to the store.
+      const mayCome = record === undefined && waitedMs < CLAIM_MS + DELIVERY_MS
+      const isOpen = mayCome || mayBeSending(record, clock.now(), which === 'new' ? waitedMs : undefined)
+      if (!isOpen || waitedMs >= CLAIM_MS + OVER_AFTER_MS || !(await keepLease())) return record
       await sleep(clock, LOOK_EVERY_MS)
     }
   }

@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import type { ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
-import { isOpen } from './open-delivery.ts'
+import { unconfirmedItems } from '../runtime/fleet/open-delivery.ts'
 
 /** A runner takes waiting items in order, a few at a time, so the letters of a crashed runner are among the first. */
 const WAITING_PAGE = 100
@@ -20,7 +20,7 @@ const PAGE = 500
  *
  * The replay must be cancelled first. A live runner records an item, then reads the state, and does not send after a
  * cancel. While a runner is alive, only the runner returns the letters that it is sending. A letter that a process of the fleet
- * may still be sending stays `replaying`, until a later call finds that the process has answered or is gone.
+ * may still be sending stays `replaying`, until a later call finds that the delivery is over.
  */
 export async function returnUnsentLetters(
   store: Store,
@@ -31,7 +31,7 @@ export async function returnUnsentLetters(
   const { replays } = store
   await returnGivenUpLetters(store, id, clock)
   await returnLetters(store, id, await replays.items(id, { status: 'waiting', limit: WAITING_PAGE }), clock)
-  const unconfirmed = () => unconfirmedItems(store, id, clock)
+  const unconfirmed = async () => (await unconfirmedItems(store, id, clock.now())).over
   const returnThose = async () => returnLetters(store, id, await unconfirmed(), clock)
   if (by === 'the runner') await returnThose()
   else if ((await unconfirmed()).length > 0) await withoutRunner(store, id, clock, returnThose)
@@ -69,22 +69,6 @@ export async function returnGivenUpLetters(
     if (skipped.length < PAGE) return
     after = skipped.at(-1)!.position
   }
-}
-
-/** The items that are recorded as sent without a confirmation that they were sent, and that nobody is sending any more. */
-async function unconfirmedItems(store: Store, id: string, clock: Clock): Promise<readonly ReplayItem[]> {
-  const found: ReplayItem[] = []
-  let after = -1
-  for (;;) {
-    const sent = await store.replays.items(id, { status: 'sent', after, limit: PAGE })
-    found.push(...sent.filter(({ handedOn }) => handedOn === undefined))
-    if (sent.length < PAGE) break
-    after = sent.at(-1)!.position
-  }
-  const open = new Set<string>()
-  for (const delivery of new Set(found.flatMap(item => item.delivery ?? [])))
-    if (await isOpen(store, delivery, clock)) open.add(delivery)
-  return found.filter(({ delivery }) => delivery === undefined || !open.has(delivery))
 }
 
 async function returnLetters(

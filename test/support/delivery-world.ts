@@ -16,11 +16,19 @@ const REQUEST = { filter: { channel: 'orders' }, reason: 'fixed', by: 'ann' }
 /** On the driven clock. No work of these tests takes nearly as long. */
 const MUST_END_MS = 300_000
 
-/** A broker that only services can reach, letters of it in a shared store, and a server that has only the store. */
-export function deliveryWorld(letters: number) {
+/**
+ * A broker that only services can reach, letters of it in a shared store, and a server that has only the store. The clock of
+ * the store is ahead of all others by `storeAheadMs`.
+ */
+export function deliveryWorld(letters: number, { storeAheadMs = 0 } = {}) {
   const clock = new FakeClock()
   const random = seededRandom(3)
-  const store = { ...memoryStore({ clock }), broker: undefined }
+  const storeClock = {
+    now: () => clock.now() + storeAheadMs,
+    monotonic: () => clock.monotonic(),
+    schedule: clock.schedule.bind(clock),
+  }
+  const store = { ...memoryStore({ clock: storeClock }), broker: undefined }
   const broker = memoryBroker({ clock, name: 'rabbitmq' })
   const make = createFactory({ clock })
   const environment = { clock, newId: createIdSource(random) }

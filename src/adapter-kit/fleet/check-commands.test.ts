@@ -30,3 +30,12 @@ it.each(['not json', 'null', '{"ok":"yes"}'])('B17: a command whose outcome is %
     { state: 'failed', outcome: { ok: false, error: 'this version cannot read the outcome' } },
   ])
 })
+
+it.each([
+  [20, 9],
+  [11, 0],
+  [5, 6],
+])('B18: at %d a command that was claimed at 11 was claimed %d ms ago', (now, claimedAgoMs) => {
+  const row = { body: JSON.stringify(COMMAND), sentAt: 10, ttlMs: 100, claimedBy: 'a', claimedAt: 11 }
+  expect(commandRecords([row], now)).toMatchObject([{ claimedAt: 11, claimedAgoMs }])
+})

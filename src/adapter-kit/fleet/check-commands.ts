@@ -126,9 +126,14 @@ function recordOf(command: Command, row: CommandRow, now: number): CommandRecord
     state: stateOf(row, outcome, now),
     sentAt: row.sentAt,
     expiresAt: row.sentAt + row.ttlMs,
-    ...(row.claimedBy != null && { claimedBy: row.claimedBy, claimedAt: row.claimedAt! }),
+    ...(row.claimedBy != null && claimOf(row.claimedBy, row.claimedAt!, now)),
     ...(outcome !== undefined && { endedAt: row.endedAt!, outcome }),
   }
+}
+
+/** The absolute difference also covers a clock that was set back. */
+function claimOf(claimedBy: string, claimedAt: number, now: number) {
+  return { claimedBy, claimedAt, claimedAgoMs: Math.abs(now - claimedAt) }
 }
 
 /**

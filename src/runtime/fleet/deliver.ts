@@ -4,7 +4,7 @@ import { LazaretError } from '../../core/failure/errors.ts'
 import { advance, IDLE, notBefore, rate } from '../../core/limit/gcra.ts'
 import { group } from '../../core/options/resolve.ts'
 import { integer, list, number, optional, type Rule, text } from '../../core/options/rules.ts'
-import { type Clock, monotonicNow } from '../../ports/clock.ts'
+import { type Clock, monotonicNow, settlesWithin } from '../../ports/clock.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { ReplayItem, Replays } from '../../ports/replays.ts'
 import { ClosedError } from '../closed-error.ts'
@@ -23,6 +23,14 @@ import type { TaskContext } from './task-context.ts'
  * begins with the question, because nobody knows how long the answer of the store was on its way.
  */
 export const DELIVERY_MS = 4_000
+/** The least time that the receiver of a letter has to accept it. */
+const RECEIVER_MS = 30_000
+/**
+ * A process waits for its receiver until this long after it has asked for the delivery. Then it gives up and says so: others
+ * must know when nothing is under way any more. An event whose publish was given up may still arrive.
+ */
+export const GIVE_UP_MS = DELIVERY_MS + RECEIVER_MS
+const GIVEN_UP = `the broker did not answer within ${RECEIVER_MS / 1_000} s; the event may still arrive`
 /** A receiver has certainly not taken an event that it refused with this code. */
 const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
 
@@ -83,7 +91,8 @@ interface Sender {
 /**
  * Sends items of a replay from this process, at the rate of the replay. Each item is checked right before it is sent, and
  * recorded as handed on right after: only after a crash between the two does another process send it again. A replay that was
- * stopped, or an item that another delivery has taken over, is left alone. A process that leaves sends no further item.
+ * stopped, or an item that another delivery has taken over, is left alone. A process that leaves sends no further item. A
+ * receiver that does not answer in time ends the delivery.
  */
 export async function deliverItems(
   parts: DeliveryParts,
@@ -114,7 +123,9 @@ export async function deliverItems(
     const { item, letter } = due
     tat = advance(pace, tat, clock.now())
     try {
-      await sender.send(letter, replayEvent(letter, replay, item.cycle ?? letter.replays), hold)
+      const sending = sender.send(letter, replayEvent(letter, replay, item.cycle ?? letter.replays), hold)
+      if (!(await settlesWithin(clock, leftMs() + RECEIVER_MS, sending))) throw new Error(GIVEN_UP)
+      await sending
     } catch (error) {
       if (!(error instanceof LazaretError) || error.code !== UNROUTABLE) throw error
       refused.push({ position, reason: error.message })

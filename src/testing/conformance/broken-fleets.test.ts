@@ -97,6 +97,14 @@ const COMMANDS: readonly Break<Commands>[] = [
     }),
   ],
   [
+    'states a time since the claim for a command that nobody claimed',
+    'B18: the store states how long ago a command was claimed',
+    whole => ({
+      get: async request =>
+        (await whole.get(request)).map(each => ({ ...each, claimedAgoMs: each.claimedAgoMs ?? 0 })),
+    }),
+  ],
+  [
     'gives expired commands out',
     'B17: a command that nobody claims in time expires and is never executed',
     whole => ({ send: (commands, ttlMs) => whole.send(commands, ttlMs * 10) }),

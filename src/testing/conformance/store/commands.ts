@@ -54,6 +54,24 @@ export function commandTests(suite: StoreConformance): void {
     assert.deepEqual(await commands.get('unheard-of'), [])
   })
 
+  it('B18: the store states how long ago a command was claimed', async world => {
+    const { commands, timing } = world
+    const { clock } = world.fixture
+    await commands.send([commandOf('one', ['a'])], LONG_MS)
+    const agesMs = async () => {
+      const records = [await commands.get('request'), await commands.list(10)]
+      return records.map(([record]) => record?.claimedAgoMs)
+    }
+    assert.deepEqual(await agesMs(), [undefined, undefined])
+    await claimed(commands, 'a')
+    await timing.pass(50)
+    // Timers and stores round to whole milliseconds.
+    for (const ageMs of await agesMs()) assert(ageMs !== undefined && ageMs >= 40 && ageMs < LONG_MS)
+    if (clock?.jump === undefined) return
+    clock.jump(-LONG_MS)
+    assert.deepEqual(await agesMs(), [LONG_MS - 50, LONG_MS - 50])
+  })
+
   it('B17: only the claimer finishes a command, and only once', async ({ commands }) => {
     await commands.send([commandOf('one', ['a', 'b'])], LONG_MS)
     assert.equal(await commands.finish('one', 'a', { ok: true }), false)
@@ -167,10 +185,11 @@ export function commandTests(suite: StoreConformance): void {
   }) => {
     await commands.send([commandOf('one', ['a'])], LONG_MS)
     await claimed(commands, 'a')
-    const [first] = await commands.get('request')
+    const stored = async () => ({ ...(await commands.get('request'))[0], claimedAgoMs: undefined })
+    const first = await stored()
     await timing.pass(2)
     await commands.send([commandOf('two', ['a']), commandOf('one', ['a', 'b'], { by: 'bob' })], 2 * LONG_MS)
-    assert.deepEqual((await commands.get('request'))[0], first)
+    assert.deepEqual(await stored(), first)
     assert.deepEqual(await claimed(commands, 'b'), [])
     assert.deepEqual(await shown(commands), ['one claimed', 'two waiting'])
     const code = 'LAZARET_OPTIONS_INVALID'
