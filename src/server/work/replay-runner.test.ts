@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest'
+import { cancelWhileSending } from '../../../test/support/letter-being-sent.ts'
 import { createWorldAfterOutage } from '../../../test/support/outage.ts'
 import { serverWorld } from '../../../test/support/server-world.ts'
 import { cancelReplay } from '../../replay/control.ts'
+import { planReplay } from '../../replay/plan.ts'
 
 const EVERY_MINUTE = { cron: '* * * * *', batchSize: 60, maxAgeMs: 86_400_000 }
 
@@ -49,6 +51,51 @@ it('B12: the server goes on gathering the outcomes of replays that were stopped'
   await ask('/healthz')
   await clock.advance(1_000)
   expect(await store.replays.counts(replay.id)).toMatchObject({ sent: 0, recovered: 5 })
+  await server.close()
+})
+
+it('B18: the server looks at a cancelled replay until no process sends its letters, also when many newer ones exist', async () => {
+  const { ask, bury, make, store, clock, server } = serverWorld()
+  const [letter, ...others] = await bury(...Array.from({ length: 26 }, () => make.letter()))
+  await cancelWhileSending(store, letter!, clock)
+  for (const [index, { id }] of others.entries()) {
+    await clock.advance(1)
+    const request = { ids: [id], reason: 'fixed', by: 'ann' }
+    await planReplay(store, request, { clock, newId: () => `newer-${index}` })
+  }
+  await ask('/healthz')
+  await clock.advance(30_000)
+  expect((await store.deadLetters.get(letter!.id))?.state).toBe('replaying')
+  await clock.advance(30_000)
+  expect((await store.deadLetters.get(letter!.id))?.state).toBe('dead')
+  await server.close()
+})
+
+it('B18: the server no longer looks at a replay that was cancelled an hour ago', async () => {
+  const { ask, bury, make, store, clock, server } = serverWorld()
+  const letters = await bury(...Array.from({ length: 26 }, () => make.letter()))
+  const looked: string[] = []
+  const { items } = store.replays
+  store.replays.items = (id, query) => {
+    looked.push(id)
+    return items.call(store.replays, id, query)
+  }
+  const ids: string[] = []
+  for (const [index, { id }] of letters.entries()) {
+    await clock.advance(1)
+    const request = { ids: [id], reason: 'fixed', by: 'ann' }
+    const replay = await planReplay(store, request, { clock, newId: () => `r-${index}` })
+    await cancelReplay(store, replay.id, { by: 'ann', clock })
+    ids.push(replay.id)
+  }
+  await ask('/healthz')
+  looked.length = 0
+  await clock.advance(15_000)
+  expect(new Set(looked)).toEqual(new Set(ids))
+  await clock.advance(3_600_000)
+  looked.length = 0
+  await clock.advance(15_000)
+  expect(new Set(looked)).toEqual(new Set(ids.slice(-20)))
   await server.close()
 })
 

@@ -3,7 +3,7 @@ import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/l
 import { RENEW_MS } from '../../operations/held-lease.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
-import type { Replay, ReplayCounts } from '../../ports/replays.ts'
+import type { Replay, ReplayCounts, Replays } from '../../ports/replays.ts'
 import type { Tracing } from '../../ports/tracing.ts'
 import { ReplayRefusedError } from '../../replay/errors.ts'
 import { recordLateOutcomes } from '../../replay/outcomes.ts'
@@ -17,6 +17,12 @@ const GATHER_EVERY_MS = 15_000
 const RATE_WINDOW_MS = 60_000
 /** Only the latest replays are checked for such outcomes. */
 const MAX_STOPPED_REPLAYS = 20
+/**
+ * A cancelled replay can have letters that a process of the fleet still sends, and nobody else returns them. So more of them are
+ * checked, for a time that is long beside any send and any difference between clocks.
+ */
+const MAX_CANCELLED_REPLAYS = 200
+const CANCELLED_FOR_MS = 3_600_000
 
 export interface RunnerOptions {
   readonly stores: Federation
@@ -147,11 +153,19 @@ export class ReplayRunner {
         const { replays } = named.store
         for (const { id } of await replays.list({ state: 'running', limit: 100 })) this.run(named, id)
         if (!isGathering) return
-        for (const replay of await replays.list({ limit: MAX_STOPPED_REPLAYS }))
-          await this.gatherLate(named, replay)
+        for (const replay of await this.#stoppedReplays(replays)) await this.gatherLate(named, replay)
       })
       // Requests report stores that do not answer. The next poll may succeed.
       .catch(() => {})
     this.#cancelPoll = clock.schedule(RENEW_MS, () => this.#poll())
+  }
+
+  async #stoppedReplays(replays: Replays): Promise<readonly Replay[]> {
+    const now = this.#options.environment.clock.now()
+    const latest = await replays.list({ limit: MAX_STOPPED_REPLAYS })
+    const cancelled = await replays.list({ state: 'cancelled', limit: MAX_CANCELLED_REPLAYS })
+    // The absolute difference also covers a clock that was set back.
+    const recent = cancelled.filter(({ endedAt = 0 }) => Math.abs(now - endedAt) < CANCELLED_FOR_MS)
+    return [...new Map([...latest, ...recent].map(replay => [replay.id, replay])).values()]
   }
 }
