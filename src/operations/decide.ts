@@ -5,6 +5,7 @@ import { TransitionError, transition } from '../core/dead-letter/transition.ts'
 import type { AuditEntry } from '../ports/audit.ts'
 import type { ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
+import { unconfirmedItems } from '../runtime/fleet/open-delivery.ts'
 
 /** Who decides, when and why. */
 export interface Decision {
@@ -42,7 +43,8 @@ export async function discardLetter(
 
 /**
  * Makes a parked, quarantined or discarded letter dead again, so that it can be replayed. It also accepts a letter that is
- * still replaying after its replay has ended or was deleted, because no outcome will come.
+ * still replaying after its replay has ended or was deleted, unless a process of the fleet may still be sending the event. If
+ * the event was handled after that, its letter would stay dead.
  */
 export async function reopenLetter(
   store: Store,
@@ -51,7 +53,7 @@ export async function reopenLetter(
 ): Promise<DeadLetter | undefined> {
   const { id, state } = letter
   if (state === 'dead') return letter
-  if (state === 'replaying') await requireReplayOver(store, letter)
+  if (state === 'replaying') await requireReplayOver(store, letter, decision.at)
   else if (!REOPENED.includes(state))
     throw new TransitionError(letter, 'dead', `cannot be reopened; only ${REOPENED.join(' or ')} letters can`)
   const { at, by } = decision
@@ -60,11 +62,16 @@ export async function reopenLetter(
   )
 }
 
-async function requireReplayOver({ replays }: Store, letter: DeadLetter): Promise<void> {
-  const replay = letter.replayId === undefined ? undefined : await replays.get(letter.replayId)
-  if (replay === undefined || OVER.includes(replay.state)) return
-  const reason = `cannot be reopened; replay ${replay.id} is ${replay.state}: wait for its outcome, or cancel it first`
-  throw new TransitionError(letter, 'dead', reason)
+async function requireReplayOver(store: Store, letter: DeadLetter, now: number): Promise<void> {
+  const replay = letter.replayId === undefined ? undefined : await store.replays.get(letter.replayId)
+  if (replay === undefined) return
+  const refuse = (why: string) => new TransitionError(letter, 'dead', `cannot be reopened; ${why}`)
+  const { id, state } = replay
+  if (!OVER.includes(state))
+    throw refuse(`replay ${id} is ${state}: wait for its outcome, or cancel it first`)
+  const { underWay } = await unconfirmedItems(store, id, now)
+  if (underWay.some(({ letterId }) => letterId === letter.id))
+    throw refuse(`a process may still be sending its event for replay ${id}: try again in a minute`)
 }
 
 function entryOf(action: string, target: string, { at, by, note }: Decision): AuditEntry {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { changed } from '../../test/support/conformance.ts'
+import { cancelWhileSending } from '../../test/support/letter-being-sent.ts'
 import { dumpStore, serverWorld } from '../../test/support/server-world.ts'
 import type { DeadLetterStore } from '../ports/dead-letters.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
@@ -20,6 +21,22 @@ describe('decisions about letters', () => {
     expect((await tell(`${path}/discard`, { reason: 'now' })).status).toBe(409)
     expect((await tell('/api/v1/dead-letters/nobody/discard', { reason: 'x' })).status).toBe(404)
     expect((await tell(`${path}/discard`, {})).body.faults[0].path).toBe('body.reason')
+  })
+
+  it('B18: a letter that a process of the fleet may still be sending is not reopened before that is over', async () => {
+    const { tell, bury, make, audited, store, clock } = serverWorld()
+    const [letter] = await bury(make.letter())
+    await cancelWhileSending(store, letter!, clock)
+    const before = await audited()
+    const path = `/api/v1/dead-letters/${letter!.id}/reopen`
+    const { status, body } = await tell(path, { reason: 'it takes too long' })
+    expect({ status, detail: body.detail }).toEqual({
+      status: 409,
+      detail: `dead letter ${letter!.id} is replaying and cannot be reopened; a process may still be sending its event for replay r: try again in a minute`,
+    })
+    expect(await audited()).toEqual(before)
+    await clock.advance(60_000)
+    expect((await tell(path, { reason: 'it takes too long' })).body.state).toBe('dead')
   })
 
   it('P2: a payload is shown unmasked only after the audit has it', async () => {

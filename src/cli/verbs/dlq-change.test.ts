@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
+import { cancelWhileSending } from '../../../test/support/letter-being-sent.ts'
 import { planReplay } from '../../replay/plan.ts'
 
 describe('dlq stats', () => {
@@ -113,6 +114,19 @@ describe('dlq discard and reopen', () => {
     expect((await lazaret('dlq', 'discard', letter!.id)).err).toContain(
       "if the replay ended without one, reopen it first with 'lazaret dlq reopen'",
     )
+  })
+
+  it('B18: one that a process of the fleet may still be sending is not reopened before that is over', async () => {
+    const { lazaret, bury, factory, store, clock } = cliWorld()
+    const [letter] = await bury(factory.letter())
+    await cancelWhileSending(store, letter!, clock)
+    const { code, err } = await lazaret('dlq', 'reopen', letter!.id)
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: `lazaret: dead letter ${letter!.id} is replaying and cannot be reopened; a process may still be sending its event for replay r: try again in a minute\n`,
+    })
+    await clock.advance(60_000)
+    expect((await lazaret('dlq', 'reopen', letter!.id)).out).toBe(`${letter!.id} is dead\n`)
   })
 })
 
