@@ -13,6 +13,7 @@ import { seededRandom } from '../../src/testing/seeded-random.ts'
 
 const CHANNEL = 'orders'
 const NANOSECONDS_PER_MS = 1_000_000
+const NEVER = new Promise<never>(() => {})
 const CREATED = '2026-01-01T00:00:00Z'
 
 /** The messages of the channel's stream: the time of each by its sequence. */
@@ -29,6 +30,12 @@ class FakeStream {
 
   store(count: number): void {
     for (let more = count; more > 0; more--) this.times.set(++this.lastSequence, this.clock.now())
+  }
+
+  /** The server has lost the end of the stream, from this sequence on. */
+  lose(from: number): void {
+    for (let sequence = from; sequence <= this.lastSequence; sequence++) this.times.delete(sequence)
+    this.lastSequence = from - 1
   }
 
   /** A killed server has forgotten how far it had counted. */
@@ -69,7 +76,11 @@ export async function createIntakeWorld({ prefetch = 10 } = {}) {
   const pulls: number[] = []
   const callbacks = new Map<string, (error: null, message: NatsMessage) => void>()
   /** Requests of JetStream fail or wait as the test says. */
-  const server = { failure: undefined as Error | undefined, answered: Promise.resolve() }
+  const server = {
+    failure: undefined as Error | undefined,
+    answered: Promise.resolve(),
+    isWithoutConsumers: false,
+  }
 
   const connection = {
     publish(subject: string, payload: string) {
@@ -109,8 +120,8 @@ export async function createIntakeWorld({ prefetch = 10 } = {}) {
   }
   const jetstream = {
     streamInfo: (name: string) => answer(name === names.streams.events ? stream.info : otherStream(name)),
-    consumerInfo: async () => undefined,
-    consumerNames: async () => [],
+    consumerInfo: () => (server.isWithoutConsumers ? NEVER : answer(undefined)),
+    consumerNames: () => answer(['bill', 'ship']),
     message: (_: string, { seq }: { seq: number }) => {
       const storedAt = stream.times.get(seq)
       return answer(storedAt === undefined ? undefined : { sequence: seq, storedAt })

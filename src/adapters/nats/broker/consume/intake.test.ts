@@ -1,6 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { createIntakeWorld } from '../../../../../test/support/intake-world.ts'
 
+/** Longer than the time between two heartbeats by default. */
+const HEARTBEAT_MS = 11_000
+
 describe('Intake', () => {
   it('P1: an event that comes with the answer about its stream does not make earlier settlements forgotten', async () => {
     const { clock, stream, server, link, entries, intake, deliver, sent } = await createIntakeWorld()
@@ -17,5 +20,105 @@ describe('Intake', () => {
     resolve()
     await clock.advance(0)
     expect(sent).toEqual(['+ACK 1', '+ACK 2', '+ACK 3'])
+  })
+
+  it('P1: settlements wait for nothing but their own stream, and none is forgotten before it is sent', async () => {
+    const { clock, stream, server, link, entries, intake, deliver, sent, pulls } = await createIntakeWorld({
+      prefetch: 10_000,
+    })
+    server.isWithoutConsumers = true
+    stream.store(8_000)
+    for (let sequence = 1; sequence <= 8_000; sequence++) deliver(sequence)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    server.answered = promise
+    link.restore()
+    pulls.length = 0
+    for (const entry of entries) intake.ack(entry)
+    await clock.advance(0)
+    expect(pulls).toEqual([])
+    resolve()
+    await clock.advance(0)
+    expect(sent.length).toBe(8_000)
+    expect(pulls.length).toBeGreaterThan(0)
+  })
+
+  it('B11: settlements that wait because their stream does not answer are reported', async () => {
+    const { clock, server, link, statuses } = await createIntakeWorld()
+    server.failure = new Error('no leader')
+    link.restore()
+    await clock.advance(5_000)
+    expect(statuses).toMatchObject([{ state: 'stalled', place: 'settlements' }])
+    server.failure = undefined
+    await clock.advance(1_000)
+    expect(statuses.at(-1)).toEqual({ state: 'recovered', place: 'settlements' })
+  })
+
+  it('P1: what a stream still has after its end was lost can be settled', async () => {
+    const { clock, stream, link, entries, intake, deliver, sent } = await createIntakeWorld()
+    stream.store(3)
+    for (const sequence of [1, 2, 3]) deliver(sequence)
+    stream.lose(3)
+    link.restore()
+    await clock.advance(0)
+    for (const entry of entries) intake.ack(entry)
+    expect(sent).toEqual(['+ACK 1', '+ACK 2'])
+  })
+
+  it('P1: settlements are not sent for the events of a stream that counts from 1 again, also if it has passed them', async () => {
+    const { clock, stream, link, entries, intake, deliver, sent } = await createIntakeWorld()
+    stream.store(3)
+    for (const sequence of [1, 2, 3]) deliver(sequence)
+    link.lose()
+    intake.ack(entries[0]!)
+    stream.restart()
+    await clock.advance(1_000)
+    stream.store(5)
+    link.restore()
+    await clock.advance(0)
+    for (const entry of entries) intake.ack(entry)
+    expect(sent).toEqual([])
+  })
+
+  it('P1: a stream that counts from 1 again is noticed without a new connection', async () => {
+    const { clock, stream, entries, intake, deliver, sent } = await createIntakeWorld()
+    stream.store(3)
+    for (const sequence of [1, 2, 3]) deliver(sequence)
+    stream.restart()
+    await clock.advance(HEARTBEAT_MS)
+    stream.store(3)
+    sent.length = 0
+    for (const entry of entries) intake.ack(entry)
+    expect(sent).toEqual([])
+  })
+
+  it('P1: a server whose clock was set back does not make settlements forgotten', async () => {
+    const { clock, stream, link, entries, intake, deliver, sent } = await createIntakeWorld()
+    stream.store(1)
+    clock.jump(-5_000)
+    stream.store(2)
+    for (const sequence of [1, 2, 3]) deliver(sequence)
+    link.restore()
+    await clock.advance(0)
+    for (const entry of entries) intake.ack(entry)
+    expect(sent).toEqual(['+ACK 1', '+ACK 2', '+ACK 3'])
+  })
+
+  it('P1: an answer from before a connection was lost does not verify a stream for the next one', async () => {
+    const { clock, stream, server, link, entries, intake, deliver, sent } = await createIntakeWorld()
+    stream.store(1)
+    deliver(1)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    server.answered = promise
+    link.restore()
+    await clock.advance(0)
+    link.lose()
+    stream.restart()
+    server.answered = new Promise(() => {})
+    link.restore()
+    await clock.advance(0)
+    resolve()
+    await clock.advance(0)
+    for (const entry of entries) intake.ack(entry)
+    expect(sent).toEqual([])
   })
 })

@@ -1,17 +1,26 @@
 import type { Cancel } from '../../../../ports/clock.ts'
+import { canHaveHad, type StreamPosition } from '../streams/stream-position.ts'
 import type { PullLimits } from '../streams/streams.ts'
 import type { StreamMessage } from '../wire/message.ts'
 import { readLog } from '../wire/message-log.ts'
+import { Acknowledgements, type MessageId } from './acknowledgements.ts'
 import type { SubscriptionContext } from './context.ts'
-import { type Entry, entryKey, type Source, sourceOf } from './entry.ts'
+import { type Entry, entryKey, type Source } from './entry.ts'
 import { PlaceNote } from './place-note.ts'
 import { Puller } from './puller.ts'
 
-/** An acknowledgement that was sent, and the time of its message. */
-interface Acknowledgement {
-  readonly ackSubject: string
-  readonly word: string
-  readonly storedAt: number
+/** A stream that messages come from. */
+interface SourceState {
+  /** When it was made, as far as this process knows. */
+  created: string | undefined
+  /**
+   * It is the stream that the messages here came from. After a connection was lost, that is not known: nothing is settled and
+   * nothing is asked for until the server has said it.
+   */
+  isVerified: boolean
+  /** How often that could not be found out. */
+  failures: number
+  cancelRetry: Cancel
 }
 
 interface IntakeListener {
@@ -23,7 +32,9 @@ interface IntakeListener {
 }
 
 const SOURCES: readonly Source[] = ['events', 'retries']
-const CHECK_AGAIN_MS = 500
+const VERIFY_AGAIN_MS = 500
+/** A failure that goes away by itself, such as a leader that moves, is not reported. */
+const UNREPORTED = 3
 const NANOSECONDS_PER_MS = 1_000_000
 const HEARTBEATS_PER_WAIT = 3
 /** So many acknowledgements are remembered at least: those on their way are lost with the connection. */
@@ -38,13 +49,12 @@ export class Intake {
   readonly #listener: IntakeListener
   readonly #pullers: Readonly<Record<Source, Puller>>
   readonly #entries = new Map<string, Entry>()
-  /** The latest acknowledgements. The server does not confirm them, so that they are sent again on the next connection. */
-  readonly #acknowledged = new Map<string, Acknowledgement>()
+  readonly #acknowledged: Acknowledgements
   /** The highest sequence of the channel's stream so far. */
   #lastSequence = 0
-  readonly #created: Record<Source, string | undefined>
-  /** The streams are those that the messages here came from. After a connection was lost, that is not known. */
-  readonly #isSame: Record<Source, boolean> = { events: true, retries: true }
+  readonly #states: Readonly<Record<Source, SourceState>>
+  /** How many connections there were: an answer that was asked for on an earlier one says nothing about this one. */
+  #connections = 0
   readonly #place: PlaceNote
   #cancelHeartbeat: Cancel = () => {}
   #isClosed = false
@@ -53,18 +63,15 @@ export class Intake {
   constructor(context: SubscriptionContext, listener: IntakeListener) {
     this.#context = context
     this.#listener = listener
-    const { streams, names } = context
+    this.#acknowledged = new Acknowledgements(Math.max(MIN_REMEMBERED, 2 * context.prefetch))
     // Before the pullers: a message that is acknowledged must not be delivered again.
     this.#stopListening = [
       context.link.onUp(() => this.#connected()),
-      streams.onMadeAgain(stream => this.#madeAgain(stream)),
+      context.streams.onMadeAgain(stream => this.#madeAgain(stream)),
     ]
     this.#place = new PlaceNote(context)
     this.#pullers = { events: this.#puller('events'), retries: this.#puller('retries') }
-    this.#created = {
-      events: streams.createdAt(names.streams.events),
-      retries: streams.createdAt(names.streams.retries),
-    }
+    this.#states = { events: this.#newState('events'), retries: this.#newState('retries') }
   }
 
   async open(): Promise<void> {
@@ -100,6 +107,10 @@ export class Intake {
     this.#isClosed = true
     this.#cancelHeartbeat()
     for (const stop of this.#stopListening) stop()
+    for (const state of Object.values(this.#states)) {
+      state.cancelRetry()
+      this.#context.stalls.gaveUp('settlements', state)
+    }
     this.#entries.clear()
   }
 
@@ -139,11 +150,8 @@ export class Intake {
     const { ackSubject, source, message } = entry
     if (ackSubject === undefined) return
     const { sequence, storedAt } = message
-    this.#acknowledged.set(entryKey(source, sequence), { ackSubject, word, storedAt })
-    if (this.#acknowledged.size > Math.max(MIN_REMEMBERED, 2 * this.#context.prefetch)) {
-      const [oldest] = this.#acknowledged.keys()
-      this.#acknowledged.delete(oldest!)
-    }
+    const isSent = this.#states[source].isVerified
+    this.#acknowledged.add(source, { sequence, storedAt, ackSubject, word }, isSent)
     this.#settle(entry, word)
   }
 
@@ -151,7 +159,7 @@ export class Intake {
     const { ackSubject, source } = entry
     if (ackSubject === undefined) return
     this.#forget(entry)
-    if (this.#isSame[source]) this.#context.link.send(ackSubject, word)
+    if (this.#states[source].isVerified) this.#context.link.send(ackSubject, word)
   }
 
   /** It cannot be settled any more. */
@@ -160,50 +168,94 @@ export class Intake {
     this.#entries.delete(entryKey(entry.source, entry.message.sequence))
   }
 
+  #newState(source: Source): SourceState {
+    const { streams, names } = this.#context
+    const created = streams.createdAt(names.streams[source])
+    return { created, isVerified: true, failures: 0, cancelRetry: () => {} }
+  }
+
   /** The server takes an acknowledgement for any message with that sequence, also for one of a stream that was made again. */
   #connected(): void {
+    this.#connections++
     for (const source of SOURCES) {
-      this.#isSame[source] = false
-      void this.#check(source)
+      this.#states[source].isVerified = false
+      void this.#verify(source)
     }
   }
 
-  /** Finds out whether a stream is another one than before, and settles in it only after that. */
-  async #check(source: Source): Promise<void> {
-    const { streams, names, settings, link } = this.#context
-    // Before the question: an event that comes together with the answer can be younger than it.
-    const highest = this.#highestSequence(source)
+  /** Finds out whether a stream is the one that the messages here came from, and forgets those that it does not have. */
+  async #verify(source: Source): Promise<void> {
+    const { streams, names, link, stalls } = this.#context
+    const state = this.#states[source]
+    const connection = this.#connections
+    const isOver = () => this.#isClosed || connection !== this.#connections
+    // Before the question: a message that comes together with the answer can be younger than it.
+    const known = this.#messagesOf(source)
+    state.cancelRetry()
     try {
-      await streams.restore(names.streams[source])
-      if (!this.#isSame[source]) {
-        if (streams.lastSequence(names.streams[source]) < highest) this.#forgetAll(source)
-        if (source === 'events') await streams.remakeConsumersAhead(names.channel)
-      }
-    } catch {
-      // While the connection is lost there is nothing to find out, and the next one begins this again.
-      if (!this.#isSame[source] && link.current !== undefined && !this.#isClosed)
-        settings.clock.schedule(CHECK_AGAIN_MS, () => void this.#check(source))
+      const position = await streams.examine(names.channel, source)
+      const gone = await this.#findGone(source, position, known)
+      if (isOver()) return
+      if (gone.length > 0) this.#forgetGone(source, gone)
+      if (gone.length > 0 || (source === 'events' && !state.isVerified)) this.#remakeConsumers()
+    } catch (error) {
+      if (!isOver() && !state.isVerified) this.#verifyLater(source, error as Error)
       return
     }
-    if (this.#isSame[source]) return
-    this.#isSame[source] = true
-    for (const [key, { ackSubject, word }] of this.#acknowledged)
-      if (sourceOf(key) === source) link.send(ackSubject, word)
+    state.failures = 0
+    stalls.gaveUp('settlements', state)
+    if (state.isVerified) return
+    state.isVerified = true
+    for (const { ackSubject, word } of this.#acknowledged.of(source)) link.send(ackSubject, word)
+    this.pull()
   }
 
-  #highestSequence(source: Source): number {
-    let highest = 0
-    for (const key of [...this.#entries.keys(), ...this.#acknowledged.keys()])
-      if (sourceOf(key) === source) highest = Math.max(highest, Number(key.slice(1)))
-    return highest
+  /** Without a connection there is nothing to find out. The next one begins this again. */
+  #verifyLater(source: Source, error: Error): void {
+    const { settings, link, stalls } = this.#context
+    const state = this.#states[source]
+    if (++state.failures > UNREPORTED) stalls.stalled('settlements', state, error)
+    if (link.current !== undefined)
+      state.cancelRetry = settings.clock.schedule(VERIFY_AGAIN_MS, () => void this.#verify(source))
   }
 
-  /** A killed server has begun the stream again at 1: the messages of these sequences are others. */
-  #forgetAll(source: Source): void {
-    if (source === 'events') this.#lastSequence = 0
-    for (const entry of [...this.#entries.values()]) if (entry.source === source) this.#forget(entry)
-    for (const key of [...this.#acknowledged.keys()])
-      if (sourceOf(key) === source) this.#acknowledged.delete(key)
+  /** The messages of a stream that are here, or were acknowledged. */
+  #messagesOf(source: Source): readonly MessageId[] {
+    const open = [...this.#entries.values()].filter(entry => entry.source === source)
+    return [...open.map(({ message }) => message), ...this.#acknowledged.of(source)]
+  }
+
+  /** The messages that the stream does not have any more although nobody has removed them. */
+  async #findGone(
+    source: Source,
+    position: StreamPosition,
+    known: readonly MessageId[],
+  ): Promise<readonly MessageId[]> {
+    const { jetstream, names } = this.#context
+    const gone = known.filter(message => !canHaveHad(position, message))
+    const [sample] = gone
+    if (sample === undefined || sample.sequence > position.lastSequence) return gone
+    // If the message is still there, the clock of the server was set back, and later messages look older than the first.
+    const stored = await jetstream.message(names.streams[source], { seq: sample.sequence })
+    return stored?.storedAt === sample.storedAt ? [] : gone
+  }
+
+  /** A killed server has begun the stream again at 1, or has lost its end: the messages of these sequences are others. */
+  #forgetGone(source: Source, gone: readonly MessageId[]): void {
+    for (const message of gone) {
+      const entry = this.#entries.get(entryKey(source, message.sequence))
+      if (entry?.message.storedAt === message.storedAt) this.#forget(entry)
+      this.#acknowledged.delete(source, message)
+    }
+    this.#beganAgain(source)
+  }
+
+  /** The stream counts from 1 again. What is left here is from the stream as it is now. */
+  #beganAgain(source: Source): void {
+    if (source !== 'events') return
+    this.#lastSequence = 0
+    for (const { source: from, message } of this.#entries.values())
+      if (from === source) this.#lastSequence = Math.max(this.#lastSequence, message.sequence)
   }
 
   /** It is another stream, which counts from 1. Messages of the old one cannot be settled there. */
@@ -211,25 +263,33 @@ export class Intake {
     const { streams, names } = this.#context
     for (const source of SOURCES) {
       const created = streams.createdAt(stream)
-      if (names.streams[source] !== stream || created === this.#created[source]) continue
-      this.#created[source] = created
+      const state = this.#states[source]
+      if (names.streams[source] !== stream || created === state.created) continue
+      state.created = created
       const madeAt = Date.parse(created ?? '') || Number.POSITIVE_INFINITY
-      if (source === 'events') this.#lastSequence = 0
-      for (const entry of this.#entries.values()) {
-        if (entry.source !== source) continue
-        if (entry.message.storedAt < madeAt) this.#forget(entry)
-        else if (source === 'events')
-          this.#lastSequence = Math.max(this.#lastSequence, entry.message.sequence)
-      }
-      for (const [key, { storedAt }] of this.#acknowledged)
-        if (sourceOf(key) === source && storedAt < madeAt) this.#acknowledged.delete(key)
+      this.#forgetGone(
+        source,
+        this.#messagesOf(source).filter(({ storedAt }) => storedAt < madeAt),
+      )
     }
     this.pull()
   }
 
+  /** Consumers that are ahead of their stream would skip the next messages. Settlements do not wait for this. */
+  #remakeConsumers(): void {
+    const { streams, names, settings, link } = this.#context
+    const connection = this.#connections
+    streams.remakeConsumersAhead(names.channel).catch(() => {
+      if (connection === this.#connections && link.current !== undefined && !this.#isClosed)
+        settings.clock.schedule(VERIFY_AGAIN_MS, () => {
+          if (connection === this.#connections && !this.#isClosed) this.#remakeConsumers()
+        })
+    })
+  }
+
   #puller(source: Source): Puller {
     return new Puller(this.#context, source, {
-      room: () => this.#listener.room(source),
+      room: () => (this.#states[source].isVerified ? this.#listener.room(source) : 0),
       received: message => this.#received(source, message),
       repair: () => this.#repair(source),
     })
@@ -245,17 +305,17 @@ export class Intake {
       known.ackSubject = ackSubject
       return
     }
-    const acknowledged = this.#acknowledged.get(key)
+    const acknowledged = this.#acknowledged.get(source, message.sequence)
     if (acknowledged?.storedAt === storedAt) {
       // The acknowledgement was lost.
       this.#context.link.send(ackSubject, acknowledged.word)
       return
     }
     if (known !== undefined || acknowledged !== undefined) {
-      // Another message at the same place: the stream was deleted and made again.
+      // Another message with the same sequence: the stream was deleted and made again, or counts from 1 again.
       if (known !== undefined) this.#forget(known)
-      this.#acknowledged.delete(key)
-      void this.#check(source)
+      if (acknowledged !== undefined) this.#acknowledged.delete(source, acknowledged)
+      void this.#verify(source)
     }
     if (source === 'events') this.#lastSequence = Math.max(this.#lastSequence, message.sequence)
     const { settings } = this.#context
@@ -275,10 +335,13 @@ export class Intake {
     this.#listener.arrived(entry)
   }
 
-  #repair(source: Source): Promise<PullLimits> {
+  /** The server of the stream may have been killed although ours was not. */
+  async #repair(source: Source): Promise<PullLimits> {
     const { streams, names } = this.#context
+    this.#states[source].isVerified = false
+    await this.#verify(source)
     return streams.restoreConsumer(names, source, {
-      created: this.#created[source],
+      created: this.#states[source].created,
       firstUnsettled: source === 'events' ? this.#firstUnsettled() : undefined,
     })
   }
@@ -301,9 +364,10 @@ export class Intake {
 
   #heartbeat(): void {
     for (const { ackSubject, source } of this.#entries.values())
-      if (ackSubject !== undefined && this.#isSame[source]) this.#context.link.send(ackSubject, '+WPI')
-    // A consumer that asks for nothing, because it has enough, is not told that its stream was deleted.
-    for (const source of SOURCES) if (this.#isSame[source] && this.count(source) > 0) void this.#check(source)
+      if (ackSubject !== undefined && this.#states[source].isVerified)
+        this.#context.link.send(ackSubject, '+WPI')
+    // A consumer that asks for nothing, because it has enough, is not told that its stream was deleted or begun again.
+    for (const source of SOURCES) if (this.#states[source].isVerified) void this.#verify(source)
     this.#place.keep()
   }
 }

@@ -1,4 +1,4 @@
-import type { ConsumerInfo, JetStream } from '../../connection/jetstream.ts'
+import type { ConsumerInfo, JetStream, StreamInfo } from '../../connection/jetstream.ts'
 import { streamsOf } from './names.ts'
 
 /**
@@ -8,20 +8,23 @@ import { streamsOf } from './names.ts'
  */
 export async function remakeConsumersAhead(jetstream: JetStream, channel: string): Promise<void> {
   const { events, retries } = streamsOf(channel)
-  const handlers = await jetstream.consumerNames(retries)
   for (const stream of [events, retries]) {
-    // The stream is asked last, so that it has at least what its consumers have had.
+    if (!canRestart(await jetstream.streamInfo(stream))) continue
     const consumers: ConsumerInfo[] = []
-    for (const handler of handlers) {
+    for (const handler of await jetstream.consumerNames(retries)) {
       const info = await jetstream.consumerInfo(stream, handler)
       if (info !== undefined) consumers.push(info)
     }
+    // The stream is asked after its consumers, so that it has at least what they have had.
     const found = await jetstream.streamInfo(stream)
-    if (found === undefined || found.config.retention === 'limits' || found.config['num_replicas'] !== 1)
-      continue
+    if (found === undefined) continue
     const ahead = consumers.filter(({ delivered }) => delivered.stream_seq > found.state.last_seq)
     if (ahead.length > 0) await remake(jetstream, stream, found.config.retention === 'interest', ahead)
   }
+}
+
+function canRestart(found: StreamInfo | undefined): boolean {
+  return found !== undefined && found.config.retention !== 'limits' && found.config['num_replicas'] === 1
 }
 
 /** An event that no consumer wants is dropped, so that another consumer wants them all in the meantime. */

@@ -19,6 +19,7 @@ import {
 } from './names.ts'
 import { readPlace } from './noted-place.ts'
 import { remakeConsumersAhead } from './rewound.ts'
+import { positionOf, type StreamPosition } from './stream-position.ts'
 
 const NANOSECONDS_PER_MS = 1_000_000
 /** Within this time the server recognises a message that is sent again. It exceeds every time that we send one again. */
@@ -43,8 +44,6 @@ interface KnownStream {
   exists: boolean
   /** When it was made: a stream that was deleted and made again counts its messages from 1. */
   created: string | undefined
-  /** Its last sequence when it was last looked at. */
-  lastSequence: number
 }
 
 /** Makes the streams and consumers that a channel needs, and makes them again when they were deleted. */
@@ -72,7 +71,7 @@ export class Streams {
   name(channel: string, kind: Kind): string {
     const stream = streamsOf(channel)[kind]
     if (!this.#known.has(stream))
-      this.#known.set(stream, { channel, kind, exists: false, created: undefined, lastSequence: 0 })
+      this.#known.set(stream, { channel, kind, exists: false, created: undefined })
     return stream
   }
 
@@ -80,19 +79,29 @@ export class Streams {
   restore = async (stream: string): Promise<boolean> => {
     const known = this.#known.get(stream)
     if (known === undefined) return false
+    await this.#examine(stream, known)
+    return true
+  }
+
+  /** Makes a stream of this channel if it is missing, and finds out where it begins and ends. */
+  async examine(channel: string, kind: Kind): Promise<StreamPosition> {
+    const stream = this.name(channel, kind)
+    return this.#examine(stream, this.#known.get(stream)!)
+  }
+
+  async #examine(stream: string, known: KnownStream): Promise<StreamPosition> {
     known.exists = false
-    const { created, isNew, lastSequence } = await this.#declare(known.channel, known.kind, stream)
+    const { info, isNew } = await this.#declare(known.channel, known.kind, stream)
     if (isNew && known.kind === 'retries')
       for (const names of this.#handlers)
         if (names.streams.retries === stream)
           await this.#makeConsumer(names, 'retries', { deliver_policy: 'all' })
     known.exists = true
-    known.lastSequence = lastSequence
     const before = known.created
-    known.created = created
-    if (before !== undefined && before !== created)
+    known.created = info.created
+    if (before !== undefined && before !== info.created)
       for (const listener of [...this.#listeners]) listener(stream)
-    return true
+    return positionOf(info)
   }
 
   /** `listener` is called when a stream turns out to be another one than before: it was deleted and made again. */
@@ -104,11 +113,6 @@ export class Streams {
   /** When the stream was made, as far as this process knows. */
   createdAt(stream: string): string | undefined {
     return this.#known.get(stream)?.created
-  }
-
-  /** The last sequence of a stream when it was last restored. */
-  lastSequence(stream: string): number {
-    return this.#known.get(stream)?.lastSequence ?? 0
   }
 
   /** Returns the function that forgets the handler. */
@@ -190,16 +194,12 @@ export class Streams {
     })
   }
 
-  async #declare(
-    channel: string,
-    kind: Kind,
-    stream: string,
-  ): Promise<{ created: string; isNew: boolean; lastSequence: number }> {
+  async #declare(channel: string, kind: Kind, stream: string): Promise<{ info: StreamInfo; isNew: boolean }> {
     const found = await this.#jetstream.streamInfo(stream)
     const info = found ?? (await this.#create(channel, kind, stream))
     if (info.config.subjects?.[0] === makingSubject(stream)) await this.#finish(channel, info.config)
     else checkStream(info, subjectsOf(channel)[kind], kind)
-    return { created: info.created, isNew: found === undefined, lastSequence: info.state.last_seq }
+    return { info, isNew: found === undefined }
   }
 
   /** A stream of events gets its subjects later: without its consumers it would lose what is published. */
