@@ -84,6 +84,11 @@ export class KeyLines<E extends LineEntry<E>, R> {
     return this.#isFull
   }
 
+  /** The highest place so far. */
+  get lastPlace(): number {
+    return this.#lines.lastPlace
+  }
+
   /** The event that is here, or stored as held. */
   get(heldKey: string): LineEvent<E> | undefined {
     return this.#lines.get(heldKey)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ChaosProxy } from '../../../test/chaos/proxy.ts'
 import { createNatsWorld, eventually, make, subscribe } from '../../../test/support/nats-world.ts'
+import type { Settlement } from '../../ports/broker.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { namesOf, streamsOf, subjectsOf } from './broker/streams/names.ts'
 
@@ -9,6 +10,11 @@ const { service, outside, why, open, mortal } = await createNatsWorld()
 const deleteStream = (channel: string) => outside.request(`STREAM.DELETE.${streamsOf(channel).events}`)
 const deleteConsumer = (channel: string) =>
   outside.request(`CONSUMER.DELETE.${streamsOf(channel).events}.bill`)
+
+async function unsettled(channel: string): Promise<number> {
+  const info = await outside.jetstream.consumerInfo(streamsOf(channel).events, 'bill')
+  return info!.num_pending + info!.num_ack_pending
+}
 
 async function waitingPulls(channel: string): Promise<number> {
   const info = await outside.request(`CONSUMER.INFO.${streamsOf(channel).events}.bill`)
@@ -135,6 +141,55 @@ describe.runIf(service !== undefined)(`NATS after streams and consumers were del
     const { ids } = await subscribe(open({ retention }), channel)
     await eventually(() => ids().at(-1)).toBe(missed!.id)
   })
+
+  it('B9: an event of a stream that was made again does not pass one of its key that is being handled', async () => {
+    const channel = uniqueName('passing')
+    const broker = open()
+    const { subscription, deliveries, ids } = await subscribe(broker, channel, { ordering: 'by-key' })
+    const [done, running, next] = make.events(3, { channel, key: 'a' })
+    await broker.publish([done!, running!])
+    await eventually(() => ids()).toEqual([done!.id])
+    await subscription.settle(deliveries[0]!, { outcome: 'done' })
+    await eventually(() => ids()).toEqual([done!.id, running!.id])
+    await deleteStream(channel)
+    const [other] = make.events(1, { channel, key: 'b' })
+    await broker.publish([next!, other!])
+    await eventually(() => ids()).toEqual([done!.id, running!.id, other!.id])
+    await subscription.settle(deliveries[1]!, { outcome: 'done' })
+    await eventually(() => ids().at(-1)).toBe(next!.id)
+  })
+
+  it.each(['the same', 'another'])(
+    'B9: a blocked key stays blocked when a killed server counts its stream from 1 again, for %s owner',
+    async owner => {
+      const channel = uniqueName('blocked')
+      const before = open()
+      const first = await subscribe(before, channel, { ordering: 'by-key' })
+      const events = make.events(5, { channel, key: 'a' })
+      await before.publish(events)
+      for (const [index, event] of events.entries()) {
+        await eventually(() => first.ids().length).toBe(index + 1)
+        const letter = make.letter({ event, channel })
+        const settlement =
+          event === events[4] ? { outcome: 'dead', letter, saved: true } : { outcome: 'done' }
+        await first.subscription.settle(first.deliveries[index]!, settlement as Settlement)
+      }
+      await eventually(() => unsettled(channel)).toBe(0)
+      if (owner === 'another') await before.close()
+      await service!.nodes[0]!.kill()
+      await service!.nodes[0]!.forgetMessages(streamsOf(channel).events)
+      await service!.nodes[0]!.start()
+      const broker = owner === 'another' ? open() : before
+      const now = owner === 'another' ? await subscribe(broker, channel, { ordering: 'by-key' }) : first
+      const [next] = make.events(1, { channel, key: 'a' })
+      const [other] = make.events(1, { channel, key: 'b' })
+      await broker.publish([next!, other!])
+      await eventually(() => now.ids().at(-1)).toBe(other!.id)
+      expect(now.ids()).not.toContain(next!.id)
+      await broker.unblockKey(channel, events[4]!.id)
+      await eventually(() => now.ids().at(-1)).toBe(next!.id)
+    },
+  )
 
   it('P1: a killed server that counts an empty stream from 1 again loses no event', async () => {
     const channel = uniqueName('rewound')

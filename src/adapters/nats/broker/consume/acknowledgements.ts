@@ -40,8 +40,9 @@ export class Acknowledgements {
     return [...this.#byKey].filter(([key]) => sourceOf(key) === source).map(([, each]) => each)
   }
 
-  delete(source: Source, { sequence, storedAt }: MessageId): void {
+  /** False if there is none of this message. */
+  delete(source: Source, { sequence, storedAt }: MessageId): boolean {
     const key = entryKey(source, sequence)
-    if (this.#byKey.get(key)?.storedAt === storedAt) this.#byKey.delete(key)
+    return this.#byKey.get(key)?.storedAt === storedAt && this.#byKey.delete(key)
   }
 }

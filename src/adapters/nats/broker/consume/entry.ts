@@ -39,8 +39,17 @@ export function sourceOf(key: string): Source {
 }
 
 /** Names a message for good: one of a stream that was made again has another time. */
-export function lastingKey({ source, message }: Entry): string {
+export function permanentKey({ source, message }: Entry): string {
   return `${message.storedAt.toString(36)}-${entryKey(source, message.sequence)}`
+}
+
+/** The message of a permanent key. Undefined if the text is not such a key. */
+export function readPermanentKey(
+  key: string,
+): { readonly source: Source; readonly sequence: number; readonly storedAt: number } | undefined {
+  const [, time, name] = /^([0-9a-z]+)-([er][0-9]+)$/.exec(key) ?? []
+  if (time === undefined || name === undefined) return undefined
+  return { source: sourceOf(name), sequence: Number(name.slice(1)), storedAt: Number.parseInt(time, 36) }
 }
 
 /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createIntakeWorld } from '../../../../../test/support/intake-world.ts'
+import { createIntakeWorld } from '../../../../../test/support/fake-nats-subscription.ts'
 
 /** Longer than the time between two heartbeats by default. */
 const HEARTBEAT_MS = 11_000
@@ -42,7 +42,7 @@ describe('Intake', () => {
     expect(pulls.length).toBeGreaterThan(0)
   })
 
-  it('B11: settlements that wait because their stream does not answer are reported', async () => {
+  it('P1: settlements that wait because their stream does not answer are reported', async () => {
     const { clock, server, link, statuses } = await createIntakeWorld()
     server.failure = new Error('no leader')
     link.restore()

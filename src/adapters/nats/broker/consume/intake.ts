@@ -18,6 +18,8 @@ interface SourceState {
    * nothing is asked for until the server has said it.
    */
   isVerified: boolean
+  /** How far it had counted. */
+  lastSequence: number
   /** How often that could not be found out. */
   failures: number
   cancelRetry: Cancel
@@ -29,6 +31,8 @@ interface IntakeListener {
   arrived(entry: Entry): void
   /** Every delivery of the server, also of a message that is here already [none]. */
   readonly delivered?: (source: Source, message: StreamMessage) => void
+  /** The stream of the channel was made again, or a killed server counts it from 1 again: later events have lower sequences [none]. */
+  readonly beganAgain?: () => void
 }
 
 const SOURCES: readonly Source[] = ['events', 'retries']
@@ -74,11 +78,16 @@ export class Intake {
     this.#states = { events: this.#newState('events'), retries: this.#newState('retries') }
   }
 
-  async open(): Promise<void> {
+  /** Resolves with where the stream of the channel begins and ends. */
+  async open(): Promise<StreamPosition> {
     await this.#pullers.events.open()
     await this.#pullers.retries.open()
+    const { streams, names } = this.#context
+    const position = await streams.examine(names.channel, 'events')
+    this.#states.events.lastSequence = position.lastSequence
     this.#place.keep()
     this.#heartbeatLater()
+    return position
   }
 
   resume(): void {
@@ -162,6 +171,13 @@ export class Intake {
     if (this.#states[source].isVerified) this.#context.link.send(ackSubject, word)
   }
 
+  /** The server has delivered the message of an entry again that was forgotten: `entry` can be settled, and `again` is dropped. */
+  readopt(entry: Entry, again: Entry): void {
+    entry.ackSubject = again.ackSubject
+    again.ackSubject = undefined
+    this.#entries.set(entryKey(entry.source, entry.message.sequence), entry)
+  }
+
   /** It cannot be settled any more. */
   #forget(entry: Entry): void {
     entry.ackSubject = undefined
@@ -171,7 +187,7 @@ export class Intake {
   #newState(source: Source): SourceState {
     const { streams, names } = this.#context
     const created = streams.createdAt(names.streams[source])
-    return { created, isVerified: true, failures: 0, cancelRetry: () => {} }
+    return { created, isVerified: true, lastSequence: 0, failures: 0, cancelRetry: () => {} }
   }
 
   /** The server takes an acknowledgement for any message with that sequence, also for one of a stream that was made again. */
@@ -194,10 +210,13 @@ export class Intake {
     state.cancelRetry()
     try {
       const position = await streams.examine(names.channel, source)
+      const isShorter = position.lastSequence < state.lastSequence
+      state.lastSequence = position.lastSequence
       const gone = await this.#findGone(source, position, known)
       if (isOver()) return
-      if (gone.length > 0) this.#forgetGone(source, gone)
-      if (gone.length > 0 || (source === 'events' && !state.isVerified)) this.#remakeConsumers()
+      const beganAgain = this.#forgetGone(source, gone) || isShorter
+      if (beganAgain) this.#beganAgain(source)
+      if (beganAgain || (source === 'events' && !state.isVerified)) this.#remakeConsumers()
     } catch (error) {
       if (!isOver() && !state.isVerified) this.#verifyLater(source, error as Error)
       return
@@ -240,22 +259,27 @@ export class Intake {
     return stored?.storedAt === sample.storedAt ? [] : gone
   }
 
-  /** A killed server has begun the stream again at 1, or has lost its end: the messages of these sequences are others. */
-  #forgetGone(source: Source, gone: readonly MessageId[]): void {
+  /** The messages of these sequences are others now. False if nothing was known of them any more. */
+  #forgetGone(source: Source, gone: readonly MessageId[]): boolean {
+    let hasForgotten = false
     for (const message of gone) {
       const entry = this.#entries.get(entryKey(source, message.sequence))
-      if (entry?.message.storedAt === message.storedAt) this.#forget(entry)
-      this.#acknowledged.delete(source, message)
+      if (entry?.message.storedAt === message.storedAt) {
+        this.#forget(entry)
+        hasForgotten = true
+      }
+      if (this.#acknowledged.delete(source, message)) hasForgotten = true
     }
-    this.#beganAgain(source)
+    return hasForgotten
   }
 
-  /** The stream counts from 1 again. What is left here is from the stream as it is now. */
+  /** The stream counts from 1 again. The messages that are left here are from the stream as it is now. */
   #beganAgain(source: Source): void {
     if (source !== 'events') return
     this.#lastSequence = 0
     for (const { source: from, message } of this.#entries.values())
       if (from === source) this.#lastSequence = Math.max(this.#lastSequence, message.sequence)
+    this.#listener.beganAgain?.()
   }
 
   /** It is another stream, which counts from 1. Messages of the old one cannot be settled there. */
@@ -271,6 +295,7 @@ export class Intake {
         source,
         this.#messagesOf(source).filter(({ storedAt }) => storedAt < madeAt),
       )
+      this.#beganAgain(source)
     }
     this.pull()
   }

@@ -58,7 +58,7 @@ export class HeldEvents {
    * Everything that is held, without its messages. Of two states of one event the later one counts. A call after a failure
    * goes on where the failed one ended.
    */
-  async read(): Promise<Iterable<Event>> {
+  async read(): Promise<readonly Event[]> {
     const { held } = this.#read
     for (const kind of ['waiting', 'dead'] as const)
       for await (const message of this.#messages(kind)) {

@@ -7,12 +7,13 @@ import type { Settlement } from '../../../../ports/broker.ts'
 import { settlesWithin } from '../../../../ports/clock.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import { Draining } from '../consume/draining.ts'
-import { type Entry, keyToUnblock, lastingKey, NatsDelivery, type Source } from '../consume/entry.ts'
+import { type Entry, keyToUnblock, NatsDelivery, permanentKey, type Source } from '../consume/entry.ts'
 import { Intake } from '../consume/intake.ts'
 import { Settler } from '../consume/settler.ts'
 import { Completeness } from './completeness.ts'
 import { HeldEvents } from './held-events.ts'
 import { lineOf } from './line-of.ts'
+import { placeOffset } from './place-offset.ts'
 
 type Event = LineEvent<Entry>
 
@@ -45,6 +46,8 @@ export class KeyOrder {
   readonly #settling = new PendingWork()
   readonly #draining: Draining
   #openSuspect: NatsDelivery | undefined
+  /** Added to the sequences of events, so that those of a stream that counts from 1 again stand behind all that are here. */
+  #placeOffset = 0
   #mode: 'running' | 'paused' | 'closing' | 'over' = 'paused'
   #opening: Promise<void> | undefined
 
@@ -61,6 +64,9 @@ export class KeyOrder {
       arrived: entry => this.#arrived(entry),
       delivered: (source, message) => {
         if (source === 'events') this.#completeness.received(message)
+      },
+      beganAgain: () => {
+        this.#placeOffset = this.#lines.lastPlace
       },
     })
     this.#completeness = new Completeness(context, {
@@ -95,10 +101,10 @@ export class KeyOrder {
   async #readHeld(): Promise<void> {
     const { persist } = this.#context
     const isWanted = () => this.#mode === 'running' || this.#mode === 'paused'
-    let held: Iterable<Event> = []
+    let held: readonly Event[] = []
     const isRead = await persist(isWanted, 'deliveries', async () => {
       held = await this.#held.read()
-      await this.#intake.open()
+      this.#placeOffset = placeOffset(held, await this.#intake.open())
     })
     if (!isRead) {
       this.#intake.close()
@@ -226,16 +232,18 @@ export class KeyOrder {
       return
     }
     entry.isSuspect &&= this.#isAfterCrash && !this.#completeness.isComplete
-    const heldKey = lastingKey(entry)
-    // It was stored as held, and the server did not hear that it is settled.
-    if (this.#lines.get(heldKey) !== undefined) {
-      this.#intake.ack(entry)
+    const heldKey = permanentKey(entry)
+    const here = this.#lines.get(heldKey)
+    if (here !== undefined) {
+      // In memory only, it must not be settled before it is handled. One that is stored as held is settled on the server.
+      if (here.heldAt === undefined && here.entry?.isHeld === false) this.#intake.readopt(here.entry, entry)
+      else this.#intake.ack(entry)
       return
     }
     this.#lines.add(entry, {
       ...lineOf(entry, this.#context.names.channel, heldKey),
       heldKey,
-      place: source === 'events' ? message.sequence : undefined,
+      place: source === 'events' ? this.#placeOffset + message.sequence : undefined,
       waitMs: log.notBefore - this.#context.settings.clock.now(),
     })
     this.pump()

@@ -2,6 +2,8 @@ import type { StreamInfo } from '../../connection/jetstream.ts'
 
 /** Where a stream begins and ends at the moment it was looked at. */
 export interface StreamPosition {
+  /** When the stream was made, in epoch milliseconds. */
+  readonly createdAt: number
   readonly firstSequence: number
   /**
    * When its first message was stored, in epoch milliseconds. Undefined if the stream is empty, or if it has replicas: their
@@ -11,10 +13,11 @@ export interface StreamPosition {
   readonly lastSequence: number
 }
 
-export function positionOf({ state, config }: StreamInfo): StreamPosition {
+export function positionOf({ created, state, config }: StreamInfo): StreamPosition {
   const storedAt = Date.parse(state.first_ts ?? '')
   const isComparable = state.messages > 0 && config['num_replicas'] === 1 && !Number.isNaN(storedAt)
   return {
+    createdAt: Date.parse(created),
     firstSequence: state.first_seq,
     firstStoredAt: isComparable ? storedAt : undefined,
     lastSequence: state.last_seq,

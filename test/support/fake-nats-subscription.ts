@@ -1,7 +1,8 @@
 import { StallReporter } from '../../src/adapter-kit/delivery/stalls.ts'
 import type { SubscriptionContext } from '../../src/adapters/nats/broker/consume/context.ts'
-import type { Entry, Source } from '../../src/adapters/nats/broker/consume/entry.ts'
+import type { Entry, NatsDelivery } from '../../src/adapters/nats/broker/consume/entry.ts'
 import { Intake } from '../../src/adapters/nats/broker/consume/intake.ts'
+import { KeyOrder } from '../../src/adapters/nats/broker/ordered/key-order.ts'
 import { namesOf, subjectsOf } from '../../src/adapters/nats/broker/streams/names.ts'
 import { Streams } from '../../src/adapters/nats/broker/streams/streams.ts'
 import type { NatsConnection, NatsMessage } from '../../src/adapters/nats/connection/client.ts'
@@ -13,6 +14,13 @@ import { seededRandom } from '../../src/testing/seeded-random.ts'
 
 const CHANNEL = 'orders'
 const NANOSECONDS_PER_MS = 1_000_000
+const NEW_CONSUMER = {
+  config: {},
+  num_ack_pending: 0,
+  num_pending: 0,
+  delivered: { stream_seq: 0, consumer_seq: 0 },
+  ack_floor: { stream_seq: 0, consumer_seq: 0 },
+}
 const NEVER = new Promise<never>(() => {})
 const CREATED = '2026-01-01T00:00:00Z'
 
@@ -36,6 +44,12 @@ class FakeStream {
   lose(from: number): void {
     for (let sequence = from; sequence <= this.lastSequence; sequence++) this.times.delete(sequence)
     this.lastSequence = from - 1
+  }
+
+  /** A server that was behind has caught up. */
+  find(sequence: number, storedAt: number): void {
+    this.times.set(sequence, storedAt)
+    this.lastSequence = sequence
   }
 
   /** A killed server has forgotten how far it had counted. */
@@ -65,14 +79,15 @@ class FakeStream {
   }
 }
 
-/** An intake of the stream of a channel, whose server and connection the test plays. */
-export async function createIntakeWorld({ prefetch = 10 } = {}) {
+/** What the parts of a subscription share. The test plays the server and the connection. */
+async function createContext(prefetch: number) {
   const clock = new FakeClock()
   const stream = new FakeStream(clock)
   const names = namesOf(CHANNEL, 'bill')
   const settings = resolveNats({ url: 'nats://localhost', clock, random: seededRandom(1) })
   const statuses: SubscriptionStatus[] = []
   const sent: string[] = []
+  const deliveries: NatsDelivery[] = []
   const pulls: number[] = []
   const callbacks = new Map<string, (error: null, message: NatsMessage) => void>()
   /** Requests of JetStream fail or wait as the test says. */
@@ -120,10 +135,10 @@ export async function createIntakeWorld({ prefetch = 10 } = {}) {
   }
   const jetstream = {
     streamInfo: (name: string) => answer(name === names.streams.events ? stream.info : otherStream(name)),
-    consumerInfo: () => (server.isWithoutConsumers ? NEVER : answer(undefined)),
+    consumerInfo: () => (server.isWithoutConsumers ? NEVER : answer(NEW_CONSUMER)),
     consumerNames: () => answer(['bill', 'ship']),
-    message: (_: string, { seq }: { seq: number }) => {
-      const storedAt = stream.times.get(seq)
+    message: (name: string, { seq }: { seq: number }) => {
+      const storedAt = name === names.streams.events ? stream.times.get(seq) : undefined
       return answer(storedAt === undefined ? undefined : { sequence: seq, storedAt })
     },
   } as unknown as JetStream
@@ -140,16 +155,13 @@ export async function createIntakeWorld({ prefetch = 10 } = {}) {
     ackWaitMs: settings.ackWaitMs,
     id: 'one',
     publisher: { publish: async () => [] },
+    persist: async (_: () => boolean, __: string, work: () => Promise<void>) => {
+      await work()
+      return true
+    },
+    deliver: (delivery: NatsDelivery) => deliveries.push(delivery),
     stalls: new StallReporter(status => statuses.push(status)),
   } as unknown as SubscriptionContext
-  const entries: Entry[] = []
-  const intake: Intake = new Intake(context, {
-    room: (source: Source) => prefetch - intake.count(source),
-    arrived: entry => entries.push(entry),
-  })
-  await intake.open()
-  intake.resume()
-
   /** The server delivers a message that its stream has. */
   const deliver = (sequence: number, deliveries = 1) => {
     const time = stream.times.get(sequence)! * NANOSECONDS_PER_MS
@@ -157,7 +169,30 @@ export async function createIntakeWorld({ prefetch = 10 } = {}) {
     const [callback] = callbacks.values()
     callback!(null, { subject: `${CHANNEL}.order.placed`, reply, data: new Uint8Array() })
   }
-  return { clock, stream, server, link, sent, pulls, statuses, entries, intake, deliver }
+  return { context, clock, stream, server, link, sent, pulls, statuses, deliveries, deliver }
+}
+
+/** The intake of a subscription, and what has arrived. */
+export async function createIntakeWorld({ prefetch = 10 } = {}) {
+  const { context, ...world } = await createContext(prefetch)
+  const entries: Entry[] = []
+  const intake: Intake = new Intake(context, {
+    room: source => prefetch - intake.count(source),
+    arrived: entry => entries.push(entry),
+  })
+  await intake.open()
+  intake.resume()
+  return { ...world, entries, intake }
+}
+
+/** The owner of the order of a handler, and what it has delivered. */
+export async function createKeyOrderWorld() {
+  const { context, ...world } = await createContext(10)
+  const order = new KeyOrder(context, false, () => true)
+  await order.open()
+  order.resume()
+  await world.clock.advance(100)
+  return { ...world, order }
 }
 
 function otherStream(name: string) {
