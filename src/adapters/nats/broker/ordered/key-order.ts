@@ -42,6 +42,8 @@ export class KeyOrder {
   readonly #lines: KeyLines<Entry, Entry>
   /** The lines whose first event may be delivered. */
   readonly #ready = new Set<string>()
+  /** Held events whose messages are on their way, or are here and wait for their delivery. */
+  readonly #loading = new Set<Event>()
   readonly #open = new Set<NatsDelivery>()
   readonly #settling = new PendingWork()
   readonly #draining: Draining
@@ -276,9 +278,9 @@ export class KeyOrder {
   pump(): void {
     if (this.#mode !== 'running') return
     if (this.#intake.size >= (this.#context.prefetch + WINDOW) * SPILL_AT) void this.#spill()
+    this.#deliverLoaded()
     for (const line of this.#ready) {
-      if (this.#open.size >= this.#context.prefetch || this.#openSuspect !== undefined) break
-      if (!this.#completeness.isComplete || !this.#isOurs()) break
+      if (this.#open.size + this.#loading.size >= this.#context.prefetch || !this.#mayDeliver()) break
       const first = this.#lines.first(line)
       if (first?.state !== 'ready') {
         // Another event has come in front of the one that was ready.
@@ -296,6 +298,24 @@ export class KeyOrder {
     this.#intake.pull()
   }
 
+  #mayDeliver(): boolean {
+    return this.#openSuspect === undefined && this.#completeness.isComplete && this.#isOurs()
+  }
+
+  #deliverLoaded(): void {
+    for (const event of this.#loading) {
+      if (event.entry === undefined) continue
+      if (!this.#mayDeliver()) break
+      this.#loading.delete(event)
+      if (this.#lines.first(event.line) === event) this.#deliver(event.entry)
+      else {
+        // Another event has come in front of it. Its message is fetched again when its turn comes.
+        event.entry = undefined
+        event.state = 'ready'
+      }
+    }
+  }
+
   #deliver(entry: Entry): void {
     const delivery = new NatsDelivery(entry, this.#context.names.channel)
     this.#open.add(delivery)
@@ -303,8 +323,9 @@ export class KeyOrder {
     this.#context.deliver(delivery)
   }
 
-  /** Brings the message of a held event, whose turn has come. */
+  /** Brings the message of a held event, whose turn has come. It takes the room of a delivery. */
   async #load(event: Event): Promise<void> {
+    this.#loading.add(event)
     let entry: Entry | undefined
     const isLoaded = await this.#context.persist(
       () => this.#mode === 'running' || this.#mode === 'paused',
@@ -314,13 +335,11 @@ export class KeyOrder {
       },
     )
     if (!isLoaded) return
+    event.entry = entry
     if (entry === undefined) {
       // Somebody has deleted it.
+      this.#loading.delete(event)
       this.#lines.remove(event)
-    } else {
-      event.entry = entry
-      event.state = 'ready'
-      this.#lines.look(event.line)
     }
     this.pump()
   }
