@@ -18,7 +18,9 @@ function world() {
   const offered: string[] = []
   const answered: string[] = []
   const resolved: string[] = []
-  const state = { isComplete: true, isFull: false }
+  const state = { isComplete: true, isFull: false, isStored: Promise.resolve(true) }
+  const moved: LineEvent<Held>[][] = []
+  const stored: Held[] = []
   const stalls = new StallReporter(status => statuses.push(status))
   const lines = new KeyLines<Held, string>(
     { clock, stalls, place: 'here' },
@@ -37,6 +39,12 @@ function world() {
       full: isFull => {
         state.isFull = isFull
       },
+      store: events => {
+        moved.push([...events])
+        return state.isStored
+      },
+      stored: entry => stored.push(entry),
+      madeRoom: () => {},
     },
   )
   let place = 0
@@ -45,7 +53,7 @@ function world() {
     lines.add(entry, { line, id, heldKey: String(++place), place, waitMs })
     return entry.line!
   }
-  return { clock, statuses, offered, answered, resolved, state, lines, add }
+  return { clock, statuses, offered, answered, resolved, moved, stored, state, lines, add }
 }
 
 describe('KeyLines', () => {
@@ -111,17 +119,14 @@ describe('KeyLines', () => {
   })
 
   it('B9: events behind a held one are stored once, and events of other keys are not', async () => {
-    const { lines, add } = world()
+    const { lines, add, moved, stored } = world()
     const [held, other] = [add('a'), add('b')]
     const behind = add('a')
     add('b')
     held.heldAt = 1
     lines.wait(held, 1_000)
-    const moved: LineEvent<Held>[][] = []
-    const store = async (events: readonly LineEvent<Held>[]) => moved.push([...events]) > 0
-    const stored: Held[] = []
-    expect(await lines.spill(store, entry => stored.push(entry))).toBe(true)
-    expect(await lines.spill(store, entry => stored.push(entry))).toBe(false)
+    await lines.storeWaiting()
+    await lines.storeWaiting()
     expect({ moved, entries: stored.length, entry: behind.entry }).toEqual({
       moved: [[behind]],
       entries: 1,
@@ -130,8 +135,23 @@ describe('KeyLines', () => {
     expect(other.entry).toBeDefined()
   })
 
+  it('P1: events behind a held one are stored after a while: the retention of the channel would remove them', async () => {
+    const { clock, lines, add, moved } = world()
+    const held = add('a')
+    const behind = add('a')
+    held.heldAt = 1
+    lines.die(held)
+    await clock.advance(10_000)
+    expect(moved).toEqual([[behind]])
+    const later = add('a')
+    await clock.advance(10_000)
+    expect(moved).toEqual([[behind], [later]])
+    lines.close()
+    expect(clock.pending).toBe(0)
+  })
+
   it('B9: closed lines offer nothing, whatever was on its way when they were closed', async () => {
-    const { lines, add, offered, answered } = world()
+    const { lines, add, offered, answered, stored, state } = world()
     const dead = add('a', 'dead')
     add('a')
     dead.heldAt = 1
@@ -142,15 +162,12 @@ describe('KeyLines', () => {
     lines.wait(held, 1_000)
     const before = offered.length
     const gate = Promise.withResolvers<boolean>()
-    const stored: Held[] = []
-    const spilling = lines.spill(
-      () => gate.promise,
-      entry => stored.push(entry),
-    )
+    state.isStored = gate.promise
+    const storing = lines.storeWaiting()
     const unblocking = lines.unblock('dead', 'request')
     lines.close()
     gate.resolve(true)
-    expect(await spilling).toBe(false)
+    await storing
     await unblocking
     lines.remove(held)
     expect({ offered: offered.length, answered, stored }).toEqual({

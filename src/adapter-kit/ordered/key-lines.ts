@@ -1,9 +1,9 @@
 import { Heap } from '../../core/heap.ts'
-import { type Clock, monotonicNow } from '../../ports/clock.ts'
+import { type Cancel, type Clock, monotonicNow } from '../../ports/clock.ts'
 import type { StallReporter } from '../delivery/stalls.ts'
 import { WakeTimer } from '../wake-timer.ts'
+import { behindHeld } from './behind-held.ts'
 import { type LineEvent, Lines } from './lines.ts'
-import { spillable } from './spill.ts'
 import { TooManyHeldError } from './too-many-held.ts'
 import { UnblockRequests } from './unblock-requests.ts'
 
@@ -27,6 +27,12 @@ interface LinesListener<E, R> {
   answered(request: R): void
   /** So many events wait for others that no new ones may come; or that is over. */
   full(isFull: boolean): void
+  /** Stores events as held. False if the order is not ours any more. */
+  store(events: readonly LineEvent<E>[]): Promise<boolean>
+  /** The event of an entry is stored as held, so that the entry is not needed any more. */
+  stored(entry: E): void
+  /** Events were stored as held, so that there is room for others. */
+  madeRoom(): void
 }
 
 interface LinesContext {
@@ -46,11 +52,13 @@ interface Standing extends Pick<LineEvent<unknown>, 'line' | 'id' | 'heldKey'> {
 
 /** The most events that may wait for others: their states are kept in memory. */
 const MAX_HELD = 100_000
+/** After this time the events behind a held one are stored too: the retention of the channel would remove them. */
+const STORE_AFTER_MS = 10_000
 
 /**
  * Keeps the order of keys for one owner. Each key has a line, and only its first event is delivered. A first event that
  * cannot be handled now, and a dead-lettered one, are stored as held by the broker. The events behind stay where they are
- * until too many of them wait: then they are stored as held too.
+ * until too many of them wait, or until they have waited for a while: then they are stored as held too.
  */
 export class KeyLines<E extends LineEntry<E>, R> {
   readonly #context: LinesContext
@@ -63,9 +71,10 @@ export class KeyLines<E extends LineEntry<E>, R> {
   /** For when the waiting ones are in the heap: many events come behind one that waits. */
   readonly #wakesAt = new Map<LineEvent<E>, number>()
   readonly #timer: WakeTimer
-  #isSpilling = false
-  /** Since the last time an event was held, or came behind a held one. */
-  #maySpill = true
+  #isStoring = false
+  /** An event was held, or came behind a held one, since events were stored the last time. */
+  #hasNewWaiting = true
+  #cancelStoring: Cancel | undefined
   #isFull = false
   #isClosed = false
 
@@ -110,6 +119,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
     this.#isClosed = true
     this.#timer.close()
     this.#requests.close()
+    this.#cancelStoring?.()
     this.#context.stalls.gaveUp('deliveries', this)
   }
 
@@ -127,7 +137,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
       const dueAt = this.#now() + Math.max(0, waitMs)
       entry.line = { line, id, heldKey, place, state, entry, heldAt: undefined, dueAt }
       this.#lines.add(entry.line)
-      this.#maySpill ||= this.#lines.first(line)?.heldAt !== undefined
+      if (this.#lines.first(line)?.heldAt !== undefined) this.#storeLater()
     }
     this.look(line)
     this.#checkSize()
@@ -138,7 +148,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
     event.entry = undefined
     event.dueAt = this.#now() + Math.max(0, waitMs)
     event.state = 'waiting'
-    this.#maySpill = true
+    this.#storeLater()
     this.look(event.line)
   }
 
@@ -146,7 +156,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
   die(event: LineEvent<E>): void {
     event.entry = undefined
     event.state = 'dead'
-    this.#maySpill = true
+    this.#storeLater()
     // A replay can come before the death is on record: the letter is written first.
     const twin = this.#lines.twin(event)
     if (twin?.state === 'ready' && twin.entry !== undefined && twin.heldAt === undefined) {
@@ -193,32 +203,36 @@ export class KeyLines<E extends LineEntry<E>, R> {
     if (first?.state === 'ready') this.#listener.ready(first)
   }
 
-  /**
-   * Makes room: events behind held ones are stored as held too. `stored` is called for each entry that is not needed any more.
-   * Answers whether there is more room.
-   */
-  async spill(
-    store: (events: readonly LineEvent<E>[]) => Promise<boolean>,
-    stored: (entry: E) => void,
-  ): Promise<boolean> {
-    if (this.#isSpilling || !this.#maySpill) return false
-    this.#maySpill = false
-    const moving = spillable(this.#lines)
-    if (moving.length === 0) return false
-    this.#isSpilling = true
+  /** Makes room: events behind held ones are stored as held too. */
+  async storeWaiting(): Promise<void> {
+    if (this.#isClosed || this.#isStoring || !this.#hasNewWaiting) return
+    this.#hasNewWaiting = false
+    const moving = behindHeld(this.#lines)
+    if (moving.length === 0) return
+    this.#isStoring = true
     for (const event of moving) event.state = 'moving'
-    const isStored = await store(moving)
-    this.#isSpilling = false
-    if (this.#isClosed) return false
+    const isStored = await this.#listener.store(moving)
+    this.#isStoring = false
+    if (this.#isClosed) return
     for (const event of moving) {
       const entry = event.entry!
       event.state = 'ready'
       if (!isStored) continue
       event.entry = undefined
-      stored(entry)
+      this.#listener.stored(entry)
     }
     for (const { line } of moving) this.look(line)
-    return isStored
+    if (isStored) this.#listener.madeRoom()
+  }
+
+  #storeLater(): void {
+    this.#hasNewWaiting = true
+    if (this.#isClosed) return
+    this.#cancelStoring ??= this.#context.clock.schedule(STORE_AFTER_MS, () => {
+      this.#cancelStoring = undefined
+      if (this.#isStoring) this.#storeLater()
+      else void this.storeWaiting()
+    })
   }
 
   #now(): number {

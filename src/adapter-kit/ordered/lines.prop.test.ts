@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
+import { behindHeld } from './behind-held.ts'
 import { type LineEvent, Lines } from './lines.ts'
-import { spillable } from './spill.ts'
 
 type Held = { readonly isHeld: boolean }
 
@@ -70,7 +70,7 @@ it('B9: only events behind a held one leave the process, because a new owner del
   lines.add(behind)
   lines.add(held)
   lines.add(event('dead', 6, { state: 'moving' }))
-  expect(spillable(lines)).toEqual([behind])
+  expect(behindHeld(lines)).toEqual([behind])
 })
 
 it('B9: an event is known by its id behind others too, as after a lost commit', () => {

@@ -4,7 +4,7 @@ import { createNatsWorld, eventually, make, subscribe, TIMES } from '../../../te
 import { type Clock, delay, systemClock } from '../../ports/clock.ts'
 import { eventOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
-import { namesOf, streamsOf } from './broker/streams/names.ts'
+import { namesOf, streamsOf, subjectsOf } from './broker/streams/names.ts'
 
 const { service, outside, why, open, mortal } = await createNatsWorld()
 
@@ -103,6 +103,26 @@ describe.runIf(service !== undefined)(`NATS from one owner of the order to the n
     // Longer than the rest between two tries.
     await delay(systemClock, 3_000)
     expect(link.lost).toBe(lost)
+  })
+
+  it('P1: events that wait behind a blocked key survive the limits of their stream', async () => {
+    const channel = uniqueName('limits')
+    const { streams, stateSubject } = namesOf(channel, 'bill')
+    const max_age = 2_000 * 1_000_000
+    const subjects = [subjectsOf(channel).events]
+    await outside.jetstream.createStream({ name: streams.events, subjects, retention: 'limits', max_age })
+    const first = await subscribe(open({ retention: 'limits' }), channel, BY_KEY)
+    const publisher = open({ retention: 'limits' })
+    const [dead, ...behind] = make.events(4, { channel, key: 'a' })
+    await publisher.publish([dead!, ...behind])
+    await eventually(() => first.ids()).toEqual([dead!.id])
+    await settleAsDead(first, 0)
+    await eventually(() => outside.jetstream.countOf(streams.state, `${stateSubject}.waiting.*`)).toBe(3)
+    await eventually(async () => (await outside.jetstream.streamInfo(streams.events))!.state.messages).toBe(0)
+    await first.subscription.close()
+    const second = await subscribe(open({ retention: 'limits' }), channel, BY_KEY)
+    await publisher.unblockKey(channel, dead!.id, 'bill')
+    for (const [at, { id }] of behind.entries()) await doneAt(second, at, id)
   })
 
   it('B9: a key that is unblocked before its event is on record as dead is not blocked', async () => {

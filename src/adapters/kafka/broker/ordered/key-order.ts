@@ -2,7 +2,6 @@ import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delive
 import { endOfWait } from '../../../../adapter-kit/ordered/end-of-wait.ts'
 import { KeyLines } from '../../../../adapter-kit/ordered/key-lines.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
-import type { Cancel } from '../../../../ports/clock.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { KafkaDelivery } from '../consume/delivery.ts'
@@ -27,11 +26,9 @@ interface OrderListener {
 type Event = LineEvent<Entry>
 type PartitionLines = KeyLines<Entry, Entry>
 
-/** From so many records on that wait in process, lines move to the held topic. So do they when they fill a part of the buffer. */
-const SPILL_AT = 1_000
-const SPILL_AT_SHARE = 0.25
-/** After this time they move in any case: the retention of the channel would remove what waits for a blocked key. */
-const SPILL_AFTER_MS = 10_000
+/** From so many records on that wait in process, lines move to the held topic at once. So do they when they fill a part of the buffer. */
+const STORE_AT = 1_000
+const STORE_AT_SHARE = 0.25
 
 /**
  * Keeps the order of keys. Each key of a partition has a line, and only its first event is delivered. A first event that
@@ -47,7 +44,6 @@ export class KeyOrder {
   /** Entries whose partition of the channel is not open yet. */
   readonly #early = new Map<number, Entry[]>()
   readonly #writer: HeldWriter
-  #cancelSpill: Cancel | undefined
   #isClosed = false
 
   constructor(context: SubscriptionContext, listener: OrderListener) {
@@ -92,7 +88,6 @@ export class KeyOrder {
 
   close(): void {
     for (const lines of this.#lines.values()) lines.close()
-    this.#cancelSpill?.()
     this.#isClosed = true
   }
 
@@ -126,6 +121,17 @@ export class KeyOrder {
         full: isFull => {
           channel.isFull = isFull
           if (!isFull) this.#listener.hasRoom()
+        },
+        store: events => this.#store(channel, events),
+        stored: ({ partition, record }) => {
+          partition.lined--
+          partition.bufferedBytes -= record.bytes
+          partition.settle(record.offset)
+        },
+        madeRoom: () => {
+          this.#listener.settled()
+          this.#listener.hasRoom()
+          this.#listener.changed()
         },
       },
     )
@@ -209,9 +215,8 @@ export class KeyOrder {
     const id = eventIdOf(record, this.#context.channel, origin)
     partition.lined++
     lines.add(entry, { line, id, heldKey, place: topic === names.channel ? record.offset : undefined })
-    const isTooMuch = partition.bufferedBytes >= settings.bufferBytes * SPILL_AT_SHARE
-    if (partition.lined >= SPILL_AT || isTooMuch) void this.#spill(partition)
-    if (partition.lined > 0) this.#spillLater()
+    const isTooMuch = partition.bufferedBytes >= settings.bufferBytes * STORE_AT_SHARE
+    if (partition.lined >= STORE_AT || isTooMuch) void lines.storeWaiting()
   }
 
   /** The first of a line is delivered. */
@@ -246,38 +251,12 @@ export class KeyOrder {
     })
   }
 
-  #spillLater(): void {
-    if (this.#isClosed) return
-    this.#cancelSpill ??= this.#context.settings.clock.schedule(SPILL_AFTER_MS, () => {
-      this.#cancelSpill = undefined
-      for (const number of this.#lines.keys()) {
-        const partition = this.#listener.partition(this.#context.names.channel, number)
-        if (partition === undefined || partition.lined === 0) continue
-        void this.#spill(partition)
-        this.#spillLater()
-      }
-    })
-  }
-
-  /** Makes room: the events behind the first ones go to the held topic, and the partition is read on. */
-  async #spill(partition: AssignedPartition): Promise<void> {
+  /** The events behind the first ones go to the held topic. */
+  async #store(partition: AssignedPartition, events: readonly Event[]): Promise<boolean> {
     // The next owner reads them where they are.
-    if (this.#isClosed || partition.isLeaving) return
-    const hasRoom = await this.#lines.get(partition.partition)?.spill(
-      moving => {
-        const records = moving.map(event => this.#writer.waiting(event, event.entry!, undefined, 0))
-        return this.#writer.write(partition, records, moving)
-      },
-      ({ partition, record }) => {
-        partition.lined--
-        partition.bufferedBytes -= record.bytes
-        partition.settle(record.offset)
-      },
-    )
-    if (hasRoom !== true) return
-    this.#listener.settled()
-    this.#listener.hasRoom()
-    this.#listener.changed()
+    if (this.#isClosed || partition.isLeaving) return false
+    const records = events.map(event => this.#writer.waiting(event, event.entry!, undefined, 0))
+    return this.#writer.write(partition, records, events)
   }
 
   #hold(delivery: KafkaDelivery, event: Event, log: AttemptLog, waitMs: number): Promise<boolean> {

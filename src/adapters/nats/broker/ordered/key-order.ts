@@ -19,8 +19,8 @@ type Event = LineEvent<Entry>
 
 /** How many events may wait for others of their key in this process, beside those that are delivered. */
 const WINDOW = 1_000
-/** From this share of the window on, events behind held ones are stored as held too. */
-const SPILL_AT = 0.8
+/** From this share of the window on, events behind held ones are stored as held at once. */
+const STORE_AT = 0.8
 /** So many replays and requests may come although too many events wait: they resolve what the others wait for. */
 const MIN_RETRIES = 100
 const CLOSE_MS = 5_000
@@ -90,6 +90,15 @@ export class KeyOrder {
           this.pump()
         },
         full: () => this.pump(),
+        store: events => {
+          const held = events.map(event => {
+            const entry = event.entry!
+            return { event, entry, log: entry.log.log, notBefore: 0 }
+          })
+          return this.#persist(() => this.#held.hold(held))
+        },
+        stored: entry => this.#intake.ack(entry),
+        madeRoom: () => this.pump(),
       },
     )
   }
@@ -277,7 +286,7 @@ export class KeyOrder {
   /** Delivers the first events of the lines, as far as there is room and the order is ours. */
   pump(): void {
     if (this.#mode !== 'running') return
-    if (this.#intake.size >= (this.#context.prefetch + WINDOW) * SPILL_AT) void this.#spill()
+    if (this.#intake.size >= (this.#context.prefetch + WINDOW) * STORE_AT) void this.#lines.storeWaiting()
     this.#deliverLoaded()
     for (const line of this.#ready) {
       if (this.#open.size + this.#loading.size >= this.#context.prefetch || !this.#mayDeliver()) break
@@ -342,20 +351,6 @@ export class KeyOrder {
       this.#lines.remove(event)
     }
     this.pump()
-  }
-
-  /** Makes room: events behind held ones are stored as held too, and the stream is read on. */
-  async #spill(): Promise<void> {
-    const hasRoom = await this.#lines.spill(
-      moving =>
-        this.#persist(() =>
-          this.#held.hold(
-            moving.map(event => ({ event, entry: event.entry!, log: event.entry!.log.log, notBefore: 0 })),
-          ),
-        ),
-      entry => this.#intake.ack(entry),
-    )
-    if (hasRoom) this.pump()
   }
 
   #persist(work: () => Promise<void>): Promise<boolean> {

@@ -5,7 +5,7 @@ import type { LineEvent, Lines } from './lines.ts'
  * before those of the channel, so that nothing may be left in front of them. A replay of the first event stays: it takes the
  * place of that event if the event dies.
  */
-export function spillable<E extends { readonly isHeld: boolean }>(lines: Lines<E>): LineEvent<E>[] {
+export function behindHeld<E extends { readonly isHeld: boolean }>(lines: Lines<E>): LineEvent<E>[] {
   const found: LineEvent<E>[] = []
   for (const line of lines.all()) {
     const [first] = line
