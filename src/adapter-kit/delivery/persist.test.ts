@@ -36,6 +36,18 @@ describe('persist', () => {
     expect(statuses).toEqual(['stalled', 'recovered'])
   })
 
+  it('E21: a success does not end the stall of other work', async () => {
+    const statuses: SubscriptionStatus['state'][] = []
+    const stalls = new StallReporter(({ state }) => statuses.push(state))
+    const other = {}
+    stalls.stalled('settlements', other, new Error('too many events wait'))
+    const { clock, done } = failing(1, { stalls })
+    await clock.advance(10_000)
+    expect([await done, statuses]).toEqual([true, ['stalled']])
+    stalls.gaveUp('settlements', other)
+    expect(statuses).toEqual(['stalled', 'recovered'])
+  })
+
   it('B7: a failure that is quiet is not reported, the next one is', async () => {
     const once = failing(1, { quietFailures: 1 })
     await once.clock.advance(10_000)

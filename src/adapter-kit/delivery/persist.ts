@@ -31,7 +31,7 @@ export async function persist(options: PersistOptions, work: () => Promise<void>
   for (let restMs = FIRST_BACKOFF_MS; options.isOurs(); restMs = Math.min(maxBackoffMs, restMs * 2)) {
     try {
       await work()
-      if (failures > 0) stalls.recovered(part)
+      stalls.gaveUp(part, work)
       return options.isOurs()
     } catch (error) {
       if (++failures > quietFailures) stalls.stalled(part, work, error as Error)

@@ -19,7 +19,7 @@ export class StallReporter {
     if (isFirst) this.#onStatus({ state: 'stalled', place, error })
   }
 
-  /** One got through, so that the place works for the others too. */
+  /** The part works again for everything that was stalled. */
   recovered(place: StalledPart): void {
     if (this.#heldUp.delete(place)) this.#onStatus({ state: 'recovered', place })
   }
@@ -29,7 +29,7 @@ export class StallReporter {
     this.#onStatus({ state: 'removed', rows, partitions })
   }
 
-  /** The work ended without success. If no other work is stalled, the part counts as working again. */
+  /** The work is not stalled any more, with or without success. If no other work is stalled, the part counts as working again. */
   gaveUp(place: StalledPart, work: object): void {
     const heldUp = this.#heldUp.get(place)
     if (heldUp?.delete(work) && heldUp.size === 0) this.recovered(place)
