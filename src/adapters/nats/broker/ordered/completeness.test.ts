@@ -102,4 +102,40 @@ describe('Completeness', () => {
     receive(2, 2)
     expect(completeness.searchRoom).toBe(search - 1)
   })
+
+  it('"bounded everywhere": the search for a missing event does not go on for thousands of others', async () => {
+    const { clock, server, completeness, receive } = world()
+    server.num_ack_pending = 100_000
+    completeness.start()
+    let received = 0
+    for (let looks = 0; looks < 200; looks++) {
+      await clock.advance(1_000)
+      while (completeness.searchRoom > 0) receive(++received)
+    }
+    expect(received).toBeLessThan(1_500)
+    // One is enough to bring the missing ones: the server delivers them before anything new.
+    expect(received).toBeGreaterThan(1_000)
+  })
+
+  it('B9: a gap that shows while the answer of the server is on its way counts', async () => {
+    const { clock, server, completeness, receive } = world()
+    server.delivered.consumer_seq = 10
+    const { promise, resolve } = Promise.withResolvers<void>()
+    server.answer = promise
+    completeness.start()
+    await clock.advance(1)
+    // The 11th went to a request of the owner before.
+    receive(12)
+    server.num_ack_pending = 2
+    server.delivered.consumer_seq = 12
+    resolve()
+    await clock.advance(0)
+    expect(completeness.isComplete).toBe(false)
+    await clock.advance(5_000)
+    expect(completeness.isComplete).toBe(false)
+    server.delivered.consumer_seq = 13
+    receive(13, 2)
+    await clock.advance(5_000)
+    expect(completeness.isComplete).toBe(true)
+  })
 })

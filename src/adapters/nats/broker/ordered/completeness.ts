@@ -15,7 +15,9 @@ interface CompletenessListener {
 const FIRST_LOOK_MS = 20
 const MAX_LOOK_MS = 1_000
 /** How many events each look asks for although there is no room. */
-const SEARCH = 100
+const SEARCH_BATCH = 100
+/** After so many without success, each look asks for one. That is enough, because the server delivers lost events before new ones. */
+const MAX_SEARCHED = 1_000
 /** Events of a dead consumer come when its time is over. Only after that is something wrong. */
 const REPORTED_AFTER_WAITS = 2
 
@@ -32,7 +34,11 @@ export class Completeness {
   #isComplete = false
   #since = 0
   #search = 0
+  /** How many new events the search has brought. */
+  #searched = 0
   #lastDelivery = 0
+  /** How many times a number was missing. */
+  #gaps = 0
   #cancel: Cancel = () => {}
   #isClosed = false
 
@@ -56,17 +62,23 @@ export class Completeness {
   }
 
   received({ deliverySequence, deliveries }: StreamMessage): void {
-    if (deliveries === 1 && this.#search > 0) this.#search--
+    if (deliveries === 1 && this.#search > 0) {
+      this.#search--
+      this.#searched++
+    }
     // The numbers go back to 1 when the consumer was deleted and made again.
     const isNext = deliverySequence === this.#lastDelivery + 1
     this.#lastDelivery = deliverySequence
-    if (!isNext) this.doubt()
+    if (isNext) return
+    this.#gaps++
+    this.doubt()
   }
 
   /** Something may be elsewhere. */
   doubt(): void {
     if (!this.#isComplete) return
     this.#isComplete = false
+    this.#searched = 0
     this.#since = this.#now()
     this.#lookLater(FIRST_LOOK_MS)
   }
@@ -90,17 +102,19 @@ export class Completeness {
   async #look(nextMs: number): Promise<void> {
     const { jetstream, names, stalls, ackWaitMs } = this.#context
     const { consumer, streams } = names
+    const gaps = this.#gaps
     const info = await jetstream.consumerInfo(streams.events, consumer).catch(() => undefined)
     if (this.#isClosed) return
     const missing = info === undefined ? Number.NaN : this.#missing(info)
-    if (info !== undefined && missing <= 0) {
+    // An answer that is older than a gap says nothing about what is missing there.
+    if (info !== undefined && missing <= 0 && gaps === this.#gaps) {
       this.#lastDelivery = Math.max(this.#lastDelivery, info.delivered.consumer_seq)
       this.#isComplete = true
       stalls.gaveUp('deliveries', this)
     } else {
       if (missing > 0 && this.#now() - this.#since > REPORTED_AFTER_WAITS * ackWaitMs)
         stalls.stalled('deliveries', this, new EventsMissingError(consumer, streams.events, missing))
-      this.#search = SEARCH
+      this.#search = this.#searched < MAX_SEARCHED ? SEARCH_BATCH : 1
       this.#lookLater(nextMs)
     }
     this.#listener.changed()
