@@ -2,7 +2,7 @@ import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delive
 import { endOfWait } from '../../../../adapter-kit/ordered/end-of-wait.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
-import { countOf } from '../../../../adapter-kit/wire/carried-log.ts'
+import { countOf, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
 import { headerText } from '../../connection/headers.ts'
 import type { StoredMessage } from '../../connection/jetstream.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
@@ -82,8 +82,8 @@ export class HeldEvents {
 
   /** The message of an event that waits. Undefined if somebody has deleted it. */
   async entry(event: Event): Promise<Entry | undefined> {
-    const { jetstream, names, settings } = this.#context
-    const stored = await jetstream.message(names.streams.state, { seq: event.heldAt! })
+    const { names, settings } = this.#context
+    const stored = await this.#waiting(event)
     if (stored === undefined) return undefined
     const { sequence, storedAt } = stored
     const stream = names.streams.state
@@ -100,6 +100,17 @@ export class HeldEvents {
       line: event,
       isHeld: true,
     }
+  }
+
+  /** A state stream that was made again has another message at this sequence. */
+  async #waiting(event: Event): Promise<StoredMessage | undefined> {
+    const { jetstream, names } = this.#context
+    const subject = this.#subject('waiting', event)
+    const stored = await jetstream.message(names.streams.state, { seq: event.heldAt! })
+    if (stored?.subject === subject) return stored
+    const latest = await jetstream.message(names.streams.state, { last_by_subj: subject })
+    event.heldAt = latest?.sequence
+    return latest
   }
 
   /** Stores events with their attempts. They are not delivered before `notBefore`. */
@@ -141,8 +152,10 @@ export class HeldEvents {
     if (event.heldAt === undefined) return
     // Its request would be settled, and the new owner would not know that the key is free.
     if (!this.#isOurs()) throw new LeaseExpiredError(this.#context.names.streams.state)
-    await this.#remove(event.heldAt)
-    event.heldAt = undefined
+    const { heldAt } = event
+    await this.#remove(heldAt)
+    // It may have been held again meanwhile.
+    if (event.heldAt === heldAt) event.heldAt = undefined
   }
 
   async #store(
@@ -168,17 +181,21 @@ export class HeldEvents {
 
   #message(
     kind: HeldState['state'],
-    { heldKey }: Event,
+    event: Event,
     data: Uint8Array,
     headers: OutgoingMessage['headers'],
   ): OutgoingMessage {
     const { streams, names } = this.#context
     return {
       stream: streams.name(names.channel, 'state'),
-      subject: `${names.stateSubject}.${kind}.${heldKey}`,
+      subject: this.#subject(kind, event),
       data,
       headers,
     }
+  }
+
+  #subject(kind: HeldState['state'], { heldKey }: Event): string {
+    return `${this.#context.names.stateSubject}.${kind}.${heldKey}`
   }
 
   async #remove(sequence: number): Promise<void> {
@@ -201,7 +218,7 @@ export class HeldEvents {
 }
 
 function readHeld({ subject, sequence, headers }: StoredMessage, state: HeldState['state']): HeldState {
-  const { line, place, id, notBefore, waitMs } = JSON.parse(headerText(headers, OWN.held) ?? '{}')
+  const { line, place, id, notBefore, waitMs } = parseLog(headerText(headers, OWN.held) ?? '{}')
   return {
     heldKey: subject.slice(subject.lastIndexOf('.') + 1),
     state,

@@ -349,6 +349,7 @@ export class KeyOrder {
       // Somebody has deleted it.
       this.#loading.delete(event)
       this.#lines.remove(event)
+      this.#context.stalls.removed(1, 0)
     }
     this.pump()
   }

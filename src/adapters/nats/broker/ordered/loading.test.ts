@@ -57,7 +57,8 @@ function world(state: readonly StoredMessage[], prefetch: number) {
       consumerInfo: async () => ({ num_ack_pending: 0, delivered: { consumer_seq: 0 } }),
       streamInfo: async () => undefined,
       deleteMessage: async () => {},
-      message: async (_: string, { seq, next_by_subj }: { seq: number; next_by_subj?: string }) => {
+      message: async (_: string, { seq, next_by_subj }: { seq?: number; next_by_subj?: string }) => {
+        if (seq === undefined) return undefined
         if (next_by_subj?.includes('.dead.')) return undefined
         if (next_by_subj !== undefined) return state[seq - 1]
         const { promise, resolve } = Promise.withResolvers<void>()
@@ -89,5 +90,17 @@ describe('KeyOrder with held events', () => {
     void order.settle(deliveries[0]!, { outcome: 'done' })
     await clock.advance(1)
     expect(loads).toHaveLength(7)
+  })
+
+  it('E21: a held event that somebody has deleted is reported', async () => {
+    const state = heldEvents(1)
+    const { clock, order, loads, statuses } = world(state, 10)
+    await order.open()
+    order.resume()
+    await clock.advance(1)
+    state.length = 0
+    for (const { answer } of loads) answer()
+    await clock.advance(1)
+    expect(statuses).toEqual([{ state: 'removed', rows: 1, partitions: 0 }])
   })
 })
