@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
+import { letterMatcher } from '../../../adapter-kit/query/letter-query.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterFilter, SeenLetter } from '../../../ports/dead-letters.ts'
 import { seededRandom } from '../../seeded-random.ts'
@@ -18,7 +18,7 @@ export function deletingTests(suite: DeadLetterStoreConformance): void {
     const letters = assortedLetters(world, MANY, seededRandom(13))
     await world.send(...letters)
     for (const filter of [undefined, ...filtersFor(letters)]) {
-      const matching = letters.filter(letter => matchesFilter(letter, filter ?? {}))
+      const matching = letters.filter(letterMatcher(filter ?? {}))
       const [found, expected] = [await readVersions(world, filter), matching.map(versionOf)]
       assert.deepEqual(found.sort(byId), expected.sort(byId), `filter ${JSON.stringify(filter)}`)
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { compareLetters, letterPosition } from '../../../adapter-kit/query/letter-order.ts'
-import { matchesFilter } from '../../../adapter-kit/query/letter-query.ts'
+import { letterMatcher } from '../../../adapter-kit/query/letter-query.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterFilter } from '../../../ports/dead-letters.ts'
 import { seededRandom } from '../../seeded-random.ts'
@@ -67,7 +67,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     const letters = assortedLetters(world, MANY, seededRandom(9))
     await world.send(...letters)
     for (const filter of filtersFor(letters)) {
-      const expected = letters.filter(letter => matchesFilter(letter, filter))
+      const expected = letters.filter(letterMatcher(filter))
       const found = (await world.pages({ ...filter, limit: 30 })).flat()
       assert.deepEqual(idsInOrder(found), idsInOrder(sorted(expected)), `filter ${JSON.stringify(filter)}`)
       const { count } = await world.store.stats(filter)
@@ -91,7 +91,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     const letters = assortedLetters(world, MANY, seededRandom(4))
     await world.send(...letters)
     for (const filter of filtersFor(letters).filter(({ where }) => where !== undefined)) {
-      const expected = letters.filter(letter => matchesFilter(letter, filter))
+      const expected = letters.filter(letterMatcher(filter))
       assert.deepEqual(
         idsInOrder((await world.pages({ ...filter, limit: 3 })).flat()),
         idsInOrder(sorted(expected)),
@@ -128,21 +128,23 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
   it('E9: a count that may stop is exact, or a lower bound that says so', async world => {
     const letters = assortedLetters(world, MANY, seededRandom(6))
     await world.send(...letters)
-    for (const filter of [{}, ...filtersFor(letters)])
-      for (const stopAt of [0, 1, 9, MANY - 1, MANY, MANY + 1]) {
-        const exact = await world.store.stats(filter)
+    for (const filter of filtersFor(letters)) {
+      const exact = await world.store.stats(filter)
+      const { count } = exact
+      for (const stopAt of new Set([0, 1, 9, Math.max(count - 1, 0), count, count + 1])) {
         const { atLeast, ...counted } = await world.store.stats(filter, { stopAt })
         const text = `filter ${JSON.stringify(filter)}, stop at ${stopAt}`
         if (atLeast !== true) {
           assert.deepEqual(counted, exact, text)
           continue
         }
-        assert(exact.count > stopAt, `no more letters match: ${text}`)
+        assert(count > stopAt, `no more letters match: ${text}`)
         assert.equal(counted.count, stopAt, text)
         assert.deepEqual([counted.oldestAt, counted.newestAt], [exact.oldestAt, exact.newestAt], text)
         for (const by of ['byState', 'byReason', 'byChannel'] as const)
           assertLowerBounds(counted[by], exact[by], text)
       }
+    }
   })
 
   it('R10: letters are counted by channel and handler, for every filter', async world => {
@@ -151,7 +153,7 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     for (const filter of [undefined, ...filtersFor(letters)]) {
       const counts = await world.store.countByHandler?.(filter)
       if (counts === undefined) return
-      const matching = letters.filter(each => matchesFilter(each, filter ?? {}))
+      const matching = letters.filter(letterMatcher(filter ?? {}))
       assert.deepEqual(
         Object.fromEntries(counts.map(({ channel, handler, count }) => [`${channel} ${handler}`, count])),
         countBy(matching, ({ channel, handler }) => `${channel} ${handler}`),
@@ -164,7 +166,8 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
     const letters = assortedLetters(world, MANY, seededRandom(3))
     await world.send(...letters)
     const latest = Math.max(...letters.map(letter => letter.cycle.lastFailedAt))
-    for (const filter of filtersFor(letters))
+    for (const filter of filtersFor(letters)) {
+      const matching = letters.filter(letterMatcher(filter))
       for (const [before, bucketMs, buckets] of [
         [5_000, 1_000, 6],
         [3, 1, 4],
@@ -175,11 +178,12 @@ export function listingTests(suite: DeadLetterStoreConformance): void {
         const expected = Array.from({ length: buckets }, (_, bucket) => {
           const start = from + bucket * bucketMs
           const isIn = (at: number) => at >= start && at < start + bucketMs
-          return letters.filter(each => matchesFilter(each, filter) && isIn(each.cycle.lastFailedAt)).length
+          return matching.filter(({ cycle }) => isIn(cycle.lastFailedAt)).length
         })
         const counted = await world.store.timeline(filter, { from, bucketMs, buckets })
         assert.deepEqual(counted, expected, `filter ${JSON.stringify(filter)}, ${bucketMs} ms`)
       }
+    }
   })
 
   it('E9: a letter that is sent again is listed by its last failure', async world => {
