@@ -24,14 +24,17 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'apart',
-          include: ['src/**/*.{int,e2e}.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
+          include: ['src/**/*.{int,e2e}.test.ts', 'test/**/*.test.ts'],
+          // Node loads the sources itself, from the compile cache. Vite would send every module to every one of these workers.
+          experimental: { viteModuleRunner: false, nodeLoader: false },
         },
       },
       {
         extends: true,
         test: {
           name: 'sharing',
-          include: ['src/**/*.test.ts', 'console/src/**/*.test.ts'],
+          // One example has decorators, which Node cannot load.
+          include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'examples/**/*.test.ts'],
           exclude: WITH_SERVERS,
           isolate: false,
         },
