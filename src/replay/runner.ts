@@ -4,6 +4,7 @@ import type { Masks } from '../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { advance, IDLE, notBefore, type Rate, rate } from '../core/limit/gcra.ts'
 import { RENEW_MS } from '../operations/held-lease.ts'
+import { monotonicNow } from '../ports/clock.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { Replay, ReplayCounts, ReplayItem } from '../ports/replays.ts'
@@ -304,7 +305,7 @@ class Runner {
   }
 
   #countAsSent(replay: Replay): void {
-    this.#tat = advance(rateOf(replay), this.#tat, this.#options.environment.clock.now())
+    this.#tat = advance(rateOf(replay), this.#tat, monotonicNow(this.#options.environment.clock))
   }
 
   #observeSent({ id: letterId, channel, handler: name }: DeadLetter, { id: replayId }: Replay): void {
@@ -338,10 +339,10 @@ class Runner {
     observeEnded(this.#options.observer ?? {}, replay, 'skipped', letter)
   }
 
-  /** Waits for the next turn; false if the run must stop. */
+  /** Waits for the next turn, by the clock that never steps; false if the run must stop. */
   async #turn(replay: Replay): Promise<boolean> {
     while (await this.#mayGoOn()) {
-      const now = this.#options.environment.clock.now()
+      const now = monotonicNow(this.#options.environment.clock)
       const at = notBefore(rateOf(replay), this.#tat, now)
       if (at <= now) return true
       await this.#pause(Math.min(at - now, RENEW_MS))

@@ -28,6 +28,32 @@ it('B18: a living process that waits long for its broker keeps its letters, and 
   await until(Promise.all(members.map(member => member.close())))
 })
 
+it.each([3_600_000, -3_600_000])(
+  'B18: a clock that is set by %d ms while a process waits for its broker lets no other one send its letters',
+  async byMs => {
+    const { clock, store, fail, join, start, run, until, reach, published, shop } = deliveryWorld(5)
+    await fail()
+    const one = await join('one')
+    await clock.advance(1_000)
+    let isWaiting = false
+    shop.beforePublish = async by => {
+      if (by !== 'one' || published.length !== 2) return
+      isWaiting = true
+      await new Promise<void>(resolve => void clock.schedule(20_000, resolve))
+    }
+    const id = await start()
+    const running = run(id)
+    await reach(() => isWaiting)
+    const two = await join('two')
+    clock.jump(byMs)
+    await until(running)
+    expect(await store.replays.counts(id)).toMatchObject({ recovered: 5 })
+    await clock.advance(20_000)
+    expect(published).toHaveLength(5)
+    await until(Promise.all([one.close(), two.close()]))
+  },
+)
+
 it('B18: a runner that follows a crashed one waits for the process that still sends, and nothing is sent twice', async () => {
   const { clock, store, fail, join, start, run, until, reach, published, shop } = deliveryWorld(5)
   const members: FleetMembership[] = []

@@ -111,7 +111,8 @@ export async function deliverItems(
   let tat = IDLE
   let sent = 0
   for (const position of task.positions) {
-    const waitMs = notBefore(pace, tat, clock.now()) - clock.now()
+    const now = monotonicNow(clock)
+    const waitMs = notBefore(pace, tat, now) - now
     if (waitMs > 0 && waitMs < leftMs()) await sleep(clock, waitMs, signal).catch(() => {})
     if (signal.aborted) break
     const replay = await replays.get(task.replay)
@@ -121,7 +122,7 @@ export async function deliverItems(
     if (leftMs() <= 0 || waitMs >= DELIVERY_MS || signal.aborted) break
     if (due === undefined || due.item.handedOn !== undefined || !hold.isSure) continue
     const { item, letter } = due
-    tat = advance(pace, tat, clock.now())
+    tat = advance(pace, tat, monotonicNow(clock))
     try {
       const sending = sender.send(letter, replayEvent(letter, replay, item.cycle ?? letter.replays), hold)
       if (!(await settlesWithin(clock, leftMs() + RECEIVER_MS, sending))) throw new Error(GIVEN_UP)
