@@ -5,8 +5,8 @@ import type { Store } from '../../src/ports/store.ts'
 import { cancelReplay, startReplay } from '../../src/replay/control.ts'
 import { planReplay } from '../../src/replay/plan.ts'
 
-/** Cancels a replay of the letter while a process of the fleet has it. The process does not answer. */
-export async function cancelWhileSending(store: Store, letter: DeadLetter, clock: Clock): Promise<Replay> {
+/** Starts a replay of the letter. A process of the fleet takes the letter, and does not answer. */
+export async function startSending(store: Store, letter: DeadLetter, clock: Clock): Promise<string> {
   const request = { ids: [letter.id], reason: 'fixed', by: 'ann' }
   const { id } = await planReplay(store, request, { clock, newId: () => 'r' })
   await startReplay(store, id, { by: 'ann', clock })
@@ -20,5 +20,11 @@ export async function cancelWhileSending(store: Store, letter: DeadLetter, clock
     2_500,
   )
   await store.commands!.claim('one', 1)
+  return id
+}
+
+/** Cancels a replay of the letter while a process of the fleet has it. */
+export async function cancelWhileSending(store: Store, letter: DeadLetter, clock: Clock): Promise<Replay> {
+  const id = await startSending(store, letter, clock)
   return await cancelReplay(store, id, { by: 'ann', clock })
 }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
 import { createWorldAfterOutage, removeFolders } from '../../../test/support/cli-replay.ts'
+import { startSending } from '../../../test/support/letter-being-sent.ts'
 import { settle } from '../../testing/fake-clock.ts'
 
 afterEach(removeFolders)
@@ -86,6 +87,20 @@ describe('replay start, pause, resume, cancel', () => {
       json: [{ state: 'cancelled' }],
     })
     expect((await lazaret('replay', 'pause', id)).code).toBe(1)
+  })
+
+  it('B18: cancel says that a process may still be sending letters, and how to look at them', async () => {
+    const { lazaret, bury, factory, store, clock } = cliWorld()
+    const [letter] = await bury(factory.letter())
+    const id = await startSending(store, letter!, clock)
+    const { code, err } = await lazaret('replay', 'cancel', id)
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: 'a process may still be sending 1 letter; in a minute, see what became of it: lazaret replay show r\n',
+    })
+    await clock.advance(60_000)
+    expect(await lazaret('replay', 'show', id)).toMatchObject({ code: 0, err: '' })
+    expect((await store.deadLetters.get(letter!.id))?.state).toBe('dead')
   })
 
   it('B12: show tells what became of the letters of a replay that was stopped', async () => {

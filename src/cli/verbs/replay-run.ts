@@ -4,6 +4,7 @@ import type { Replay, ReplayCounts } from '../../ports/replays.ts'
 import { approveReplay, cancelReplay, pauseReplay, resumeReplay, startReplay } from '../../replay/control.ts'
 import { runReplay } from '../../replay/runner.ts'
 import type { ReplayTarget } from '../../replay/target.ts'
+import { unconfirmedItems } from '../../runtime/fleet/open-delivery.ts'
 import { commandLine } from '../command-line.ts'
 import { findReplay } from '../find-by-id.ts'
 import type { controlFlags, runFlags } from '../flags.ts'
@@ -131,9 +132,12 @@ function exitCode({ state }: Replay, counts: ReplayCounts): ExitCode {
 
 export const replayApprove = controlCommand(approveReplay)
 export const replayPause = controlCommand(pauseReplay)
-export const replayCancel = controlCommand(cancelReplay)
+export const replayCancel = controlCommand(cancelReplay, tellOfLettersUnderWay)
 
-function controlCommand(control: typeof approveReplay) {
+function controlCommand(
+  control: typeof approveReplay,
+  tellMore?: (session: Session, id: string, place: Parameters<typeof commandLine>[2]) => Promise<void>,
+) {
   return onStore<typeof controlFlags>(async (session, { io, args, flags }) => {
     const { store, by } = session
     const { id } = await findReplay(store, args[0]!)
@@ -142,5 +146,20 @@ function controlCommand(control: typeof approveReplay) {
       await control(store, id, { by, reason: flags.note, clock: io.clock }),
       flags.json,
     )
+    await tellMore?.(session, id, { store: flags.store, config: flags.config })
   })
+}
+
+/** Without a server only a look at the replay returns these letters. */
+async function tellOfLettersUnderWay(
+  { io, store }: Session,
+  id: string,
+  place: Parameters<typeof commandLine>[2],
+): Promise<void> {
+  const { underWay } = await unconfirmedItems(store, id, io.clock.now())
+  if (underWay.length === 0) return
+  const letters = counted(underWay.length, 'letter')
+  await io.stderr.write(
+    `a process may still be sending ${letters}; in a minute, see what became of ${underWay.length === 1 ? 'it' : 'them'}: ${commandLine('replay show', id, place)}\n`,
+  )
 }
