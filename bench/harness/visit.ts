@@ -1,14 +1,27 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, BrowserContext } from 'playwright-core'
 
-/** A visit to a screen of the console, in a browser without a cache. */
+/** A visit to a screen of the console. */
 export interface Visit {
   readonly ms: number
   readonly tabMb: number
 }
 
-/** Waits until the selector matches and the page has drawn two more frames, so that nothing blocks it. */
+/** The first visit of a person: the browser has no file of the console. */
 export async function visitOf(browser: Browser, url: string, sign: string): Promise<Visit> {
+  return (await visitsOf(browser, url, sign, 1))[0]!
+}
+
+/** Visits of one person, each in a new tab. The browser keeps the files of the first one. */
+export async function visitsOf(browser: Browser, url: string, sign: string, count: number): Promise<Visit[]> {
   const context = await browser.newContext({ viewport: { width: 1_440, height: 900 } })
+  const visits: Visit[] = []
+  while (visits.length < count) visits.push(await visit(context, url, sign))
+  await context.close()
+  return visits
+}
+
+/** Waits until the selector matches and the page has drawn two more frames, so that nothing blocks it. */
+async function visit(context: BrowserContext, url: string, sign: string): Promise<Visit> {
   const page = await context.newPage()
   await page.addInitScript(`
     new MutationObserver((_, observer) => {
@@ -20,6 +33,6 @@ export async function visitOf(browser: Browser, url: string, sign: string): Prom
   const readyAt = await page.waitForFunction(() => (globalThis as { readyAt?: number }).readyAt)
   const ms = await readyAt.jsonValue()
   const tabMb = (await page.evaluate<number>('performance.memory.usedJSHeapSize')) / 1e6
-  await context.close()
+  await page.close()
   return { ms: ms as number, tabMb }
 }
