@@ -21,6 +21,7 @@ export {
 export { clockRule, delay, equalJitter, randomRule, settlesWithin, steadyTime } from '../ports/clock.ts'
 export { plainCodec } from '../ports/codec.ts'
 export { decodeAttempts, encodeAttempts } from './delivery/attempt-history.ts'
+export { BrokerWork, type OpeningSubscription } from './delivery/broker-work.ts'
 export { StallReporter } from './delivery/stalls.ts'
 export { subscribeRules } from './delivery/subscribe-options.ts'
 export { type AttemptLog, EMPTY_LOG, TrackedDelivery } from './delivery/tracked-delivery.ts'

@@ -1,22 +1,20 @@
+import { BrokerWork } from '../../../adapter-kit/delivery/broker-work.ts'
 import { persist } from '../../../adapter-kit/delivery/persist.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
-import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, withoutForeignReplays } from '../../../core/event/replay-headers.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
-import {
-  type Broker,
-  type BrokerCapabilities,
-  BrokerClosedError,
-  type Delivery,
-  type QueueDepth,
-  type SubscribeOptions,
-  type Subscription,
-  type SubscriptionStatus,
+import type {
+  Broker,
+  BrokerCapabilities,
+  Delivery,
+  QueueDepth,
+  SubscribeOptions,
+  Subscription,
+  SubscriptionStatus,
 } from '../../../ports/broker.ts'
-import { settlesWithin } from '../../../ports/clock.ts'
 import { Cluster } from '../connection/cluster.ts'
 import type { OutgoingRecord } from '../connection/partition-queue.ts'
 import { Producer } from '../connection/producer.ts'
@@ -38,7 +36,6 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   deadLetters: true,
   durable: true,
 })
-const CLOSE_MS = 5_000
 const MAX_SETTLE_BACKOFF_MS = 15_000
 
 const checkSubscribe = subscribeRules({ maxHandlerLength: 80, keyOrder: true })
@@ -58,14 +55,13 @@ export class KafkaBroker implements Broker {
   readonly #topics: Topics
   readonly #producer: Producer
   readonly #heldCount: HeldCount
-  readonly #subscriptions = new Set<Subscription>()
-  readonly #publishes = new PendingWork()
+  readonly #work: BrokerWork
   readonly #newId: (now: number) => string
-  #isClosed = false
 
   constructor(settings: KafkaSettings) {
     this.name = settings.name
     this.#settings = settings
+    this.#work = new BrokerWork(settings.name, settings.clock)
     this.#newId = createIdSource(settings.random)
     this.#cluster = new Cluster(settings)
     this.#topics = new Topics(this.#cluster, settings)
@@ -74,15 +70,10 @@ export class KafkaBroker implements Broker {
   }
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     requireChannels(events)
     const records = withoutForeignReplays(events).map(event => this.#recordOf(event))
-    this.#publishes.begin()
-    try {
-      await this.#producer.send(records)
-    } finally {
-      this.#publishes.end()
-    }
+    await this.#work.publish(() => this.#producer.send(records))
   }
 
   async subscribe(
@@ -90,7 +81,7 @@ export class KafkaBroker implements Broker {
     deliver: (delivery: Delivery) => void,
     onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<Subscription> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { channel, handler, prefetch, ordering } = checkSubscribe(options)
     const isOrdered = ordering === 'by-key'
     const { topics: names, info, isNew } = await this.#topics.declare(channel, handler, isOrdered)
@@ -102,7 +93,7 @@ export class KafkaBroker implements Broker {
         )
       await this.#topics.declareLetters(names)
     }
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { clock, random } = this.#settings
     const stalls = new StallReporter(onStatus)
     const context: SubscriptionContext = {
@@ -129,25 +120,15 @@ export class KafkaBroker implements Broker {
           },
           work,
         ),
-      forget: () => this.#subscriptions.delete(subscription),
+      forget: () => this.#work.forget(subscription),
     }
     const subscription = new KafkaSubscription(context)
-    this.#subscriptions.add(subscription)
-    try {
-      await subscription.open()
-    } catch (error) {
-      await subscription.close()
-      throw error
-    }
-    subscription.start()
-    if (this.#isClosed) await subscription.close()
-    this.#requireOpen()
-    return subscription
+    return await this.#work.subscribe(subscription)
   }
 
   /** Told to all partitions of the handler, because the id of an event does not say where its key is. */
   async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const topics =
       handler === undefined
         ? (await this.#names()).filter(topic => isAgainTopic(this.#settings, channel, topic))
@@ -162,7 +143,7 @@ export class KafkaBroker implements Broker {
 
   /** The lag of the group in all its topics, and the events that are held. Control records of transactions count too. */
   async depth(channel: string, handler: string): Promise<number> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const topics = this.#topics.of(channel, handler)
     const { lag, waiting } = await this.#cluster.retrying('depth', () =>
       depthOf(this.#cluster, this.#heldCount, topics),
@@ -171,18 +152,17 @@ export class KafkaBroker implements Broker {
   }
 
   async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { letters } = this.#topics.of(channel, handler)
     const depth = await this.#cluster.retrying('depth', () => recordsIn(this.#cluster, letters))
     return depth === undefined ? [] : [{ queue: letters, depth }]
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
-    await settlesWithin(this.#settings.clock, CLOSE_MS, this.#publishes.settled())
-    this.#producer.close()
-    await this.#cluster.close()
+  close(): Promise<void> {
+    return this.#work.close(async () => {
+      this.#producer.close()
+      await this.#cluster.close()
+    })
   }
 
   #names(): Promise<readonly string[]> {
@@ -195,9 +175,5 @@ export class KafkaBroker implements Broker {
     const handler = replayOf(event)?.handler
     const topic = handler === undefined ? this.#topics.channel(channel) : this.#topics.again(channel, handler)
     return { topic, ...encodeEvent(event, this.#topics.channel(channel)) }
-  }
-
-  #requireOpen(): void {
-    if (this.#isClosed) throw new BrokerClosedError(this.name)
   }
 }

@@ -1,22 +1,20 @@
+import { BrokerWork } from '../../../adapter-kit/delivery/broker-work.ts'
 import { persist } from '../../../adapter-kit/delivery/persist.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
-import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, withoutForeignReplays } from '../../../core/event/replay-headers.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
-import {
-  type Broker,
-  type BrokerCapabilities,
-  BrokerClosedError,
-  type Delivery,
-  type QueueDepth,
-  type SubscribeOptions,
-  type Subscription,
-  type SubscriptionStatus,
+import type {
+  Broker,
+  BrokerCapabilities,
+  Delivery,
+  QueueDepth,
+  SubscribeOptions,
+  Subscription,
+  SubscriptionStatus,
 } from '../../../ports/broker.ts'
-import { settlesWithin } from '../../../ports/clock.ts'
 import { JetStream } from '../connection/jetstream.ts'
 import { Link } from '../connection/link.ts'
 import { type OutgoingMessage, Publisher } from '../connection/publisher.ts'
@@ -36,7 +34,6 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
   deadLetters: true,
   durable: true,
 })
-const CLOSE_MS = 5_000
 const MAX_SETTLE_BACKOFF_MS = 15_000
 /** An event that is published must leave room for the headers of its letter. */
 const SPARE_BYTES = 4_000
@@ -59,14 +56,13 @@ export class NatsBroker implements Broker {
   readonly #jetstream: JetStream
   readonly #streams: Streams
   readonly #publisher: Publisher
-  readonly #subscriptions = new Set<Subscription>()
-  readonly #publishes = new PendingWork()
+  readonly #work: BrokerWork
   readonly #newId: (now: number) => string
-  #isClosed = false
 
   constructor(settings: NatsSettings) {
     this.name = settings.name
     this.#settings = settings
+    this.#work = new BrokerWork(settings.name, settings.clock)
     this.#newId = createIdSource(settings.random)
     const id = this.#newId(settings.clock.now())
     this.#link = new Link(settings, id)
@@ -76,15 +72,10 @@ export class NatsBroker implements Broker {
   }
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     requireChannels(events)
     const messages = withoutForeignReplays(events).map(event => this.#messageOf(event))
-    this.#publishes.begin()
-    try {
-      await this.#publisher.publish(messages)
-    } finally {
-      this.#publishes.end()
-    }
+    await this.#work.publish(() => this.#publisher.publish(messages))
   }
 
   async subscribe(
@@ -92,11 +83,11 @@ export class NatsBroker implements Broker {
     deliver: (delivery: Delivery) => void,
     onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<Subscription> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { channel, handler, prefetch, ordering } = checkSubscribe(options)
     const names = namesOf(channel, handler)
     const ackWaitMs = await this.#streams.needConsumers(names)
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { clock, random } = this.#settings
     const stalls = new StallReporter(onStatus)
     const forgetHandler = this.#streams.remember(names)
@@ -116,27 +107,17 @@ export class NatsBroker implements Broker {
         persist({ clock, random, stalls, part, maxBackoffMs: MAX_SETTLE_BACKOFF_MS, isOurs }, work),
       forget: () => {
         forgetHandler()
-        this.#subscriptions.delete(subscription)
+        this.#work.forget(subscription)
       },
     }
     const subscription =
       ordering === 'by-key' ? new OrderedSubscription(context) : new NatsSubscription(context)
-    this.#subscriptions.add(subscription)
-    try {
-      await subscription.open()
-    } catch (error) {
-      await subscription.close()
-      throw error
-    }
-    subscription.start()
-    if (this.#isClosed) await subscription.close()
-    this.#requireOpen()
-    return subscription
+    return await this.#work.subscribe(subscription)
   }
 
   /** Told to the consumers of the handlers, because only the owner of an order knows its dead-lettered events. */
   async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { retries } = streamsOf(channel)
     const consumers =
       handler === undefined
@@ -159,25 +140,24 @@ export class NatsBroker implements Broker {
 
   /** What the consumers of the handler have not acknowledged, and what waits for others of its key. */
   async depth(channel: string, handler: string): Promise<number> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const names = namesOf(channel, handler)
     return (await unsettledEvents(this.#jetstream, names)) + (await waitingEvents(this.#jetstream, names))
   }
 
   async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { streams, letterSubject } = namesOf(channel, handler)
     const info = await this.#jetstream.streamInfo(streams.letters, letterSubject)
     if (info === undefined) return []
     return [{ queue: streams.letters, depth: info.state.subjects?.[letterSubject] ?? 0 }]
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
-    await settlesWithin(this.#settings.clock, CLOSE_MS, this.#publishes.settled())
-    this.#publisher.close()
-    await this.#link.close()
+  close(): Promise<void> {
+    return this.#work.close(async () => {
+      this.#publisher.close()
+      await this.#link.close()
+    })
   }
 
   /** A replay is for the handler that failed: the others have handled the event already. */
@@ -196,9 +176,5 @@ export class NatsBroker implements Broker {
       }
     const { retrySubject: subject } = namesOf(channel, handler)
     return { stream: this.#streams.name(channel, 'retries'), subject, data, headers, key }
-  }
-
-  #requireOpen(): void {
-    if (this.#isClosed) throw new BrokerClosedError(this.name)
   }
 }

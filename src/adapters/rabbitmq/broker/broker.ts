@@ -1,21 +1,19 @@
+import { BrokerWork } from '../../../adapter-kit/delivery/broker-work.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
-import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { replayOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
-import {
-  type Broker,
-  type BrokerCapabilities,
-  BrokerClosedError,
-  type Delivery,
-  type QueueDepth,
-  type SubscribeOptions,
-  type Subscription,
-  type SubscriptionStatus,
+import type {
+  Broker,
+  BrokerCapabilities,
+  Delivery,
+  QueueDepth,
+  SubscribeOptions,
+  Subscription,
+  SubscriptionStatus,
 } from '../../../ports/broker.ts'
-import { settlesWithin } from '../../../ports/clock.ts'
-import { CLOSE_MS, Link } from '../connection/link.ts'
+import { Link } from '../connection/link.ts'
 import { Publisher } from '../connection/publisher.ts'
 import { ExchangeMissingError, UnroutableError } from '../errors.ts'
 import { type RabbitmqOptions, type RabbitmqSettings, type Route, resolveRabbitmq } from '../options.ts'
@@ -62,13 +60,12 @@ export class RabbitmqBroker implements Broker {
   readonly #topology: Topology
   readonly #settler: Settler
   readonly #lost = new LostDeliveries()
-  readonly #subscriptions = new Set<RabbitmqSubscription | OrderedSubscription>()
-  readonly #publishes = new PendingWork()
-  #isClosed = false
+  readonly #work: BrokerWork
 
   constructor(settings: RabbitmqSettings) {
     this.name = settings.name
     this.#settings = settings
+    this.#work = new BrokerWork(settings.name, settings.clock)
     this.#publishing = new Link(settings, 'publishing')
     this.#consuming = new Link(settings, 'consuming')
     this.#publisher = new Publisher(this.#publishing, settings)
@@ -77,20 +74,17 @@ export class RabbitmqBroker implements Broker {
   }
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     requireChannels(events)
     const messages = events.map(event => this.#messageOf(withoutForeignReplay(event)))
-    this.#publishes.begin()
-    try {
+    await this.#work.publish(async () => {
       for (const { route } of messages) {
         const declared = this.#declared(route)
         if (declared !== undefined) await declared
       }
       const back = await this.#send(messages)
       if (back.length > 0) await this.#declareQueuesAndSend(back as readonly Message[])
-    } finally {
-      this.#publishes.end()
-    }
+    })
   }
 
   async subscribe(
@@ -98,7 +92,7 @@ export class RabbitmqBroker implements Broker {
     deliver: (delivery: Delivery) => void,
     onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<Subscription> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { channel, handler, prefetch, ordering } = checkSubscribe(options)
     const queue = queueName(channel, handler)
     await this.#topology.queue(channel, handler)
@@ -111,21 +105,16 @@ export class RabbitmqBroker implements Broker {
       topology: this.#topology,
       settler: this.#settler,
       lost: this.#lost,
-      forget: () => this.#subscriptions.delete(subscription),
+      forget: () => this.#work.forget(subscription),
     }
     const subscription =
       ordering === 'by-key' ? new OrderedSubscription(context) : new RabbitmqSubscription(context)
-    await subscription.open()
-    this.#subscriptions.add(subscription)
-    subscription.start()
-    if (this.#isClosed) await subscription.close()
-    this.#requireOpen()
-    return subscription
+    return await this.#work.subscribe(subscription)
   }
 
   /** Sent to the consumers that keep the order in this channel; without one there is no key to unblock. */
   async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     await this.#topology.unblockExchange(channel)
     const one = handler === undefined ? {} : { [OWN.unblockQueue]: queueName(channel, handler) }
     await this.#publisher.send([
@@ -138,7 +127,7 @@ export class RabbitmqBroker implements Broker {
   }
 
   async deadLetterDepths(channel: string, handler: string): Promise<readonly QueueDepth[]> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const connection = await this.#consuming.get(this.#settings.connectTimeoutMs)
     return await depthsOf(
       connection,
@@ -146,11 +135,8 @@ export class RabbitmqBroker implements Broker {
     )
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true
-    await Promise.all([...this.#subscriptions].map(subscription => subscription.close()))
-    await settlesWithin(this.#settings.clock, CLOSE_MS, this.#publishes.settled())
-    await Promise.all([this.#consuming.close(), this.#publishing.close()])
+  close(): Promise<void> {
+    return this.#work.close(() => Promise.all([this.#consuming.close(), this.#publishing.close()]))
   }
 
   #messageOf(event: LazaretEvent): Message {
@@ -206,10 +192,6 @@ export class RabbitmqBroker implements Broker {
     }
     const [back] = await this.#publisher.send(messages)
     if (back !== undefined) throw unroutable(back)
-  }
-
-  #requireOpen(): void {
-    if (this.#isClosed) throw new BrokerClosedError(this.name)
   }
 }
 

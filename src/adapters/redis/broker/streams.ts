@@ -1,18 +1,17 @@
+import { BrokerWork } from '../../../adapter-kit/delivery/broker-work.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
-import {
-  type Broker,
-  type BrokerCapabilities,
-  BrokerClosedError,
-  type Delivery,
-  type SubscribeOptions,
-  type Subscription,
-  type SubscriptionStatus,
+import type {
+  Broker,
+  BrokerCapabilities,
+  Delivery,
+  SubscribeOptions,
+  Subscription,
+  SubscriptionStatus,
 } from '../../../ports/broker.ts'
-import { settlesWithin, yieldToEventLoop } from '../../../ports/clock.ts'
 import { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
 import { RedisDeadLetters } from '../letters/dead-letters.ts'
@@ -31,8 +30,6 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
 })
 
 const resolveSubscribe = subscribeRules({ maxHandlerLength: 200, keyOrder: false })
-/** The time that closing waits for publishes in progress. */
-const CLOSE_MS = 5_000
 
 /** A broker on Redis Streams. Nothing is connected until it is used. */
 export function redisStreams(options: RedisStreamsOptions): RedisStreams {
@@ -52,28 +49,21 @@ export class RedisStreams implements Broker {
   readonly #letters: RedisDeadLetters
   readonly #connection: RedisConnection
   readonly #newName: IdSource
-  readonly #subscriptions = new Set<StreamSubscription>()
-  readonly #publishing = new Set<Promise<void>>()
-  #closing: Promise<void> | undefined
+  readonly #work: BrokerWork
 
   constructor(settings: RedisStreamsSettings) {
     this.name = settings.name
     this.#settings = settings
+    this.#work = new BrokerWork(settings.name, settings.clock)
     this.#connection = RedisConnection.of(settings, 'streams')
     this.#letters = new RedisDeadLetters(settings, new LetterRecords(this.#connection, settings))
     this.#newName = createIdSource(settings.random)
   }
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     requireChannels(events)
-    const publishing = publish(this.#connection, this.#settings, events)
-    this.#publishing.add(publishing)
-    try {
-      await publishing
-    } finally {
-      this.#publishing.delete(publishing)
-    }
+    await this.#work.publish(() => publish(this.#connection, this.#settings, events))
   }
 
   async subscribe(
@@ -81,7 +71,7 @@ export class RedisStreams implements Broker {
     deliver: (delivery: Delivery) => void,
     onStatus?: (status: SubscriptionStatus) => void,
   ): Promise<Subscription> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { channel, handler, prefetch } = resolveSubscribe(options)
     const settings = this.#settings
     const parts = {
@@ -92,47 +82,27 @@ export class RedisStreams implements Broker {
       letters: this.#letters,
       stalls: new StallReporter(onStatus),
       newName: () => this.#newName(settings.clock.now()),
-      onClosed: (closed: StreamSubscription) => this.#subscriptions.delete(closed),
+      onClosed: (closed: StreamSubscription) => this.#work.forget(closed),
     }
-    const subscription = new StreamSubscription(parts, deliver)
-    this.#subscriptions.add(subscription)
-    try {
-      await subscription.enter()
-      this.#requireOpen()
-    } catch (error) {
-      await subscription.close()
-      throw error
-    }
-    // Deliveries start in the next turn. By then the caller has the subscription that it needs for settling.
-    void yieldToEventLoop().then(() => subscription.start())
-    return subscription
+    return await this.#work.subscribe(new StreamSubscription(parts, deliver))
   }
 
   /** Redis Streams keep no order by key, so no event waits for a dead one. */
   async unblockKey(): Promise<void> {
-    this.#requireOpen()
+    this.#work.requireOpen()
   }
 
   /** The number of events that the handler has not finished: unread, open, waiting for a retry. */
   async depth(channel: string, handler: string): Promise<number> {
-    this.#requireOpen()
+    this.#work.requireOpen()
     const { events, own, waiting } = handlerKeys(this.#settings.prefix, channel, handler)
     return await run(this.#connection, DEPTH, [events, own, waiting], [handler], { idempotent: true })
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#close()
-    return this.#closing
-  }
-
-  async #close(): Promise<void> {
-    await Promise.all(Array.from(this.#subscriptions, subscription => subscription.close()))
-    await settlesWithin(this.#settings.clock, CLOSE_MS, Promise.allSettled(this.#publishing))
-    await this.#letters.close()
-    await this.#connection.close()
-  }
-
-  #requireOpen(): void {
-    if (this.#closing !== undefined) throw new BrokerClosedError(this.name)
+    return this.#work.close(async () => {
+      await this.#letters.close()
+      await this.#connection.close()
+    })
   }
 }

@@ -7,7 +7,7 @@ import {
   type Settlement,
   type Subscription,
 } from '../../../ports/broker.ts'
-import { settlesWithin } from '../../../ports/clock.ts'
+import { settlesWithin, yieldToEventLoop } from '../../../ports/clock.ts'
 import { run } from '../connection/script.ts'
 import type { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { Acks } from './acks.ts'
@@ -86,17 +86,19 @@ export class StreamSubscription implements Subscription {
     })
   }
 
-  async enter(): Promise<void> {
+  async open(): Promise<void> {
     await this.#consumer.enter()
     await this.#consumer.reclaim()
   }
 
-  /** Begins to deliver. The subscriber has its subscription by now. */
+  /** Deliveries begin in the next turn. By then the subscriber has the subscription that it needs for settling. */
   start(): void {
-    if (this.#isClosed) return
-    this.#rounds.start()
-    this.#rounds.wakeIn(0)
-    this.#reader.resume()
+    void yieldToEventLoop().then(() => {
+      if (this.#isClosed) return
+      this.#rounds.start()
+      this.#rounds.wakeIn(0)
+      this.#reader.resume()
+    })
   }
 
   begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {
