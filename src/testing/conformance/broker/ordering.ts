@@ -25,10 +25,13 @@ export function orderingTests(suite: BrokerConformance): void {
 
   it('B9: two subscriptions of a handler keep the order between them', async world => {
     const inboxes = [await world.subscribe(BY_KEY), await world.subscribe(BY_KEY)]
-    await world.publish(3, { key: 'a' })
+    const [first] = await world.publish(3, { key: 'a' })
     await world.timing.eventually(() => inboxes.some(inbox => inbox.waiting > 0), 'a delivery')
     await world.timing.quiet()
-    assert.equal(inboxes[0]!.waiting + inboxes[1]!.waiting, 1)
+    const delivered = inboxes.flatMap(inbox => inbox.all.map(idOf))
+    // A partition that moves to the other subscription takes its open event with it, so that both get it.
+    const events = suite.sharesPartitions ? [...new Set(delivered)] : delivered
+    assert.deepEqual(events, [first!.id], 'one event of the key is open')
   })
 
   it('B9: other keys and events without a key do not wait', async world => {
