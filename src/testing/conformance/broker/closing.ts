@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Delivery } from '../../../ports/broker.ts'
 import { seededRandom } from '../../seeded-random.ts'
 import { sortedIds } from '../harness.ts'
 import { type BrokerConformance, inWorld, inWorldWith } from './suite.ts'
@@ -93,7 +94,14 @@ export function durabilityTests(suite: BrokerConformance): void {
     await inbox.done(first!)
     await inbox.begin(second!)
     await world.reopen()
-    const deliveries = await (await world.subscribe()).take(3)
+    const next = await world.subscribe()
+    const deliveries: Delivery[] = []
+    while (deliveries.length < 3) {
+      const delivery = await next.next()
+      deliveries.push(delivery)
+      // If the server was too slow for the close, the broker takes the open event for a crash, and delivers it alone.
+      await next.done(delivery)
+    }
     assert.deepEqual(idsOf(deliveries).sort(), sortedIds(events.slice(1)))
     const open = deliveries.find(delivery => idOf(delivery) === events[1]?.id)
     assert.deepEqual(counts(open!), [1, 0, []])
