@@ -104,6 +104,24 @@ describe('KeyLines', () => {
     expect(offered).toEqual(['1', '1'])
   })
 
+  it('B9: an id that is dead under two keys: a replay takes the place of that of its key, and a request unblocks both', async () => {
+    const { lines, add, offered, answered, resolved } = world()
+    const [first, second] = [add('a', 'same'), add('b', 'same')]
+    for (const event of [first, second]) {
+      event.heldAt = event.place
+      lines.die(event)
+    }
+    const replay = add('b', 'same')
+    expect(replay).toBe(second)
+    lines.die(second)
+    await lines.unblock('same', 'request')
+    expect({ offered, answered, resolved }).toEqual({
+      offered: ['1', '2', '2'],
+      answered: ['request'],
+      resolved: ['1', '2'],
+    })
+  })
+
   it('B9: an event that waits is offered when its time has come, however often its line was looked at', async () => {
     const { clock, lines, add, offered } = world()
     const waiting = add('a', 'waits', 100)

@@ -83,8 +83,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
     this.#listener = listener
     this.#timer = new WakeTimer(context.clock, () => this.#wake())
     this.#requests = new UnblockRequests(context.clock, {
-      isAboutToDie: id =>
-        !listener.isComplete() || this.#lines.ofId(id).some(({ state }) => state === 'offered'),
+      isAboutToDie: id => !listener.isComplete() || this.#hasOffered(id),
       dropped: listener.answered,
     })
   }
@@ -130,8 +129,8 @@ export class KeyLines<E extends LineEntry<E>, R> {
 
   /** An entry takes its place. Published again, an event takes the place of its death. */
   add(entry: E, { line, id, heldKey, place = this.#lines.lastPlace, waitMs = 0 }: Standing): void {
-    const dead = this.#lines.dead(id)
-    if (dead?.line === line) this.#takePlace(dead, entry)
+    const dead = this.#lines.deadIn(line, id)
+    if (dead !== undefined) this.#takePlace(dead, entry)
     else {
       const state = waitMs > 0 ? 'waiting' : 'ready'
       const dueAt = this.#now() + Math.max(0, waitMs)
@@ -175,13 +174,14 @@ export class KeyLines<E extends LineEntry<E>, R> {
     this.#checkSize()
   }
 
-  /** The dead-lettered event of this id is resolved, now or when it is dead. */
+  /** The dead-lettered events of this id are resolved, now or when they are dead. */
   async unblock(id: string, request: R): Promise<void> {
-    const event = this.#lines.dead(id)
-    if (event !== undefined) {
+    const dead = [...this.#lines.dead(id)]
+    for (const event of dead) {
       if (!(await this.#listener.resolve(event)) || this.#isClosed) return
       if (event.state === 'dead') this.remove(event)
-    } else if (!this.#listener.isComplete() || this.#lines.ofId(id).length > 0) {
+    }
+    if (dead.length === 0 && (!this.#listener.isComplete() || this.#lines.hasId(id))) {
       // What an earlier owner began may not have come again, or stand behind an event whose settlement was lost.
       this.#requests.add(id, request)
       return
@@ -233,6 +233,11 @@ export class KeyLines<E extends LineEntry<E>, R> {
       if (this.#isStoring) this.#storeLater()
       else void this.storeWaiting()
     })
+  }
+
+  #hasOffered(id: string): boolean {
+    for (const { state } of this.#lines.ofId(id)) if (state === 'offered') return true
+    return false
   }
 
   #now(): number {

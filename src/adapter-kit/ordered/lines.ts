@@ -26,7 +26,7 @@ export interface LineEvent<E> {
 export class Lines<E> {
   readonly #lines = new Map<string, LineEvent<E>[]>()
   readonly #byHeldKey = new Map<string, LineEvent<E>>()
-  readonly #byId = new Map<string, readonly LineEvent<E>[]>()
+  readonly #byId = new Map<string, Set<LineEvent<E>>>()
   /** The highest place so far. An event from elsewhere stands behind everything that came before it. */
   lastPlace = 0
 
@@ -37,7 +37,9 @@ export class Lines<E> {
   add(event: LineEvent<E>): void {
     this.lastPlace = Math.max(this.lastPlace, event.place)
     this.#byHeldKey.set(event.heldKey, event)
-    this.#byId.set(event.id, [...this.ofId(event.id), event])
+    const sameId = this.#byId.get(event.id)
+    if (sameId === undefined) this.#byId.set(event.id, new Set([event]))
+    else sameId.add(event)
     const line = this.#lines.get(event.line)
     if (line === undefined) {
       this.#lines.set(event.line, [event])
@@ -57,27 +59,38 @@ export class Lines<E> {
     return this.#lines.get(line)?.[0]
   }
 
-  /** The events of this id, at any place of any line. */
-  ofId(id: string): readonly LineEvent<E>[] {
+  /** The events of this id, at any position of any line. */
+  ofId(id: string): Iterable<LineEvent<E>> {
     return this.#byId.get(id) ?? []
   }
 
-  /** The dead-lettered event of this id. */
-  dead(id: string): LineEvent<E> | undefined {
-    return this.ofId(id).find(({ state }) => state === 'dead')
+  hasId(id: string): boolean {
+    return this.#byId.has(id)
+  }
+
+  /** The dead-lettered events of this id. A program may use one id for events of several keys. */
+  *dead(id: string): Iterable<LineEvent<E>> {
+    for (const event of this.ofId(id)) if (event.state === 'dead') yield event
+  }
+
+  /** The dead-lettered event of this id in a line. */
+  deadIn(line: string, id: string): LineEvent<E> | undefined {
+    for (const event of this.dead(id)) if (event.line === line) return event
+    return undefined
   }
 
   /** Another event of the same id in its line, such as a replay that came early. */
   twin(event: LineEvent<E>): LineEvent<E> | undefined {
-    return this.ofId(event.id).find(each => each !== event && each.line === event.line)
+    for (const each of this.ofId(event.id)) if (each !== event && each.line === event.line) return each
+    return undefined
   }
 
   remove(event: LineEvent<E>): void {
     if (this.#byHeldKey.get(event.heldKey) !== event) return
     this.#byHeldKey.delete(event.heldKey)
-    const others = this.ofId(event.id).filter(each => each !== event)
-    if (others.length > 0) this.#byId.set(event.id, others)
-    else this.#byId.delete(event.id)
+    const sameId = this.#byId.get(event.id)!
+    sameId.delete(event)
+    if (sameId.size === 0) this.#byId.delete(event.id)
     const line = this.#lines.get(event.line)!
     if (line.length === 1) this.#lines.delete(event.line)
     else line.splice(line.indexOf(event), 1)
