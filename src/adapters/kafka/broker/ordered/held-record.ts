@@ -3,7 +3,7 @@ import { countOf } from '../../../../adapter-kit/wire/carried-log.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
 import { header, headerText, OWN, withoutHeaders } from '../wire/headers.ts'
-import { withLog } from '../wire/record-log.ts'
+import { inWholeMs, withLog } from '../wire/record-log.ts'
 
 /** What a record of the held topic says about the event in it. */
 export interface HeldState {
@@ -35,6 +35,7 @@ export function waitingRecord(
   const { key, value, headers } = withLog(record, origin, log, undefined)
   const state = {
     ...held,
+    ...inWholeMs(held),
     state: 'waiting',
     key: key === null ? undefined : asText(key),
     // A record without a value would remove the event from the topic.

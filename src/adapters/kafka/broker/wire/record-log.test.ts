@@ -18,3 +18,8 @@ it('B3: a wait gets shorter with time, and a clock that is set back does not mak
   expect(waitLeftMs(log, 1_000)).toBe(5_000)
   expect(waitLeftMs(readLog('kafka', waiting(undefined)), 1_000)).toBeLessThanOrEqual(0)
 })
+
+it('B3: a wait with a fraction is kept, and not shorter than it was', () => {
+  const log = readLog('kafka', waiting({ notBefore: 10_499.6, waitMs: 499.6 }))
+  expect(waitLeftMs(log, 10_000)).toBe(500)
+})

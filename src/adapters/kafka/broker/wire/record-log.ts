@@ -5,14 +5,17 @@ import type { KafkaRecord } from '../../connection/records.ts'
 import type { EventRecord } from './event-codec.ts'
 import { HeaderTexts, header, OWN, withoutHeaders } from './headers.ts'
 
-/** What a message carries that was published again: Kafka cannot change a record in place. */
-export interface RecordLog {
-  readonly log: AttemptLog
-  readonly origin: Origin
+interface Wait {
   /** Epoch milliseconds before which it is not delivered; 0 without a wait. */
   readonly notBefore: number
   /** The length of the wait when it began. */
   readonly waitMs: number
+}
+
+/** What a message carries that was published again: Kafka cannot change a record in place. */
+export interface RecordLog extends Wait {
+  readonly log: AttemptLog
+  readonly origin: Origin
 }
 
 /** The attempts can fill up to this much of a message; our topics accept larger messages than others do. */
@@ -52,14 +55,19 @@ export function readLog(broker: string, record: KafkaRecord, texts = new HeaderT
   }
 }
 
+/** Waits are read as whole numbers. A monotonic clock has fractions. */
+export function inWholeMs({ notBefore, waitMs }: Wait): Wait {
+  return { notBefore: Math.ceil(notBefore), waitMs: Math.ceil(waitMs) }
+}
+
 /** The same message for publishing again. Only its log differs, and it remembers where it came from. */
 export function withLog(
   { key, value, headers }: EventRecord,
   { topic, partition, offset, timestamp }: Origin,
   { started, ended, history }: AttemptLog,
-  wait: { readonly notBefore: number; readonly waitMs: number } | undefined,
+  wait: Wait | undefined,
 ): EventRecord {
-  const carried = { topic, partition, offset, timestamp, started, ended, ...wait }
+  const carried = { topic, partition, offset, timestamp, started, ended, ...(wait && inWholeMs(wait)) }
   const log = header(OWN.log, logText(carried, history, MAX_LOG_BYTES))
   return { key, value, headers: [...withoutHeaders(headers, OWN.log), log] }
 }
