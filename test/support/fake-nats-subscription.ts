@@ -2,6 +2,7 @@ import { StallReporter } from '../../src/adapter-kit/delivery/stalls.ts'
 import type { SubscriptionContext } from '../../src/adapters/nats/broker/consume/context.ts'
 import type { Entry, NatsDelivery } from '../../src/adapters/nats/broker/consume/entry.ts'
 import { Intake } from '../../src/adapters/nats/broker/consume/intake.ts'
+import { NatsSubscription } from '../../src/adapters/nats/broker/consume/subscription.ts'
 import { KeyOrder } from '../../src/adapters/nats/broker/ordered/key-order.ts'
 import { namesOf, subjectsOf } from '../../src/adapters/nats/broker/streams/names.ts'
 import { Streams } from '../../src/adapters/nats/broker/streams/streams.ts'
@@ -98,6 +99,7 @@ async function createContext(prefetch: number) {
   }
 
   const connection = {
+    flush: async () => {},
     publish(subject: string, payload: string) {
       if (subject.includes(`MSG.NEXT.${names.streams.events}.`)) pulls.push(JSON.parse(payload).batch)
     },
@@ -161,6 +163,7 @@ async function createContext(prefetch: number) {
     },
     deliver: (delivery: NatsDelivery) => deliveries.push(delivery),
     stalls: new StallReporter(status => statuses.push(status)),
+    forget: () => {},
   } as unknown as SubscriptionContext
   /** The server delivers a message that its stream has. */
   const deliver = (sequence: number, deliveries = 1) => {
@@ -183,6 +186,15 @@ export async function createIntakeWorld({ prefetch = 10 } = {}) {
   await intake.open()
   intake.resume()
   return { ...world, entries, intake }
+}
+
+/** A subscription without order, and what it has delivered. */
+export async function createSubscriptionWorld() {
+  const { context, ...world } = await createContext(10)
+  const subscription = new NatsSubscription(context)
+  await subscription.open()
+  subscription.resume()
+  return { ...world, subscription }
 }
 
 /** The owner of the order of a handler, and what it has delivered. */

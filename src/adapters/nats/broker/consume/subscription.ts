@@ -33,6 +33,8 @@ export class NatsSubscription implements Subscription {
   readonly #settling = new PendingWork()
   readonly #ready = new Fifo<Entry>()
   readonly #suspects = new Fifo<Entry>()
+  /** Suspects whose notes are being read. */
+  readonly #unread = new Set<Entry>()
   /** Retries that came a little too early by our clock. */
   readonly #early = new Set<Entry>()
   readonly #draining: Draining
@@ -140,7 +142,8 @@ export class NatsSubscription implements Subscription {
   async #giveBack(): Promise<void> {
     const open = [...this.#open]
     this.#open.clear()
-    for (const suspect of this.#suspects.drain()) this.#intake.giveBack(suspect)
+    for (const suspect of [...this.#suspects.drain(), ...this.#unread]) this.#intake.giveBack(suspect)
+    this.#unread.clear()
     const back = [
       ...open.map(({ entry, log }) => ({ entry, log })),
       ...[...this.#ready.drain(), ...this.#early].map(entry => ({
@@ -191,12 +194,13 @@ export class NatsSubscription implements Subscription {
   }
 
   async #suspect(entry: Entry): Promise<void> {
+    this.#unread.add(entry)
     const isRead = await this.#context.persist(
       () => !this.#hasGivenUp,
       'deliveries',
       () => this.#notes.read(entry),
     )
-    if (!isRead) return
+    if (!this.#unread.delete(entry) || !isRead) return
     this.#suspects.push(entry)
     this.#pump()
   }
