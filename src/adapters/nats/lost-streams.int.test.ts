@@ -16,6 +16,20 @@ async function unsettled(channel: string): Promise<number> {
   return info!.num_pending + info!.num_ack_pending
 }
 
+async function settleAll(
+  { subscription, deliveries }: Pick<Awaited<ReturnType<typeof subscribe>>, 'subscription' | 'deliveries'>,
+  count: number,
+): Promise<void> {
+  await eventually(() => deliveries.length).toBe(count)
+  for (const delivery of deliveries) await subscription.settle(delivery, { outcome: 'done' })
+}
+
+async function recordedProgress(channel: string): Promise<string> {
+  const { streams, stateSubject } = namesOf(channel, 'bill')
+  const record = await outside.jetstream.message(streams.state, { last_by_subj: `${stateSubject}.place` })
+  return Buffer.from(record?.data ?? []).toString('utf8')
+}
+
 async function waitingPulls(channel: string): Promise<number> {
   const info = await outside.request(`CONSUMER.INFO.${streamsOf(channel).events}.bill`)
   return (info as { num_waiting: number }).num_waiting
@@ -197,8 +211,7 @@ describe.runIf(service !== undefined)(`NATS after streams and consumers were del
     const { subscription, deliveries, ids } = await subscribe(broker, channel)
     const events = make.events(5, { channel })
     await broker.publish(events)
-    await eventually(() => ids().length).toBe(5)
-    for (const delivery of deliveries) await subscription.settle(delivery, { outcome: 'done' })
+    await settleAll({ subscription, deliveries }, 5)
     await eventually(() => broker.depth(channel, 'bill')).toBe(0)
     await service!.nodes[0]!.kill()
     await service!.nodes[0]!.forgetMessages(streamsOf(channel).events)
@@ -207,5 +220,45 @@ describe.runIf(service !== undefined)(`NATS after streams and consumers were del
     await broker.publish([next!])
     await eventually(() => ids().at(-1)).toBe(next!.id)
     expect(deliveries.at(-1)?.origin['offset']).toBe(1)
+  })
+
+  it.each(['the broker', 'another program'])(
+    'P1: events that %s publishes to a stream that counts from 1 again are kept while no handler is connected',
+    async publisher => {
+      const channel = uniqueName('passed')
+      const broker = open()
+      const before = await subscribe(broker, channel)
+      await broker.publish(make.events(5, { channel }))
+      await settleAll(before, 5)
+      await eventually(() => unsettled(channel)).toBe(0)
+      await eventually(() => recordedProgress(channel)).toContain('"settledTo":5')
+      await before.subscription.close()
+      await service!.nodes[0]!.kill()
+      await service!.nodes[0]!.forgetMessages(streamsOf(channel).events)
+      await service!.nodes[0]!.start()
+      const events = make.events(8, { channel })
+      if (publisher === 'the broker') await broker.publish(events)
+      else for (const { id } of events) await outside.link.call(`${channel}.x`, '{}', [['ce-id', id]])
+      const { ids } = await subscribe(broker, channel)
+      await eventually(() => ids().length).toBe(8)
+    },
+  )
+
+  it('P1: a consumer that was deleted begins with everything if its stream counts from 1 again', async () => {
+    const channel = uniqueName('deleted')
+    const broker = open()
+    const before = await subscribe(broker, channel)
+    await broker.publish(make.events(5, { channel }))
+    await settleAll(before, 5)
+    await eventually(() => recordedProgress(channel)).toContain('"settledTo":5')
+    await before.subscription.close()
+    await service!.nodes[0]!.kill()
+    await service!.nodes[0]!.forgetMessages(streamsOf(channel).events)
+    await service!.nodes[0]!.start()
+    await deleteConsumer(channel)
+    const { ids } = await subscribe(broker, channel)
+    const [next] = make.events(1, { channel })
+    await broker.publish([next!])
+    await eventually(() => ids()).toEqual([next!.id])
   })
 })

@@ -38,3 +38,23 @@ it('B9: an event that the server refuses at first is not passed by later ones of
   expect(stored).toHaveLength(4)
   await broker.close()
 })
+
+it('P1: a stream that counts from 1 again makes the publisher look at its consumers without a new connection', async () => {
+  const asked: string[] = []
+  let sequence = 5
+  const client = fakeNats(({ subject }) => {
+    if (subject.startsWith('orders.')) return { seq: sequence++ }
+    asked.push(subject)
+    return { error: { err_code: 10_059, description: 'no stream' } }
+  })
+  const broker = nats({ url: 'nats://localhost', client })
+  await broker.publish(make.events(2, { channel: 'orders' }))
+  const before = asked.length
+  expect(before).toBeGreaterThan(0)
+  await broker.publish(make.events(1, { channel: 'orders' }))
+  expect(asked.length).toBe(before)
+  sequence = 1
+  await broker.publish(make.events(1, { channel: 'orders' }))
+  await expect.poll(() => asked.length).toBe(2 * before)
+  await broker.close()
+})

@@ -68,7 +68,7 @@ export class NatsBroker implements Broker {
     this.#link = new Link(settings, id)
     this.#jetstream = new JetStream(this.#link)
     this.#streams = new Streams(this.#jetstream, settings)
-    this.#publisher = new Publisher(this.#link, settings, id, this.#streams.restore)
+    this.#publisher = new Publisher(this.#link, settings, id, this.#streams)
   }
 
   async publish(events: readonly LazaretEvent[]): Promise<void> {

@@ -32,6 +32,8 @@ export interface StreamInfo {
     readonly first_seq: number
     /** The time of the first message. */
     readonly first_ts: string
+    /** The time of the last message that was stored. */
+    readonly last_ts?: string
     readonly subjects?: Readonly<Record<string, number>>
   }
   readonly created: string

@@ -42,6 +42,7 @@ export class Link {
   #opening: Promise<NatsConnection> | undefined
   #current: NatsConnection | undefined
   #isUp = false
+  #connections = 0
   #isClosed = false
   #count = 0
   #cancelSweep: Cancel | undefined
@@ -59,6 +60,11 @@ export class Link {
   /** The connection, if there is one at this moment. */
   get current(): NatsConnection | undefined {
     return this.#isUp ? this.#current : undefined
+  }
+
+  /** How many connections there were. The client makes a new one when it has lost one. */
+  get connections(): number {
+    return this.#connections
   }
 
   /** A subject for answers that no other part uses. */
@@ -211,6 +217,7 @@ export class Link {
   #up(connection: NatsConnection): void {
     if (!this.#isUp) this.#settings.onConnection({ state: 'up' })
     this.#isUp = true
+    this.#connections++
     for (const listener of [...this.#listeners]) listener(connection)
   }
 

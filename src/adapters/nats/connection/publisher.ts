@@ -25,6 +25,20 @@ export interface OutgoingMessage {
   readonly spareBytes?: number | undefined
 }
 
+/** What has to be done for streams before messages are sent to them. */
+interface StreamRepairs {
+  /** Makes a missing stream exist. False if it is not ours to make. */
+  restore(stream: string): Promise<boolean>
+  /** Called before the first message of each connection, and when a stream counts from 1 again. */
+  beforePublishing(stream: string): Promise<void>
+}
+
+interface Preparation {
+  readonly connection: number
+  /** Undefined when it is done. */
+  work: Promise<void> | undefined
+}
+
 /** The most messages that are sent before their acknowledgements are awaited. */
 const MAX_UNACKNOWLEDGED = 1_000
 const FIRST_BACKOFF_MS = 50
@@ -54,16 +68,19 @@ export class Publisher {
   readonly #link: Link
   readonly #settings: NatsSettings
   readonly #id: string
-  /** Makes a missing stream exist. False if it is not ours to make. */
-  readonly #restore: (stream: string) => Promise<boolean>
+  readonly #streams: StreamRepairs
+  /** The streams that are prepared, or are being prepared, on the latest connection. */
+  readonly #prepared = new Map<string, Preparation>()
+  /** The highest sequence of each stream so far. */
+  readonly #lastSequences = new Map<string, number>()
   #count = 0
   #isClosed = false
 
-  constructor(link: Link, settings: NatsSettings, id: string, restore: (stream: string) => Promise<boolean>) {
+  constructor(link: Link, settings: NatsSettings, id: string, streams: StreamRepairs) {
     this.#link = link
     this.#settings = settings
     this.#id = id
-    this.#restore = restore
+    this.#streams = streams
   }
 
   /**
@@ -144,7 +161,12 @@ export class Publisher {
   async #send(message: OutgoingMessage, id: string, isOurs: () => boolean): Promise<number> {
     const { stream, subject, data, headers, lastSequence } = message
     // Another may have become the writer while the connection was lost.
-    while (this.#link.current === undefined) await this.#link.untilUp()
+    for (;;) {
+      while (this.#link.current === undefined) await this.#link.untilUp()
+      const { work } = this.#prepare(stream)
+      if (work === undefined) break
+      await work
+    }
     if (!isOurs()) throw new LeaseExpiredError(stream)
     const all = [...headers, [EXPECTED_STREAM, stream] as const]
     if (lastSequence === undefined) all.push([MESSAGE_ID, id])
@@ -153,8 +175,11 @@ export class Publisher {
     const answer = await this.#link.call(subject, data, all).catch(error => {
       throw isTooLarge(error) ? new MessageTooLargeError(stream, data.length) : error
     })
-    const { error, seq } = JSON.parse(Buffer.from(answer.data).toString('utf8'))
-    if (error === undefined) return seq
+    const { error, seq, duplicate } = JSON.parse(Buffer.from(answer.data).toString('utf8'))
+    if (error === undefined) {
+      if (duplicate !== true) this.#noticeRestart(stream, seq)
+      return seq
+    }
     const errorCode = error.err_code ?? error.code
     if (errorCode === TOO_LARGE) throw new MessageTooLargeError(stream, data.length)
     if (FULL.has(errorCode) || IS_FULL.test(error.description))
@@ -162,8 +187,33 @@ export class Publisher {
     throw new JetStreamError(`publish to '${stream}'`, errorCode, error.description)
   }
 
+  /** A failure is ignored: a process that may only publish cannot look at consumers, and those that consume look too. */
+  #prepare(stream: string): Preparation {
+    const { connections } = this.#link
+    const known = this.#prepared.get(stream)
+    if (known?.connection === connections) return known
+    const preparation: Preparation = { connection: connections, work: undefined }
+    preparation.work = this.#streams
+      .beforePublishing(stream)
+      .catch(() => {})
+      .then(() => {
+        preparation.work = undefined
+      })
+    this.#prepared.set(stream, preparation)
+    return preparation
+  }
+
+  /** The server of the stream can have been killed although ours was not. */
+  #noticeRestart(stream: string, sequence: number): void {
+    if (sequence < (this.#lastSequences.get(stream) ?? 0)) {
+      this.#prepared.delete(stream)
+      this.#prepare(stream)
+    }
+    this.#lastSequences.set(stream, sequence)
+  }
+
   async #repair(streams: readonly string[]): Promise<void> {
-    for (const stream of new Set(streams)) await this.#restore(stream).catch(() => false)
+    for (const stream of new Set(streams)) await this.#streams.restore(stream).catch(() => false)
   }
 }
 

@@ -36,7 +36,10 @@ class NatsCollector implements Collector {
     this.#link = new Link(connection, id)
     this.#jetstream = new JetStream(this.#link)
     // The streams belong to others, so that none is created.
-    this.#publisher = new Publisher(this.#link, connection, id, async () => false)
+    this.#publisher = new Publisher(this.#link, connection, id, {
+      restore: async () => false,
+      beforePublishing: async () => {},
+    })
     const positions = new Positions(this.#jetstream, this.#publisher, this.name)
     this.#open = () => new StreamCollecting(settings, this.#jetstream, positions)
     this.#loop = new CollectingLoop({

@@ -6,7 +6,7 @@ import { readLog } from '../wire/message-log.ts'
 import { Acknowledgements, type MessageId } from './acknowledgements.ts'
 import type { SubscriptionContext } from './context.ts'
 import { type Entry, entryKey, type Source } from './entry.ts'
-import { PlaceNote } from './place-note.ts'
+import { ProgressWriter } from './progress-writer.ts'
 import { Puller } from './puller.ts'
 
 /** A stream that messages come from. */
@@ -59,7 +59,7 @@ export class Intake {
   readonly #states: Readonly<Record<Source, SourceState>>
   /** How many connections there were: an answer that was asked for on an earlier one says nothing about this one. */
   #connections = 0
-  readonly #place: PlaceNote
+  readonly #progress: ProgressWriter
   #cancelHeartbeat: Cancel = () => {}
   #isClosed = false
   readonly #stopListening: readonly Cancel[]
@@ -73,7 +73,7 @@ export class Intake {
       context.link.onUp(() => this.#connected()),
       context.streams.onMadeAgain(stream => this.#madeAgain(stream)),
     ]
-    this.#place = new PlaceNote(context)
+    this.#progress = new ProgressWriter(context)
     this.#pullers = { events: this.#puller('events'), retries: this.#puller('retries') }
     this.#states = { events: this.#newState('events'), retries: this.#newState('retries') }
   }
@@ -85,7 +85,7 @@ export class Intake {
     const { streams, names } = this.#context
     const position = await streams.examine(names.channel, 'events')
     this.#states.events.lastSequence = position.lastSequence
-    this.#place.keep()
+    this.#progress.write()
     this.#heartbeatLater()
     return position
   }
@@ -393,6 +393,6 @@ export class Intake {
         this.#context.link.send(ackSubject, '+WPI')
     // A consumer that asks for nothing, because it has enough, is not told that its stream was deleted or begun again.
     for (const source of SOURCES) if (this.#states[source].isVerified) void this.#verify(source)
-    this.#place.keep()
+    this.#progress.write()
   }
 }

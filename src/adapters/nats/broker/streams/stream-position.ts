@@ -14,7 +14,7 @@ export interface StreamPosition {
 }
 
 export function positionOf({ created, state, config }: StreamInfo): StreamPosition {
-  const storedAt = Date.parse(state.first_ts ?? '')
+  const storedAt = Date.parse(state.first_ts)
   const isComparable = state.messages > 0 && config['num_replicas'] === 1 && !Number.isNaN(storedAt)
   return {
     createdAt: Date.parse(created),

@@ -17,8 +17,8 @@ import {
   streamsOf,
   subjectsOf,
 } from './names.ts'
-import { readPlace } from './noted-place.ts'
-import { remakeConsumersAhead } from './rewound.ts'
+import { hasRestartedSince, readProgress } from './progress-record.ts'
+import { remakeConsumersAhead } from './restarted-streams.ts'
 import { positionOf, type StreamPosition } from './stream-position.ts'
 
 const NANOSECONDS_PER_MS = 1_000_000
@@ -144,6 +144,12 @@ export class Streams {
     if (this.#settings.declare !== 'none') await remakeConsumersAhead(this.#jetstream, channel)
   }
 
+  /** Before the first event of a connection is published: consumers that are ahead of the stream would skip it. */
+  beforePublishing = async (stream: string): Promise<void> => {
+    const known = this.#known.get(stream)
+    if (known?.kind === 'events') await this.remakeConsumersAhead(known.channel)
+  }
+
   /**
    * Makes a missing consumer, and its stream before. `known` is what the subscription knows of the stream: the time at which
    * it was made, and the first sequence that is not settled. Resolves with what the consumer allows.
@@ -153,30 +159,32 @@ export class Streams {
     kind: 'events' | 'retries',
     known?: { readonly created: string | undefined; readonly firstUnsettled: number | undefined },
   ): Promise<PullLimits> {
-    const stream = names.streams[kind]
-    await this.restore(stream)
-    const info = await this.#jetstream.consumerInfo(stream, names.consumer)
-    if (info === undefined) await this.#makeConsumer(names, kind, await this.#start(names, kind, known))
+    const position = await this.examine(names.channel, kind)
+    const info = await this.#jetstream.consumerInfo(names.streams[kind], names.consumer)
+    if (info === undefined)
+      await this.#makeConsumer(names, kind, await this.#start(names, kind, position, known))
     return limitsOf(info)
   }
 
   /**
-   * A consumer of a new stream begins with all of it: nobody else has had it. One that was deleted begins where its handler had
-   * come to: as it was noted, or as this process knows.
+   * A consumer of a new stream, and of one that counts from 1 again, begins with all of it: nobody else has had it. One that was
+   * deleted begins where its handler had come to: as it was recorded, or as this process knows.
    */
   async #start(
     names: HandlerNames,
     kind: 'events' | 'retries',
+    position: StreamPosition,
     known?: { readonly created: string | undefined; readonly firstUnsettled: number | undefined },
   ): Promise<object> {
     const all = { deliver_policy: 'all' }
     const created = this.createdAt(names.streams.events)
     if (kind === 'retries' || (known !== undefined && known.created !== created)) return all
     await this.need(names.channel, 'state')
-    const noted = await readPlace(this.#jetstream, names)
-    if (noted !== undefined && noted.created !== created) return all
+    const record = await readProgress(this.#jetstream, names)
+    if (record !== undefined && (record.created !== created || hasRestartedSince(record, position)))
+      return all
     const firstUnsettled = Math.min(
-      noted === undefined ? Number.POSITIVE_INFINITY : noted.settledTo + 1,
+      record === undefined ? Number.POSITIVE_INFINITY : record.settledTo + 1,
       known?.firstUnsettled ?? Number.POSITIVE_INFINITY,
     )
     if (Number.isFinite(firstUnsettled))

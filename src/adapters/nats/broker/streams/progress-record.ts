@@ -1,0 +1,56 @@
+import { countOf, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
+import type { JetStream } from '../../connection/jetstream.ts'
+import type { OutgoingMessage } from '../../connection/publisher.ts'
+import type { HandlerNames } from './names.ts'
+import type { StreamPosition } from './stream-position.ts'
+
+/** How far a handler has come in the stream of its channel, as the state stream records it. */
+interface ProgressRecord {
+  /** When the stream was made: another one counts from 1. */
+  readonly created: string
+  /** The handler has settled every event up to this sequence. */
+  readonly settledTo: number
+  /** When the last event was stored that the stream had then, in epoch milliseconds. Undefined in records of earlier versions. */
+  readonly lastStoredAt?: number | undefined
+}
+
+/** Undefined if nothing is recorded. */
+export async function readProgress(
+  jetstream: JetStream,
+  names: HandlerNames,
+): Promise<ProgressRecord | undefined> {
+  const found = await jetstream.message(names.streams.state, { last_by_subj: subjectOf(names) })
+  if (found === undefined) return undefined
+  const { created, settledTo, lastStoredAt } = parseLog(Buffer.from(found.data).toString('utf8'))
+  return {
+    created: String(created),
+    settledTo: countOf(settledTo),
+    lastStoredAt: typeof lastStoredAt === 'number' ? lastStoredAt : undefined,
+  }
+}
+
+/** `stream` is the state stream. */
+export function writeProgress(names: HandlerNames, stream: string, record: ProgressRecord): OutgoingMessage {
+  return { stream, subject: subjectOf(names), data: Buffer.from(JSON.stringify(record)), headers: [] }
+}
+
+/** The record is about a stream that has begun again. */
+export async function deleteProgress(jetstream: JetStream, names: HandlerNames): Promise<void> {
+  const { state } = names.streams
+  const found = await jetstream.message(state, { last_by_subj: subjectOf(names) })
+  if (found !== undefined) await jetstream.deleteMessage(state, found.sequence)
+}
+
+/** Whether the stream counts from 1 again since the record was written: an event of a recorded sequence is younger than the record. */
+export function hasRestartedSince(
+  { settledTo, lastStoredAt }: ProgressRecord,
+  { firstSequence, firstStoredAt, lastSequence }: StreamPosition,
+): boolean {
+  if (settledTo > lastSequence) return true
+  if (firstStoredAt === undefined || lastStoredAt === undefined) return false
+  return firstSequence <= settledTo && firstStoredAt > lastStoredAt
+}
+
+function subjectOf({ stateSubject }: HandlerNames): string {
+  return `${stateSubject}.place`
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest'
+import type { JetStream } from '../../connection/jetstream.ts'
+import { remakeConsumersAhead } from './restarted-streams.ts'
+
+const CREATED = '2026-01-01T00:00:00Z'
+const BEFORE = '2026-01-01T00:01:00Z'
+const AFTER = '2026-01-01T00:02:00Z'
+
+/** A handler had settled 5 events. The stream now has `last` events, the first of which was stored at `firstAt`. */
+function server({ last, firstAt, replicas = 1 }: { last: number; firstAt: string; replicas?: number }) {
+  const done: string[] = []
+  const at = (stream_seq: number) => ({ stream_seq, consumer_seq: stream_seq })
+  let settled = 5
+  let record: string | undefined = JSON.stringify({
+    created: CREATED,
+    settledTo: 5,
+    lastStoredAt: Date.parse(BEFORE),
+  })
+  const jetstream = {
+    streamInfo: async (name: string) => ({
+      config: { name, retention: 'interest', num_replicas: replicas },
+      created: CREATED,
+      state: { messages: last, first_seq: 1, first_ts: firstAt, last_seq: last },
+    }),
+    consumerNames: async () => ['bill'],
+    consumerInfo: async (stream: string) =>
+      stream === 'ORDERS'
+        ? { name: 'bill', config: {}, delivered: at(settled), ack_floor: at(settled) }
+        : undefined,
+    message: async () => (record === undefined ? undefined : { sequence: 1, data: Buffer.from(record) }),
+    deleteMessage: async () => {
+      record = undefined
+    },
+    createTemporaryConsumer: async () => 'guard',
+    deleteConsumer: async (_: string, name: string) => void done.push(`delete ${name}`),
+    createConsumer: async (_: string, { durable_name, deliver_policy }: Record<string, string>) => {
+      done.push(`create ${durable_name} ${deliver_policy}`)
+      settled = 0
+    },
+  } as unknown as JetStream
+  return { done, look: () => remakeConsumersAhead(jetstream, 'orders') }
+}
+
+const REMADE = ['delete bill', 'create bill all', 'delete guard']
+
+describe('remakeConsumersAhead', () => {
+  it('P1: makes a consumer again that is ahead of its stream', async () => {
+    const { done, look } = server({ last: 3, firstAt: AFTER })
+    await look()
+    expect(done).toEqual(REMADE)
+  })
+
+  it('P1: makes a consumer again, once, if publishers have passed it since the stream counts from 1 again', async () => {
+    const { done, look } = server({ last: 8, firstAt: AFTER })
+    await look()
+    expect(done).toEqual(REMADE)
+    await look()
+    expect(done).toEqual(REMADE)
+  })
+
+  it('P1: leaves a consumer whose stream counts on', async () => {
+    const { done, look } = server({ last: 8, firstAt: BEFORE })
+    await look()
+    expect(done).toEqual([])
+  })
+
+  it('P1: leaves the consumers of a stream with replicas', async () => {
+    const { done, look } = server({ last: 3, firstAt: AFTER, replicas: 3 })
+    await look()
+    expect(done).toEqual([])
+  })
+})
