@@ -1,10 +1,10 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 import { connect } from 'amqplib'
 import { freePorts } from './free-ports.ts'
+import { runProgram } from './run-program.ts'
 import { ServerNode } from './server-node.ts'
 
 const POLL_MS = 100
@@ -73,10 +73,15 @@ export class RabbitmqNode extends ServerNode {
     await writeFile(path, `${config.slice(0, -CONFIG_END.length)},\n${setting}${CONFIG_END}`)
   }
 
-  /** What an operator types, such as `set_vm_memory_high_watermark 0.4`. */
-  async ctl(...words: readonly string[]): Promise<string> {
-    const ctl = join(dirname(this.#binary), 'rabbitmqctl')
-    return (await promisify(execFile)(ctl, words, { env: this.#env })).stdout
+  /**
+   * Calls a function of the server as rabbitmqctl does, with an expression of Erlang. The command itself starts an Erlang
+   * machine of its own at every call.
+   */
+  async call(expression: string): Promise<void> {
+    const cookie = await readFile(join(this.#env['HOME']!, '.erlang.cookie'), 'utf8')
+    const words = ['-sname', this.#env['RABBITMQ_NODENAME']!, '-c', cookie.trim(), '-e']
+    const answer = await runProgram('erl_call', words, `${expression}.\n`, this.#env)
+    if (answer.trim() !== '{ok, ok}') throw new Error(`RabbitMQ answered ${answer} to ${expression}`)
   }
 
   override async remove(): Promise<void> {

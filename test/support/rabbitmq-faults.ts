@@ -13,6 +13,25 @@ type Deleting = AmqpChannel & {
 
 export const USER = 'service'
 const POLICY = 'full'
+/** Who changes something, as the log of the server names it. */
+const ACTOR = 'tests'
+
+/** The user that the adapter logs in as, with all permissions. */
+export async function addUser(node: RabbitmqNode): Promise<void> {
+  await node.call(`rabbit_auth_backend_internal:add_user(${binaries(USER, USER, ACTOR)})`)
+  await permit(node, '.*')
+}
+
+/** The user may configure, write and read what the pattern matches. */
+function permit(node: RabbitmqNode, pattern: string): Promise<void> {
+  const words = binaries(USER, '/', pattern, pattern, pattern, ACTOR)
+  return node.call(`rabbit_auth_backend_internal:set_permissions(${words})`)
+}
+
+/** Texts as the arguments of a function of Erlang. */
+function binaries(...texts: readonly string[]): string {
+  return texts.map(text => `<<${JSON.stringify(text)}>>`).join(', ')
+}
 
 /** What operators and mistakes do to a server that services run on. */
 export function rabbitmqFaults(node: RabbitmqNode, outside: RabbitmqAdmin): readonly BrokerFault[] {
@@ -47,23 +66,21 @@ export function rabbitmqFaults(node: RabbitmqNode, outside: RabbitmqAdmin): read
       inject: async target => {
         const pattern = `^${queueOf(target).replaceAll('.', '\\.')}\\.dlq$`
         const full = JSON.stringify({ 'max-length': 1, overflow: 'reject-publish' })
-        await node.ctl('set_policy', '--apply-to', 'queues', POLICY, pattern, full)
+        const words = binaries('/', POLICY, pattern, full, '0', 'queues', ACTOR)
+        await node.call(`rabbit_policy:parse_set(${words})`)
       },
-      undo: async () => {
-        await node.ctl('clear_policy', POLICY)
-      },
+      undo: () => node.call(`rabbit_policy:delete(${binaries('/', POLICY, ACTOR)})`),
       recovery: 'after-undo',
       reports: 'letters',
     },
     {
       name: 'all permissions are taken away',
       inject: async () => {
-        await node.ctl('set_permissions', USER, '^$', '^$', '^$')
-        await node.ctl('close_all_user_connections', USER, 'permissions changed')
+        await permit(node, '^$')
+        const words = binaries(USER, 'permissions changed')
+        await node.call(`rabbit_networking:close_all_user_connections(${words})`)
       },
-      undo: async () => {
-        await node.ctl('set_permissions', USER, '.*', '.*', '.*')
-      },
+      undo: () => permit(node, '.*'),
       recovery: 'after-undo',
       reports: 'deliveries',
       refusesPublishing: true,

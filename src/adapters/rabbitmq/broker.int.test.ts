@@ -160,18 +160,17 @@ describe.runIf(node)(
       const broker = rabbitmq({ url, confirmTimeoutMs: 500, onConnection: ({ state }) => news.push(state) })
       const inbox = await subscribe(broker, channel)
       await broker.publish([make.event({ channel })])
-      await node!.ctl('set_vm_memory_high_watermark', 'absolute', '1MB')
+      await node!.call('vm_memory_monitor:set_vm_memory_high_watermark({absolute, 1000000})')
       await expect(broker.publish([make.event({ channel })])).rejects.toMatchObject({
         code: 'LAZARET_BROKER_UNREACHABLE',
       })
       await inbox.done(await inbox.next())
-      await node!.ctl('set_vm_memory_high_watermark', '0.6')
+      await node!.call('vm_memory_monitor:set_vm_memory_high_watermark(0.6)')
       await timing.eventually(() => news.includes('unblocked'), 'the server takes more')
       await broker.publish([make.event({ channel })])
       expect(news.filter(state => state === 'blocked')).toHaveLength(1)
       await inbox.next()
       await broker.close()
-      // Each rabbitmqctl starts an Erlang machine of its own, which takes seconds where the cores are busy.
     })
   },
 )

@@ -1,7 +1,7 @@
 import { afterAll, describe, it } from 'vitest'
 import { findRabbitmq } from '../../../test/services/rabbitmq.ts'
 import { RabbitmqAdmin } from '../../../test/support/rabbitmq.ts'
-import { rabbitmqFaults, USER } from '../../../test/support/rabbitmq-faults.ts'
+import { addUser, rabbitmqFaults, USER } from '../../../test/support/rabbitmq-faults.ts'
 import { faultTests } from '../../testing/conformance/broker/faults.ts'
 import { rabbitmq } from './index.ts'
 
@@ -9,10 +9,7 @@ const found = await findRabbitmq()
 const isOwn = found.found && found.isPrivate
 const server = isOwn ? await found.start() : undefined
 const outside = server && (await RabbitmqAdmin.at(server.url))
-if (server !== undefined) {
-  await server.node!.ctl('add_user', USER, USER)
-  await server.node!.ctl('set_permissions', USER, '.*', '.*', '.*')
-}
+if (server !== undefined) await addUser(server.node!)
 afterAll(async () => {
   await outside?.close()
   await server?.close()
