@@ -12,8 +12,14 @@ import { storeConformance } from '../../src/testing/conformance/store.ts'
 import type { Postgres } from '../services/postgres.ts'
 import { TestDatabase } from './postgres.ts'
 
+/** What the outbox does with delivered rows. */
+export const DELIVERED = ['keep', 'delete', 'partition'] as const
+
 /** All suites on one server; each version has a test file of its own. */
-export async function postgresConforms(found: Postgres): Promise<void> {
+export async function postgresConforms(
+  found: Postgres,
+  outboxes: readonly (typeof DELIVERED)[number][] = DELIVERED,
+): Promise<void> {
   const server = found.found ? await found.start() : undefined
   const database = server && (await TestDatabase.migrated(server))
   afterAll(async () => {
@@ -23,29 +29,26 @@ export async function postgresConforms(found: Postgres): Promise<void> {
   const version = database && (await database.rows<{ server_version: string }>('show server_version'))[0]!
   const on = found.found ? `Postgres ${version!.server_version}` : `Postgres (skipped: ${found.why})`
 
-  describe.runIf(found.found).each(['keep', 'delete', 'partition'] as const)(
-    `the outbox on ${on}, delivered rows: %s`,
-    delivered => {
-      brokerConformance({
-        test: it,
-        declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
-        canPublishRaw: true,
-        canReadLetters: true,
-        async setup() {
-          const open = () => postgresOutbox({ pool: database!.pool, delivered })
-          return {
-            broker: open(),
-            reopen: async () => open(),
-            publishRaw: (channel, raw) => publishRaw(database!, channel, raw),
-            keptLetters: async channel => {
-              const letters = postgresDeadLetters({ pool: database!.pool })
-              return (await letters.list({ channel })).letters
-            },
-          }
-        },
-      })
-    },
-  )
+  describe.runIf(found.found).each(outboxes)(`the outbox on ${on}, delivered rows: %s`, delivered => {
+    brokerConformance({
+      test: it,
+      declares: { delay: true, keyOrder: true, deadLetters: true, durable: true },
+      canPublishRaw: true,
+      canReadLetters: true,
+      async setup() {
+        const open = () => postgresOutbox({ pool: database!.pool, delivered })
+        return {
+          broker: open(),
+          reopen: async () => open(),
+          publishRaw: (channel, raw) => publishRaw(database!, channel, raw),
+          keptLetters: async channel => {
+            const letters = postgresDeadLetters({ pool: database!.pool })
+            return (await letters.list({ channel })).letters
+          },
+        }
+      },
+    })
+  })
 
   describe.runIf(found.found)(`dead letters on ${on}`, () => {
     deadLetterStoreConformance({
