@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Found, missing } from './debian.ts'
+import { makeOnce } from './make-once.ts'
 
 const run = promisify(execFile)
 const BUILD_MS = 1_200_000
@@ -28,27 +28,16 @@ export interface GoProgram {
 export async function findGoProgram({ name, version, source, module }: GoProgram): Promise<FoundProgram> {
   const caches = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lazaret-tests')
   const folder = join(caches, `${name}-${version}`)
-  if (!existsSync(folder)) {
-    await mkdir(caches, { recursive: true })
-    try {
-      await build(folder, source, module)
-    } catch (error) {
-      return missing(name, `Go could not build ${version}: ${String(error).split('\n')[0]}`)
-    }
+  await mkdir(caches, { recursive: true })
+  try {
+    await makeOnce(folder, partial => build(partial, source, module))
+  } catch (error) {
+    return missing(name, `Go could not build ${version}: ${String(error).split('\n')[0]}`)
   }
   return { found: true, binary: join(folder, name) }
 }
 
-/** Builds beside the folder and renames the result, so that two runs at once do not see half of it. */
 async function build(folder: string, source: string, module: string | undefined): Promise<void> {
-  const partial = await mkdtemp(`${folder}-`)
-  try {
-    const env = { ...process.env, GOBIN: partial }
-    await run('go', ['install', source], { timeout: BUILD_MS, env, ...(module && { cwd: module }) })
-    await rename(partial, folder).catch(error => {
-      if (!existsSync(folder)) throw error
-    })
-  } finally {
-    await rm(partial, { recursive: true, force: true })
-  }
+  const env = { ...process.env, GOBIN: folder }
+  await run('go', ['install', source], { timeout: BUILD_MS, env, ...(module && { cwd: module }) })
 }

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Found, findPackage, missing } from './debian.ts'
+import { makeOnce } from './make-once.ts'
 import { runs } from './prometheus.ts'
 
 const run = promisify(execFile)
@@ -25,6 +26,8 @@ export interface KafkaInstall {
   readonly classPath: string
   /** The data folder of a new node. */
   readonly formatted: string
+  /** The folder of what is made of the libraries. */
+  readonly made: string
 }
 
 export type FoundKafkaInstall =
@@ -40,7 +43,10 @@ export async function findKafkaInstall(): Promise<FoundKafkaInstall> {
     const maven = await findPackage('maven', () => runs('mvn'))
     if (!maven.found) return maven
     try {
-      await download(folder)
+      await makeOnce(folder, async partial => {
+        await copyDependencies(partial)
+        await formatOnce(partial)
+      })
     } catch (error) {
       return missing('Apache Kafka', `Maven could not bring it: ${error}`)
     }
@@ -58,20 +64,6 @@ async function cacheFolder(): Promise<string> {
   const folder = join(caches, 'lazaret-tests', `kafka-${version}`)
   await mkdir(folder, { recursive: true })
   return folder
-}
-
-/** Downloads beside the folder and renames the result, so that two runs at once do not see half of it. */
-async function download(folder: string): Promise<void> {
-  const partial = await mkdtemp(`${folder}-`)
-  try {
-    await copyDependencies(partial)
-    await formatOnce(partial)
-    await rename(partial, folder).catch(error => {
-      if (!existsSync(folder)) throw error
-    })
-  } finally {
-    await rm(partial, { recursive: true, force: true })
-  }
 }
 
 async function copyDependencies(folder: string): Promise<void> {
@@ -116,6 +108,7 @@ async function readInstall(folder: string): Promise<KafkaInstall> {
   return {
     classPath: jars.map(name => join(folder, name)).join(':'),
     formatted: join(folder, FORMATTED),
+    made: dirname(folder),
   }
 }
 

@@ -1,6 +1,12 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { findKafkaInstall, KAFKA_FILES } from './kafka-install.ts'
+import { withArchivedClasses } from './kafka-classes.ts'
+import { findKafkaInstall, KAFKA_FILES, type KafkaInstall } from './kafka-install.ts'
+import { makeOnce } from './make-once.ts'
 import { runProgram } from './run-program.ts'
+
+const CLIENT = 'JavaClient'
 
 /** A record as Java's client writes and reads it. The partition and the timestamp may be left to the client. */
 export interface JavaRecord {
@@ -49,14 +55,31 @@ export async function consumeByJava(
     })
 }
 
-/** Java compiles the one file in memory and runs it. */
 async function runJava(words: readonly string[], input: string): Promise<string> {
   const found = await findKafkaInstall()
   if (!found.found) throw new Error(found.why)
-  const program = join(KAFKA_FILES, 'JavaClient.java')
+  const { install } = found
   const logging = `-Dlog4j2.configurationFile=${join(KAFKA_FILES, 'log4j2.properties')}`
-  const options = ['-XX:TieredStopAtLevel=1', logging, '-cp', found.install.classPath]
-  return runProgram('java', [...options, program, ...words], input)
+  const classPath = `${install.classPath}:${await compiledClient(install)}`
+  return runProgram(
+    'java',
+    [...withArchivedClasses(install), logging, '-cp', classPath, CLIENT, ...words],
+    input,
+  )
+}
+
+/** The folder of the compiled client. It is compiled once for each change of its source. */
+async function compiledClient({ classPath, made }: KafkaInstall): Promise<string> {
+  const source = join(KAFKA_FILES, `${CLIENT}.java`)
+  const version = createHash('sha256')
+    .update(await readFile(source))
+    .digest('hex')
+    .slice(0, 12)
+  const folder = join(made, `client-${version}`)
+  await makeOnce(folder, async partial => {
+    await runProgram('javac', ['-cp', classPath, '-d', partial, source], '')
+  })
+  return folder
 }
 
 function toBase64(bytes: Buffer | null): string | null {

@@ -78,8 +78,8 @@ export class KafkaNode extends ServerNode {
   static async createCluster(
     install: KafkaInstall,
     count: number,
-    config: KafkaConfig = {},
-    jvm: readonly string[] = QUICK_START,
+    config: KafkaConfig,
+    jvm: readonly string[],
   ): Promise<KafkaNode[]> {
     const ports = await freePorts(2 * count)
     const places = Array.from({ length: count }, (_, index) => ({

@@ -2,7 +2,7 @@ import { findAlertmanager } from './alertmanager.ts'
 import { findChromium } from './chromium.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
-import { findKafka } from './kafka.ts'
+import { prepareKafka } from './kafka.ts'
 import { findNats } from './nats.ts'
 import { findGoClient } from './nats-go.ts'
 import { findNginx } from './nginx.ts'
@@ -19,7 +19,7 @@ export async function setup(): Promise<void> {
   await findPostgres()
   await findRabbitmq()
   await findRedis()
-  await findKafka()
+  await prepareKafka()
   await findNats('newest')
   await findNats('oldest')
   await findGoClient()
