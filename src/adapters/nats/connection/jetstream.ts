@@ -43,6 +43,7 @@ export interface StreamInfo {
 
 export interface ConsumerInfo {
   readonly name: string
+  readonly created: string
   readonly config: Readonly<Record<string, unknown>>
   readonly num_pending: number
   readonly num_ack_pending: number

@@ -23,6 +23,11 @@ type State =
   | { readonly is: 'closed' }
 
 const RENEWALS_PER_LEASE = 4
+/**
+ * The part of the lease in which its owner begins something. A write that is on its way when the lease ends would arrive after the
+ * next owner has read the states.
+ */
+const USABLE_PART = 0.75
 const MAX_LOOK_MS = 500
 const NOBODY = ''
 
@@ -44,10 +49,15 @@ export class OwnerLease {
     this.#subject = `${context.names.stateSubject}.owner`
   }
 
-  /** Whether nobody else can have taken the order over. */
+  /** Whether nobody else can take the order over before a write that begins now has arrived. */
   get isHeld(): boolean {
-    const { settings } = this.#context
-    return this.#state.is === 'owning' && this.#now() < this.#state.renewedAt + settings.leaseMs
+    return this.#isWithin(USABLE_PART)
+  }
+
+  /** Whether this part of the lease is not over. */
+  #isWithin(part: number): boolean {
+    const { leaseMs } = this.#context.settings
+    return this.#state.is === 'owning' && this.#now() < this.#state.renewedAt + part * leaseMs
   }
 
   /** Resolves after the first look. */
@@ -138,7 +148,7 @@ export class OwnerLease {
   }
 
   async #failed(): Promise<void> {
-    if (this.#state.is === 'owning' && !this.isHeld) this.#lose()
+    if (this.#state.is === 'owning' && !this.#isWithin(1)) this.#lose()
     const { streams, names } = this.#context
     await streams.restore(names.streams.state).catch(() => false)
   }

@@ -7,10 +7,20 @@ const BEFORE = '2026-01-01T00:01:00Z'
 const AFTER = '2026-01-01T00:02:00Z'
 
 /** A handler had settled 5 events. The stream now has `last` events, the first of which was stored at `firstAt`. */
-function server({ last, firstAt, replicas = 1 }: { last: number; firstAt: string; replicas?: number }) {
+function server({
+  last,
+  firstAt,
+  replicas = 1,
+  isOtherFaster = false,
+}: {
+  last: number
+  firstAt: string
+  replicas?: number
+  isOtherFaster?: boolean
+}) {
   const done: string[] = []
   const at = (stream_seq: number) => ({ stream_seq, consumer_seq: stream_seq })
-  let settled = 5
+  const bill = { settled: 5, created: BEFORE }
   let record: string | undefined = JSON.stringify({
     created: CREATED,
     settledTo: 5,
@@ -25,17 +35,26 @@ function server({ last, firstAt, replicas = 1 }: { last: number; firstAt: string
     consumerNames: async () => ['bill'],
     consumerInfo: async (stream: string) =>
       stream === 'ORDERS'
-        ? { name: 'bill', config: {}, delivered: at(settled), ack_floor: at(settled) }
+        ? {
+            name: 'bill',
+            config: {},
+            created: bill.created,
+            delivered: at(bill.settled),
+            ack_floor: at(bill.settled),
+          }
         : undefined,
     message: async () => (record === undefined ? undefined : { sequence: 1, data: Buffer.from(record) }),
     deleteMessage: async () => {
       record = undefined
     },
-    createTemporaryConsumer: async () => 'guard',
+    createTemporaryConsumer: async () => {
+      if (isOtherFaster) bill.created = AFTER
+      return 'guard'
+    },
     deleteConsumer: async (_: string, name: string) => void done.push(`delete ${name}`),
     createConsumer: async (_: string, { durable_name, deliver_policy }: Record<string, string>) => {
       done.push(`create ${durable_name} ${deliver_policy}`)
-      settled = 0
+      bill.settled = 0
     },
   } as unknown as JetStream
   return { done, look: () => remakeConsumersAhead(jetstream, 'orders') }
@@ -56,6 +75,12 @@ describe('remakeConsumersAhead', () => {
     expect(done).toEqual(REMADE)
     await look()
     expect(done).toEqual(REMADE)
+  })
+
+  it('P1: leaves a consumer that another process has made again meanwhile', async () => {
+    const { done, look } = server({ last: 3, firstAt: AFTER, isOtherFaster: true })
+    await look()
+    expect(done).toEqual(['delete guard'])
   })
 
   it('P1: leaves a consumer whose stream counts on', async () => {

@@ -61,14 +61,16 @@ async function remake(
 ): Promise<void> {
   const guard = retention === 'interest' ? await jetstream.createTemporaryConsumer(stream) : undefined
   try {
-    for (const { name, config } of consumers) {
+    for (const { name, created, config } of consumers) {
+      // Another process was faster, and its consumer may have delivered events by now.
+      if ((await jetstream.consumerInfo(stream, name))?.created !== created) continue
       const { opt_start_seq: _, opt_start_time: __, ...kept } = config
       if (stream === streamsOf(channel).events)
         await deleteProgress(jetstream, namesOf(channel, fromToken(name)))
       await jetstream.deleteConsumer(stream, name)
       const consumer = { ...kept, durable_name: name, deliver_policy: 'all' }
       await jetstream.createConsumer(stream, consumer).catch(error => {
-        // Another process was faster. The record is deleted, so that it began with everything too.
+        // Another process makes it at the same time. The record is deleted, so that it begins with everything too.
         if (!isError(error, ERROR.consumerExists)) throw error
       })
     }
