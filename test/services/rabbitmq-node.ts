@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { connect } from 'amqplib'
 import { freePorts } from './free-ports.ts'
 import { runProgram } from './run-program.ts'
@@ -10,6 +10,9 @@ import { ServerNode } from './server-node.ts'
 const POLL_MS = 100
 const CONFIG_FILE = 'rabbitmq.config'
 const CONFIG_END = '].\n'
+const LIBRARIES = 'libraries'
+/** Plugins have this name. `rabbitmq_prelaunch` is a part of the server. */
+const PLUGIN = /^rabbitmq_(?!prelaunch)/
 
 /** One private RabbitMQ. */
 export class RabbitmqNode extends ServerNode {
@@ -37,6 +40,7 @@ export class RabbitmqNode extends ServerNode {
     const [port, distPort, epmdPort] = await freePorts(3)
     await mkdir(join(folder, 'home'))
     await writeFile(join(folder, 'enabled_plugins'), '[].\n')
+    await linkLibraries(binary, join(folder, LIBRARIES))
     // In Erlang's own format: to read the other one, RabbitMQ first compiles the schemas of all settings at every start.
     const settings = [
       `{rabbit, [{tcp_listeners, [{"127.0.0.1", ${port}}]}, {disk_free_limit, "10MB"}]}`,
@@ -54,6 +58,7 @@ export class RabbitmqNode extends ServerNode {
       RABBITMQ_CONF_ENV_FILE: '/dev/null',
       RABBITMQ_CONFIG_FILE: join(folder, CONFIG_FILE),
       RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'enabled_plugins'),
+      RABBITMQ_PLUGINS_DIR: join(folder, LIBRARIES),
       RABBITMQ_MNESIA_BASE: join(folder, 'data'),
       RABBITMQ_LOG_BASE: join(folder, 'log'),
       RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS:
@@ -101,4 +106,14 @@ export class RabbitmqNode extends ServerNode {
       return false
     }
   }
+}
+
+/** The server reads what is in the folder of its libraries at every start, so plugins that no test uses are not in it. */
+async function linkLibraries(binary: string, folder: string): Promise<void> {
+  const versions = join(dirname(binary), '../lib')
+  const [version] = (await readdir(versions)).filter(name => name.startsWith('rabbitmq_server-'))
+  const installed = join(versions, version!, 'plugins')
+  await mkdir(folder)
+  for (const name of await readdir(installed))
+    if (!PLUGIN.test(name)) await symlink(join(installed, name), join(folder, name))
 }
