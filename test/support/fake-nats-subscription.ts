@@ -8,13 +8,13 @@ import { namesOf, subjectsOf } from '../../src/adapters/nats/broker/streams/name
 import { Streams } from '../../src/adapters/nats/broker/streams/streams.ts'
 import type { NatsConnection, NatsMessage } from '../../src/adapters/nats/connection/client.ts'
 import type { JetStream } from '../../src/adapters/nats/connection/jetstream.ts'
+import { NANOSECONDS_PER_MS } from '../../src/adapters/nats/connection/nanoseconds.ts'
 import { resolveNats } from '../../src/adapters/nats/options.ts'
 import type { SubscriptionStatus } from '../../src/ports/broker.ts'
 import { FakeClock } from '../../src/testing/fake-clock.ts'
 import { seededRandom } from '../../src/testing/seeded-random.ts'
 
 const CHANNEL = 'orders'
-const NANOSECONDS_PER_MS = 1_000_000
 const NEW_CONSUMER = {
   config: {},
   num_ack_pending: 0,

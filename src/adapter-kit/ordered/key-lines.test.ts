@@ -23,7 +23,7 @@ function world() {
   const stored: Held[] = []
   const stalls = new StallReporter(status => statuses.push(status))
   const lines = new KeyLines<Held, string>(
-    { clock, stalls, place: 'here' },
+    { clock, stalls, source: 'here' },
     {
       ready: event => {
         event.state = 'offered'

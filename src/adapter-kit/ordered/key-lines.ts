@@ -19,7 +19,7 @@ interface LinesListener<E, R> {
   ready(event: LineEvent<E>): void
   /** The time of waiting events has come, and `ready` was called for them. */
   woke(): void
-  /** Whether everything stands in a line that an earlier owner had begun. */
+  /** Whether every event that an earlier owner had begun stands in its line. */
   isComplete(): boolean
   /** Makes durable that a dead-lettered event is resolved. False if the order is not ours any more. */
   resolve(event: LineEvent<E>): Promise<boolean>
@@ -39,11 +39,11 @@ interface LinesContext {
   readonly clock: Clock
   readonly stalls: StallReporter
   /** The stream or partition of the lines, for errors. */
-  readonly place: string
+  readonly source: string
 }
 
 /** Where an event stands. */
-interface Standing extends Pick<LineEvent<unknown>, 'line' | 'id' | 'heldKey'> {
+interface LinePosition extends Pick<LineEvent<unknown>, 'line' | 'id' | 'heldKey'> {
   /** Undefined for an event from elsewhere, which stands behind everything that came before it. */
   readonly place: number | undefined
   /** How long it has to wait [0]. */
@@ -122,13 +122,13 @@ export class KeyLines<E extends LineEntry<E>, R> {
     this.#context.stalls.gaveUp('deliveries', this)
   }
 
-  /** Everything stands in a line that an earlier owner had begun. */
+  /** Every event that an earlier owner had begun stands in its line now. */
   completed(): void {
     for (const id of this.#requests.ids) this.#answer(id)
   }
 
   /** An entry takes its place. Published again, an event takes the place of its death. */
-  add(entry: E, { line, id, heldKey, place = this.#lines.lastPlace, waitMs = 0 }: Standing): void {
+  add(entry: E, { line, id, heldKey, place = this.#lines.lastPlace, waitMs = 0 }: LinePosition): void {
     const dead = this.#lines.deadIn(line, id)
     if (dead !== undefined) this.#takePlace(dead, entry)
     else {
@@ -282,8 +282,8 @@ export class KeyLines<E extends LineEntry<E>, R> {
     const isFull = this.#lines.size >= MAX_HELD
     if (isFull === this.#isFull) return
     this.#isFull = isFull
-    const { stalls, place } = this.#context
-    if (isFull) stalls.stalled('deliveries', this, new TooManyHeldError(place, MAX_HELD))
+    const { stalls, source } = this.#context
+    if (isFull) stalls.stalled('deliveries', this, new TooManyHeldError(source, MAX_HELD))
     else stalls.gaveUp('deliveries', this)
     this.#listener.full(isFull)
   }

@@ -4,10 +4,10 @@ import { LazaretError } from '../../core/failure/errors.ts'
 export class TooManyHeldError extends LazaretError {
   override readonly name = 'TooManyHeldError'
 
-  /** `place` is the stream or the partition. */
-  constructor(place: string, limit: number) {
+  /** `source` is the stream or the partition. */
+  constructor(source: string, limit: number) {
     super(
-      `${place}: ${limit} events wait for others of their key; replay or discard the dead letters that block these keys`,
+      `${source}: ${limit} events wait for others of their key; replay or discard the dead letters that block these keys`,
       { code: 'LAZARET_BROKER_FULL', retryable: true },
     )
   }

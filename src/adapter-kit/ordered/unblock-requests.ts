@@ -7,7 +7,7 @@ interface RequestListener<R> {
   dropped(request: R): void
 }
 
-/** Longer than the handling of what a crashed consumer had begun. A later death has a letter of its own to be decided about. */
+/** The events that a crashed consumer had begun are handled within this time. An event that dies later has a letter of its own. */
 const REMEMBERED_MS = 300_000
 
 /**

@@ -2,6 +2,7 @@ import { unsettledEvents, waitingEvents } from '../broker/streams/depth.ts'
 import { fromToken, namesOf, streamsOf, subjectsOf } from '../broker/streams/names.ts'
 import { Streams } from '../broker/streams/streams.ts'
 import { JetStream, type StreamInfo } from '../connection/jetstream.ts'
+import { parseJson } from '../connection/json.ts'
 import { Link } from '../connection/link.ts'
 import { type NatsOptions, type NatsSettings, resolveNats } from '../options.ts'
 import {
@@ -113,7 +114,7 @@ class NatsAdmin {
         undefined,
         SYSTEM_TIMEOUT_MS,
       )
-      settings = JSON.parse(Buffer.from(data).toString('utf8')).data?.config
+      settings = parseJson(data).data?.config
     } catch {
       // The account is not allowed to ask.
     }

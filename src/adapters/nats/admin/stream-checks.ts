@@ -1,5 +1,6 @@
 import type { ChannelStreams } from '../broker/streams/names.ts'
 import type { ConsumerInfo, StreamInfo } from '../connection/jetstream.ts'
+import { NANOSECONDS_PER_MS } from '../connection/nanoseconds.ts'
 
 /** A setting that can lose events or letters. */
 export interface NatsFinding {
@@ -15,7 +16,6 @@ export interface SyncSettings {
   readonly sync_always?: boolean
 }
 
-const NANOSECONDS_PER_MS = 1_000_000
 const FOUR_WEEKS_MS = 2_419_200_000
 const DAY_MS = 86_400_000
 const ALWAYS = 'set sync_interval: always in the section jetstream of every server, and use 3 replicas'

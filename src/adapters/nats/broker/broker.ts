@@ -17,7 +17,7 @@ import type {
 } from '../../../ports/broker.ts'
 import { JetStream } from '../connection/jetstream.ts'
 import { Link } from '../connection/link.ts'
-import { type OutgoingMessage, Publisher } from '../connection/publisher.ts'
+import { NO_DATA, type OutgoingMessage, Publisher } from '../connection/publisher.ts'
 import { type NatsOptions, type NatsSettings, resolveNats } from '../options.ts'
 import type { SubscriptionContext } from './consume/context.ts'
 import { NatsSubscription } from './consume/subscription.ts'
@@ -37,7 +37,6 @@ const CAPABILITIES: BrokerCapabilities = Object.freeze({
 const MAX_SETTLE_BACKOFF_MS = 15_000
 /** An event that is published must leave room for the headers of its letter. */
 const SPARE_BYTES = 4_000
-const NOTHING = new Uint8Array()
 
 const checkSubscribe = subscribeRules({ maxHandlerLength: 80, keyOrder: true })
 
@@ -132,7 +131,7 @@ export class NatsBroker implements Broker {
       consumers.map(consumer => ({
         stream,
         subject: retrySubject(channel, consumer),
-        data: NOTHING,
+        data: NO_DATA,
         headers,
       })),
     )

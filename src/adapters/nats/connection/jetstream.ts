@@ -1,8 +1,9 @@
 import { JetStreamError } from '../errors.ts'
 import { decodeHeaders, type HeaderList } from './headers.ts'
+import { parseJson } from './json.ts'
 import type { Link } from './link.ts'
+import { NANOSECONDS_PER_MS } from './nanoseconds.ts'
 
-const NANOSECONDS_PER_MS = 1_000_000
 const TEMPORARY_MS = 30_000
 
 /** Numbers of errors in the list of the server. */
@@ -202,7 +203,7 @@ export class JetStream {
 
   async #ask<T = unknown>(name: string, request: object): Promise<T> {
     const { data } = await this.#link.call(`$JS.API.${name}`, JSON.stringify(request))
-    const answer = JSON.parse(Buffer.from(data).toString('utf8'))
+    const answer = parseJson(data)
     if (answer.error !== undefined) {
       const { err_code, code, description } = answer.error
       throw new JetStreamError(name, err_code ?? code, String(description))

@@ -9,7 +9,11 @@ import {
 import type { NatsSettings } from '../options.ts'
 import { encodeHeaders, type HeaderList } from './headers.ts'
 import { ERROR } from './jetstream.ts'
+import { parseJson } from './json.ts'
 import { isTooLarge, type Link } from './link.ts'
+
+/** The data of a message that says everything in its headers. */
+export const NO_DATA = new Uint8Array()
 
 /** A message for a stream. */
 export interface OutgoingMessage {
@@ -175,7 +179,7 @@ export class Publisher {
     const answer = await this.#link.call(subject, data, all).catch(error => {
       throw isTooLarge(error) ? new MessageTooLargeError(stream, data.length) : error
     })
-    const { error, seq, duplicate } = JSON.parse(Buffer.from(answer.data).toString('utf8'))
+    const { error, seq, duplicate } = parseJson(answer.data)
     if (error === undefined) {
       if (duplicate !== true) this.#noticeRestart(stream, seq)
       return seq

@@ -1,5 +1,5 @@
 import { isPlainObject } from '../../../core/event/plain.ts'
-import { readJson } from './read-json.ts'
+import { readJson } from '../connection/json.ts'
 
 /** The stream that keeps the messages of the server about deliveries it has given up on. */
 export const ADVISORY_STREAM = 'LAZARET_ADVISORIES'

@@ -4,6 +4,7 @@ import type { LetterSaver } from '../../../adapter-kit/collecting/letter-saver.t
 import { matchesPattern } from '../../../core/options/pattern.ts'
 import type { QueueDepth } from '../../../ports/broker.ts'
 import type { JetStream, StoredMessage, StreamInfo } from '../connection/jetstream.ts'
+import { NANOSECONDS_PER_MS } from '../connection/nanoseconds.ts'
 import { ADVISORY_STREAM, ADVISORY_SUBJECT, type Advisory, readAdvisory } from './advisories.ts'
 import { LettersRemovedError, StreamRestartedError } from './errors.ts'
 import { collect, collectUndelivered } from './letter.ts'
@@ -14,7 +15,7 @@ import { UnreadableStreams } from './unreadable-streams.ts'
 /** The number of messages that are read and saved before the position is written. */
 const SAVED_AT_ONCE = 200
 /** Longer than anybody lets a letter wait. Advisories are small. */
-const ADVISORIES_KEPT_NANOSECONDS = 30 * 24 * 3_600 * 1_000_000_000
+const ADVISORIES_KEPT_MS = 30 * 24 * 3_600_000
 /** The clocks of two servers of a cluster may differ by so much. */
 const MAX_CLOCK_DIFFERENCE_MS = 5_000
 
@@ -94,7 +95,7 @@ export class StreamCollecting {
         name: ADVISORY_STREAM,
         subjects: [ADVISORY_SUBJECT],
         num_replicas: replicas,
-        max_age: ADVISORIES_KEPT_NANOSECONDS,
+        max_age: ADVISORIES_KEPT_MS * NANOSECONDS_PER_MS,
       })
     this.#isDeclared = true
   }

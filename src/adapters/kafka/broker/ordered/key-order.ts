@@ -107,7 +107,7 @@ export class KeyOrder {
     const { settings, stalls } = this.#context
     const { clock } = settings
     return new KeyLines(
-      { clock, stalls, place: `topic '${topic}', partition ${partition}` },
+      { clock, stalls, source: `topic '${topic}', partition ${partition}` },
       {
         ready: event => this.#offer(channel, event),
         woke: () => this.#listener.changed(),

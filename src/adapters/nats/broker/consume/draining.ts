@@ -3,7 +3,7 @@ import type { Cancel, Clock } from '../../../../ports/clock.ts'
 /** A slow handler must not keep the suspects of a crash waiting without limit. */
 const MAX_DRAINING_MS = 5_000
 
-/** A suspect runs when nothing else does, or when that took too long. */
+/** Lets a suspect run when no other delivery is open, or when the others have taken too long. */
 export class Draining {
   readonly #clock: Clock
   readonly #tookTooLong: () => void
@@ -15,8 +15,8 @@ export class Draining {
     this.#tookTooLong = tookTooLong
   }
 
-  /** Whether the next suspect may run while so many others do. If so, the one after it waits in its turn. */
-  mayRunSuspect(others: number): boolean {
+  /** Lets the next suspect run, or answers false while others run. After an admission the one after it waits in its turn. */
+  admitSuspect(others: number): boolean {
     if (others > 0 && !this.#isTooLong) {
       this.#cancel ??= this.#clock.schedule(MAX_DRAINING_MS, () => {
         this.#isTooLong = true

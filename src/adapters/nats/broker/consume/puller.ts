@@ -1,5 +1,6 @@
 import { type Cancel, equalJitter, monotonicNow } from '../../../../ports/clock.ts'
 import type { NatsConnection, NatsMessage, NatsSubscription } from '../../connection/client.ts'
+import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
 import type { PullLimits } from '../streams/streams.ts'
 import { type StreamMessage, toStreamMessage } from '../wire/message.ts'
 import type { SubscriptionContext } from './context.ts'
@@ -17,7 +18,6 @@ interface PullListener {
 const EXPIRES_MS = 10_000
 /** When the answer does not come by then, the request was lost. */
 const LOST_AFTER_MS = EXPIRES_MS + 3_000
-const NANOSECONDS_PER_MS = 1_000_000
 const MAX_BATCH = 1_000
 const FIRST_BACKOFF_MS = 50
 const MAX_BACKOFF_MS = 5_000

@@ -10,10 +10,10 @@ import {
 import { settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { SubscriptionContext } from './context.ts'
+import { CrashNotes } from './crash-notes.ts'
 import { Draining } from './draining.ts'
 import { type Entry, keyToUnblock, NatsDelivery } from './entry.ts'
 import { Intake } from './intake.ts'
-import { Notes } from './notes.ts'
 import { Settler } from './settler.ts'
 
 const CLOSE_MS = 5_000
@@ -28,7 +28,7 @@ export class NatsSubscription implements Subscription {
   readonly #context: SubscriptionContext
   readonly #intake: Intake
   readonly #settler: Settler
-  readonly #notes: Notes
+  readonly #notes: CrashNotes
   readonly #open = new Set<NatsDelivery>()
   readonly #settling = new PendingWork()
   readonly #ready = new Fifo<Entry>()
@@ -47,7 +47,7 @@ export class NatsSubscription implements Subscription {
   constructor(context: SubscriptionContext) {
     this.#context = context
     this.#settler = new Settler(context)
-    this.#notes = new Notes(context)
+    this.#notes = new CrashNotes(context)
     this.#draining = new Draining(context.settings.clock, () => this.#pump())
     this.#intake = new Intake(context, {
       room: () => context.prefetch - this.#intake.size,
@@ -210,7 +210,7 @@ export class NatsSubscription implements Subscription {
     const { prefetch } = this.#context
     if (this.#openSuspect === undefined) {
       if (this.#suspects.size > 0) {
-        if (this.#draining.mayRunSuspect(this.#open.size)) this.#deliver(this.#suspects.shift()!)
+        if (this.#draining.admitSuspect(this.#open.size)) this.#deliver(this.#suspects.shift()!)
       } else
         while (this.#mode === 'running' && this.#open.size < prefetch && this.#ready.size > 0)
           this.#deliver(this.#ready.shift()!)

@@ -5,7 +5,7 @@ import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import { countOf, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
 import { headerText } from '../../connection/headers.ts'
 import type { StoredMessage } from '../../connection/jetstream.ts'
-import type { OutgoingMessage } from '../../connection/publisher.ts'
+import { NO_DATA, type OutgoingMessage } from '../../connection/publisher.ts'
 import { LeaseExpiredError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { Entry } from '../consume/entry.ts'
@@ -28,8 +28,6 @@ interface HeldState {
   /** Where the state stream has it. */
   readonly sequence: number
 }
-
-const NOTHING = new Uint8Array()
 
 /**
  * The events of a handler that cannot be handled now and hold others of their key, in the state stream. Each has one
@@ -144,7 +142,7 @@ export class HeldEvents {
   async markDead(event: Event): Promise<void> {
     const { line, place, id } = event
     const headers = [[OWN.held, asciiJson({ line, place, id })]] as const
-    await this.#store([{ event, message: this.#message('dead', event, NOTHING, headers) }])
+    await this.#store([{ event, message: this.#message('dead', event, NO_DATA, headers) }])
   }
 
   /** The event is resolved. */

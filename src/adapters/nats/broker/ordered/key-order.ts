@@ -79,7 +79,7 @@ export class KeyOrder {
       },
     })
     this.#lines = new KeyLines(
-      { clock: settings.clock, stalls, place: `stream '${names.streams.events}'` },
+      { clock: settings.clock, stalls, source: `stream '${names.streams.events}'` },
       {
         ready: ({ line }) => this.#ready.add(line),
         woke: () => this.pump(),
@@ -204,7 +204,7 @@ export class KeyOrder {
     this.#end()
   }
 
-  /** Another may keep the order by now. It waits for what is here, and needs not wait until the time of it is over. */
+  /** Another consumer may keep the order by now. It gets what is given back at once, and not only after `ackWaitMs`. */
   abandon(): void {
     void this.#intake.stop().catch(() => {})
     this.#giveBack()
@@ -298,7 +298,7 @@ export class KeyOrder {
       }
       // A suspect runs alone: should the process die, it is known which event it was.
       const mustBeAlone = first.entry?.isSuspect === true && !first.entry.isHeld
-      if (mustBeAlone && !this.#draining.mayRunSuspect(this.#open.size)) break
+      if (mustBeAlone && !this.#draining.admitSuspect(this.#open.size)) break
       this.#ready.delete(line)
       first.state = 'offered'
       if (first.entry === undefined) void this.#load(first)

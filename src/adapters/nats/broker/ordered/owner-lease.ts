@@ -1,6 +1,5 @@
 import { type Cancel, monotonicNow } from '../../../../ports/clock.ts'
-import { ERROR, type StoredMessage } from '../../connection/jetstream.ts'
-import { JetStreamError } from '../../errors.ts'
+import { ERROR, isError, type StoredMessage } from '../../connection/jetstream.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 
 interface LeaseListener {
@@ -131,7 +130,7 @@ export class OwnerLease {
       const next = await this.#write(this.#context.id, sequence)
       if (this.#state.is === 'owning') this.#renewed(next, renewedAt)
     } catch (error) {
-      if (!(error instanceof JetStreamError && error.errorCode === ERROR.wrongLastSequence)) throw error
+      if (!isError(error, ERROR.wrongLastSequence)) throw error
       // An earlier renewal can have arrived although its answer did not.
       const record = await this.#record()
       if (this.#state.is !== 'owning') return

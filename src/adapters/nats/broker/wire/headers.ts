@@ -1,4 +1,5 @@
 import { LETTER_HEADERS } from '../../../../adapter-kit/wire/letter-headers.ts'
+import { type HeaderList, withoutHeaders } from '../../connection/headers.ts'
 
 /** Every header of Lazaret. The headers of the event itself keep their own names. */
 export const OWN = {
@@ -31,6 +32,11 @@ export function isReserved(name: string): boolean {
     lower === CONTENT_TYPE ||
     isOfServer(lower)
   )
+}
+
+/** The headers of a message that is published again. Those of the server and what we noted of its attempts are left out. */
+export function keptHeaders(headers: HeaderList): HeaderList {
+  return withoutHeaders(headers, name => name === OWN.log || name === OWN.held || isOfServer(name))
 }
 
 /** Whether a header is between a publisher and the server. It is left out when the message is published again. */

@@ -4,8 +4,8 @@ import type { DeadLetter, Origin } from '../../../../core/dead-letter/letter.ts'
 import { escaped } from '../../../../core/event/cloudevents-binary.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import type { Undecodable } from '../../../../ports/broker.ts'
-import { type HeaderList, withoutHeaders } from '../../connection/headers.ts'
-import { inAscii, isOfServer, OWN } from './headers.ts'
+import type { HeaderList } from '../../connection/headers.ts'
+import { inAscii, keptHeaders, OWN } from './headers.ts'
 
 const MAX_LETTER_BYTES = 100_000
 const MAX_SMALL_TEXT_BYTES = 200
@@ -23,9 +23,8 @@ export function letterHeaders(
 ): HeaderList {
   const letter = size === 'whole' ? given : withShortError(given)
   const described = Object.entries(describeCycle(letter.cycle))
-  const kept = withoutHeaders(headers, name => name === OWN.log || name === OWN.held || isOfServer(name))
   return [
-    ...kept,
+    ...keptHeaders(headers),
     ...described.map(([name, text]) => [name, escaped(String(text).toWellFormed())] as const),
     [OWN.originalStream, String(stream)],
     [OWN.originalSubject, String(subject)],

@@ -1,8 +1,8 @@
 import { type AttemptLog, EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import { attemptsOf, countOf, logText, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
-import { type HeaderList, headerText, withoutHeaders } from '../../connection/headers.ts'
-import { asciiJson, isOfServer, OWN } from './headers.ts'
+import { type HeaderList, headerText } from '../../connection/headers.ts'
+import { asciiJson, keptHeaders, OWN } from './headers.ts'
 import type { EventMessage } from './message.ts'
 
 /** What a message carries that was published again: a stream cannot change a message in place. */
@@ -80,8 +80,5 @@ export function headersWithLog(
 ): HeaderList {
   const { stream, subject, offset, timestamp } = origin
   const carried = { stream, subject, offset, timestamp, started, ended, ...mark }
-  return [
-    ...withoutHeaders(headers, name => name === OWN.log || name === OWN.held || isOfServer(name)),
-    [OWN.log, logText(carried, history, MAX_LOG_BYTES, asciiJson)],
-  ]
+  return [...keptHeaders(headers), [OWN.log, logText(carried, history, MAX_LOG_BYTES, asciiJson)]]
 }

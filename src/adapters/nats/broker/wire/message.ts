@@ -1,5 +1,6 @@
 import type { NatsMessage } from '../../connection/client.ts'
 import type { HeaderList } from '../../connection/headers.ts'
+import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
 
 /** The parts of a message that an event is written to and read from. */
 export interface EventMessage {
@@ -23,7 +24,6 @@ export interface StreamMessage extends EventMessage {
   readonly ackSubject: string
 }
 
-const NANOSECONDS_PER_MS = 1_000_000
 /** $JS.ACK.stream.consumer.deliveries.sequence.deliverySequence.time.pending */
 const SHORT_TOKENS = 9
 /** $JS.ACK.domain.account.stream.consumer.deliveries.sequence.deliverySequence.time.pending.random */

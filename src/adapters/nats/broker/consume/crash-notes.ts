@@ -1,16 +1,15 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import { ERROR, isError } from '../../connection/jetstream.ts'
+import { NO_DATA } from '../../connection/publisher.ts'
 import { afterCrash, headersWithLog, readLog } from '../wire/message-log.ts'
 import type { SubscriptionContext } from './context.ts'
 import type { Entry } from './entry.ts'
-
-const NOTHING = new Uint8Array()
 
 /**
  * Notes in the state stream which say that an attempt of a suspect has begun. A message cannot be changed where it is, so
  * that the next consumer finds there that this one crashed.
  */
-export class Notes {
+export class CrashNotes {
   readonly #context: SubscriptionContext
 
   constructor(context: SubscriptionContext) {
@@ -46,14 +45,14 @@ export class Notes {
       {
         stream: streams.name(names.channel, 'state'),
         subject: this.#subject(entry),
-        data: NOTHING,
+        data: NO_DATA,
         headers: headersWithLog([], entry.log.origin, log, mark),
       },
     ])
     entry.noteAt = sequence
   }
 
-  /** The entry is settled. A note that stays behind does no harm: no other message gets its place. */
+  /** The entry is settled. A note that stays behind does no harm: `read` compares the time of its message. */
   remove(entry: Entry): void {
     const { noteAt } = entry
     entry.noteAt = undefined
