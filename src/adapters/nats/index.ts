@@ -13,7 +13,7 @@ export {
   StreamMissingError,
 } from './errors.ts'
 export { natsCollector } from './letters/collector.ts'
-export { LettersRemovedError } from './letters/errors.ts'
+export { LettersRemovedError, StreamRestartedError } from './letters/errors.ts'
 export {
   DEFAULT_HANDLED_AFTER_MS,
   DEFAULT_POLL_INTERVAL_MS,
