@@ -1,8 +1,10 @@
-import { describe, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { gateWritesTo } from '../../../test/support/gated-kafka.ts'
 import { hasty, kafkaWorld } from '../../../test/support/kafka-world.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
+import { idOf } from '../../testing/conformance/broker/world.ts'
 import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
+import { HeldTopic } from './broker/ordered/held-topic.ts'
 
 const config = { 'group.consumer.session.timeout.ms': '1000' }
 const { found, why, outside, timing, make, open, subscribe, settleNextAsDead } = await kafkaWorld({ config })
@@ -35,6 +37,30 @@ describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
     await last.doneNext(behind[2])
     await last.assertEmpty('an event came twice')
   })
+  it('B9: of many held events that are due at once, the next consumer reads no more than it may deliver', async () => {
+    const channel = uniqueName('many')
+    const broker = open()
+    const inbox = await subscribe(broker, channel, BY_KEY)
+    const events = Array.from({ length: 60 }, (_, key) => make.event({ channel, key: String(key) }))
+    await broker.publish(events)
+    const notBefore = systemClock.now()
+    for (const delivery of await inbox.take(60))
+      await inbox.subscription.settle(delivery, { outcome: 'retry', notBefore, ended: [] })
+    await inbox.take(60)
+    await inbox.subscription.close()
+    const reads = vi.spyOn(HeldTopic.prototype, 'record')
+    const prefetch = 5
+    const next = await subscribe(broker, channel, { ...BY_KEY, prefetch })
+    const deliveries = await next.take(prefetch)
+    await long.quiet()
+    // Those that are delivered, and as many that wait for their turn.
+    expect(reads.mock.calls.length).toBe(2 * prefetch)
+    await next.done(...deliveries)
+    for (let handled = prefetch; handled < 60; handled++) await next.done(await next.next())
+    await next.assertEmpty('an event came twice')
+    expect(new Set(next.all.map(idOf)).size).toBe(60)
+  })
+
   for (const saved of [true, false])
     it(`B9: a key that is unblocked before its event is ${saved ? 'dead' : 'a letter'} is not blocked`, async () => {
       const channel = uniqueName('early')

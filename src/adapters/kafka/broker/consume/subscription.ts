@@ -281,6 +281,7 @@ export class KafkaSubscription implements Subscription {
       const delivery = this.#deliveryOf(entry)
       if (hasSuspects) this.#openSuspect = delivery
       this.#open.add(delivery)
+      this.#order?.delivered(entry)
       this.#context.deliver(delivery)
     }
   }

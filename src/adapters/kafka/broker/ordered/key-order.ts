@@ -2,6 +2,7 @@ import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delive
 import { endOfWait } from '../../../../adapter-kit/ordered/end-of-wait.ts'
 import { KeyLines } from '../../../../adapter-kit/ordered/key-lines.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
+import { Fifo } from '../../../../core/fifo.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { KafkaDelivery } from '../consume/delivery.ts'
@@ -26,6 +27,13 @@ interface OrderListener {
 type Event = LineEvent<Entry>
 type PartitionLines = KeyLines<Entry, Entry>
 
+/** A held event whose turn has come. */
+interface DueEvent {
+  readonly event: Event
+  readonly partition: AssignedPartition
+  readonly lines: PartitionLines | undefined
+}
+
 /** From so many records on that wait in process, lines move to the held topic at once. So do they when they fill a part of the buffer. */
 const STORE_AT = 1_000
 const STORE_AT_SHARE = 0.25
@@ -44,6 +52,11 @@ export class KeyOrder {
   /** Entries whose partition of the channel is not open yet. */
   readonly #early = new Map<number, Entry[]>()
   readonly #writer: HeldWriter
+  /** Those that are not read from the held topic yet. There can be one for each key, so that few are read at a time. */
+  readonly #due = new Fifo<DueEvent>()
+  #reading = 0
+  /** Those that were read and are not delivered. */
+  readonly #read = new Set<Entry>()
   #isClosed = false
 
   constructor(context: SubscriptionContext, listener: OrderListener) {
@@ -83,6 +96,8 @@ export class KeyOrder {
       this.#lines.delete(number)
       this.#early.delete(number)
     }
+    for (const entry of this.#read) if (numbers.has(entry.partition.partition)) this.#read.delete(entry)
+    this.#readDue()
     return [...numbers]
   }
 
@@ -158,6 +173,11 @@ export class KeyOrder {
     } else this.#stand(lines, line!, entry)
   }
 
+  /** The entry is delivered. If it was a held event, the next one can be read. */
+  delivered(entry: Entry): void {
+    if (this.#read.delete(entry)) this.#readDue()
+  }
+
   /** The attempts of a held event are counted in the held topic. */
   begin(delivery: KafkaDelivery): Promise<boolean> | undefined {
     const { entry, log } = delivery
@@ -220,10 +240,12 @@ export class KeyOrder {
   }
 
   /** The first of a line is delivered. */
-  #offer(channel: AssignedPartition, event: Event): void {
+  #offer(partition: AssignedPartition, event: Event): void {
     event.state = 'offered'
-    if (event.entry === undefined) void this.#load(channel, event)
-    else {
+    if (event.entry === undefined) {
+      this.#due.push({ event, partition, lines: this.#lines.get(partition.partition) })
+      this.#readDue()
+    } else {
       if (!event.entry.isHeld) event.entry.partition.lined--
       this.#listener.add(event.entry)
     }
@@ -234,11 +256,20 @@ export class KeyOrder {
     this.#listener.settled()
   }
 
-  /** Brings the record of a held event, which is first in its line. */
-  async #load(partition: AssignedPartition, event: Event): Promise<void> {
+  /** Reads held events, no more than may be delivered. */
+  #readDue(): void {
+    while (this.#due.size > 0 && this.#reading + this.#read.size < this.#context.prefetch) {
+      this.#reading++
+      void this.#readHeld(this.#due.shift()!).finally(() => {
+        this.#reading--
+        this.#readDue()
+      })
+    }
+  }
+
+  async #readHeld({ event, partition, lines }: DueEvent): Promise<void> {
     const { settings, persist } = this.#context
     const number = partition.partition
-    const lines = this.#lines.get(number)
     await persist(partition, 'deliveries', async () => {
       if (event.heldAt === undefined || this.#lines.get(number) !== lines) return
       const record = heldMessage(await this.#held.record(number, event.heldAt))
@@ -246,6 +277,7 @@ export class KeyOrder {
       const log = readLog(settings.name, record)
       event.entry = { ...newEntry(partition, record), isHeld: true, known: log.log, log, line: event }
       partition.bufferedBytes += record.bytes
+      this.#read.add(event.entry)
       this.#listener.add(event.entry)
       this.#listener.changed()
     })
