@@ -40,7 +40,8 @@ export class RabbitmqNode extends ServerNode {
     const [port, distPort, epmdPort] = await freePorts(3)
     await mkdir(join(folder, 'home'))
     await writeFile(join(folder, 'enabled_plugins'), '[].\n')
-    await linkLibraries(binary, join(folder, LIBRARIES))
+    await mkdir(join(folder, LIBRARIES))
+    await linkLibraries(binary, join(folder, LIBRARIES), name => !PLUGIN.test(name))
     // In Erlang's own format: to read the other one, RabbitMQ first compiles the schemas of all settings at every start.
     const settings = [
       `{rabbit, [{tcp_listeners, [{"127.0.0.1", ${port}}]}, {disk_free_limit, "10MB"}]}`,
@@ -78,6 +79,12 @@ export class RabbitmqNode extends ServerNode {
     await writeFile(path, `${config.slice(0, -CONFIG_END.length)},\n${setting}${CONFIG_END}`)
   }
 
+  /** Turns a plugin on. It counts from the next start. */
+  async enablePlugin(name: string): Promise<void> {
+    await linkLibraries(this.#binary, join(this.folder, LIBRARIES), library => PLUGIN.test(library))
+    await writeFile(join(this.folder, 'enabled_plugins'), `[${name}].\n`)
+  }
+
   /**
    * Calls a function of the server as rabbitmqctl does, with an expression of Erlang. The command itself starts an Erlang
    * machine of its own at every call.
@@ -108,12 +115,15 @@ export class RabbitmqNode extends ServerNode {
   }
 }
 
-/** The server reads what is in the folder of its libraries at every start, so plugins that no test uses are not in it. */
-async function linkLibraries(binary: string, folder: string): Promise<void> {
+/** The server reads what is in the folder of its libraries at every start, so plugins that a test does not use are not in it. */
+async function linkLibraries(
+  binary: string,
+  folder: string,
+  isWanted: (name: string) => boolean,
+): Promise<void> {
   const versions = join(dirname(binary), '../lib')
   const [version] = (await readdir(versions)).filter(name => name.startsWith('rabbitmq_server-'))
   const installed = join(versions, version!, 'plugins')
-  await mkdir(folder)
-  for (const name of await readdir(installed))
-    if (!PLUGIN.test(name)) await symlink(join(installed, name), join(folder, name))
+  for (const name of (await readdir(installed)).filter(isWanted))
+    await symlink(join(installed, name), join(folder, name))
 }

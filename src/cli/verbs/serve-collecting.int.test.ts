@@ -31,7 +31,7 @@ async function withManagement(): Promise<string> {
   const port = await freePort()
   await node.stop()
   await node.configure(`{rabbitmq_management, [{tcp_config, [{ip, "127.0.0.1"}, {port, ${port}}]}]}`)
-  await writeFile(join(node.folder, 'enabled_plugins'), '[rabbitmq_management].\n')
+  await node.enablePlugin('rabbitmq_management')
   await node.start()
   return `http://127.0.0.1:${port}`
 }
