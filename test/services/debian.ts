@@ -21,10 +21,10 @@ export type Found = { readonly found: true } | Missing
 export async function findPackage(
   name: string,
   isThere: () => Promise<boolean>,
-  installPackage: (name: string) => Promise<string> = install,
+  install: (name: string) => Promise<string> = installPackage,
 ): Promise<Found> {
   if (await isThere()) return { found: true }
-  const why = await installPackage(name)
+  const why = await install(name)
   return (await isThere()) ? { found: true } : missing(name, why)
 }
 
@@ -34,7 +34,8 @@ export function missing(name: string, why: string): Missing {
   return { found: false, why }
 }
 
-async function install(name: string): Promise<string> {
+/** Resolves with what is the matter if the package is still not there. */
+export async function installPackage(name: string): Promise<string> {
   if (process.getuid?.() !== 0) return `it is not there; install it with: apt-get install ${name}`
   try {
     await run('apt-get', [...WAIT_FOR_OTHERS, 'update'], { timeout: INSTALL_MS })

@@ -1,5 +1,5 @@
 import { findAlertmanager } from './alertmanager.ts'
-import { findChromium } from './chromium.ts'
+import { prepareChromium } from './chromium.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
 import { prepareKafka } from './kafka.ts'
@@ -15,7 +15,7 @@ import { findRedis } from './redis.ts'
 export async function setup(): Promise<void> {
   await fillCompileCache()
   await findFiu()
-  await findChromium()
+  await prepareChromium()
   await findPostgres()
   await findRabbitmq()
   await findRedis()
