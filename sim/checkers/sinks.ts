@@ -51,18 +51,24 @@ function* outcomeOf(
     yield `${who} is lost (reported outcome: ${reported})`
 
   // An event is both written and a letter only if the answer of the sink was lost, if a later process found the event in the
-  // journal, or if the process ended before it resolved the letter and a person reopened the letter.
+  // journal, or if the process ended before it resolved the letter, and a person reopened the letter or cancelled its replay.
   const isUnheard = written.some(({ write }) => !acknowledged.some(heard => heard.write === write))
   const isRecovered =
     written.some(({ consumer }) => consumer !== `${by}/${sink.name}`) ||
     history.of('saved').some(fact => fact.letter.id === letter?.id && fact.by !== by)
   const isReopened = hasCrashed && history.of('reopened').some(fact => fact.event === event && isOfSink(fact))
-  const hasReason = isUnheard || isRecovered || isReopened
+  const isCancelled =
+    hasCrashed && history.of('resent').some(send => isMine(send) && wasCancelled(ended, send))
+  const hasReason = isUnheard || isRecovered || isReopened || isCancelled
   if (letter !== undefined && isHeld(letter.state) && written.length > 0 && !hasReason)
     yield `${who} was written and acknowledged, but is also a letter that is ${letter.state}`
   const heardHere = acknowledged.filter(({ consumer }) => consumer === `${by}/${sink.name}`).length
   if (heardHere > 1 && !wasLetter)
     yield `${who} was written ${heardHere} times by ${by}, which had its acknowledgement`
+}
+
+function wasCancelled({ history }: EndedWorld, { replayId }: FactOf<'resent'>): boolean {
+  return history.of('replayChanged').some(fact => fact.replay === replayId && fact.state === 'cancelled')
 }
 
 export function sinksOf({ plan }: EndedWorld, process: string): readonly SinkPlan[] {
