@@ -40,6 +40,10 @@ export interface Violation {
 /** Reads an ended world and yields a message for each violation. */
 export type Checker = (ended: EndedWorld) => Iterable<string>
 
+export function wasCancelled({ history }: EndedWorld, replayId: string | undefined): boolean {
+  return history.of('replayChanged').some(({ replay, state }) => replay === replayId && state === 'cancelled')
+}
+
 /** Like `Map.groupBy`, with a key of several parts. */
 export function groupBy<T>(items: readonly T[], ...parts: readonly (keyof T)[]): Map<string, T[]> {
   return Map.groupBy(items, item => parts.map(part => String(item[part])).join(' '))

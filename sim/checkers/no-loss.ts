@@ -3,7 +3,7 @@ import { isHeld } from '../../src/core/dead-letter/state.ts'
 import type { FactOf } from '../history.ts'
 import { nameOf } from '../names.ts'
 import type { HandlerPlan } from '../plan.ts'
-import { type EndedWorld, groupBy } from './checker.ts'
+import { type EndedWorld, groupBy, wasCancelled } from './checker.ts'
 import { wasInterrupted } from './interruptions.ts'
 
 /**
@@ -81,15 +81,12 @@ function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject):
 }
 
 /** Whether a process of the fleet published the copy without an answer, for a replay that was cancelled. */
-function hadNoAnswer({ history }: EndedWorld, { by, at, replayId }: FactOf<'published'>): boolean {
+function hadNoAnswer(ended: EndedWorld, { by, at, replayId }: FactOf<'published'>): boolean {
   if (by === undefined) return false
-  const isCancelled = history
-    .of('replayChanged')
-    .some(({ replay, state }) => replay === replayId && state === 'cancelled')
   const span = { fromMs: at, untilMs: at }
   return (
-    isCancelled &&
-    wasInterrupted(history.facts, by, span, ({ port, call }) => port === 'broker' && call === 'publish')
+    wasCancelled(ended, replayId) &&
+    wasInterrupted(ended.history.facts, by, span, ({ port, call }) => port === 'broker' && call === 'publish')
   )
 }
 

@@ -1,7 +1,7 @@
 import { isHeld } from '../../src/core/dead-letter/state.ts'
 import type { FactOf } from '../history.ts'
 import type { SinkPlan } from '../plan.ts'
-import type { EndedWorld } from './checker.ts'
+import { type EndedWorld, wasCancelled } from './checker.ts'
 
 /**
  * Every tracked event has a true outcome for every sink: written at least once, a letter, or dropped by a rule and
@@ -58,17 +58,14 @@ function* outcomeOf(
     history.of('saved').some(fact => fact.letter.id === letter?.id && fact.by !== by)
   const isReopened = hasCrashed && history.of('reopened').some(fact => fact.event === event && isOfSink(fact))
   const isCancelled =
-    hasCrashed && history.of('resent').some(send => isMine(send) && wasCancelled(ended, send))
+    hasCrashed &&
+    history.of('resent').some(send => isMine(send) && send.by === by && wasCancelled(ended, send.replayId))
   const hasReason = isUnheard || isRecovered || isReopened || isCancelled
   if (letter !== undefined && isHeld(letter.state) && written.length > 0 && !hasReason)
     yield `${who} was written and acknowledged, but is also a letter that is ${letter.state}`
   const heardHere = acknowledged.filter(({ consumer }) => consumer === `${by}/${sink.name}`).length
   if (heardHere > 1 && !wasLetter)
     yield `${who} was written ${heardHere} times by ${by}, which had its acknowledgement`
-}
-
-function wasCancelled({ history }: EndedWorld, { replayId }: FactOf<'resent'>): boolean {
-  return history.of('replayChanged').some(fact => fact.replay === replayId && fact.state === 'cancelled')
 }
 
 export function sinksOf({ plan }: EndedWorld, process: string): readonly SinkPlan[] {

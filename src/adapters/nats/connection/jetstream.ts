@@ -123,26 +123,18 @@ export class JetStream {
 
   /** All streams of the account. */
   async streams(): Promise<readonly StreamInfo[]> {
-    const streams: StreamInfo[] = []
-    for (;;) {
-      const page = await this.#ask<{ total: number; streams: StreamInfo[] | null }>('STREAM.LIST', {
-        offset: streams.length,
-      })
-      streams.push(...(page.streams ?? []))
-      if ((page.streams ?? []).length === 0 || streams.length >= page.total) return streams
-    }
+    return this.#allPages(async offset => {
+      const page = await this.#ask<{ total: number; streams: StreamInfo[] | null }>('STREAM.LIST', { offset })
+      return { found: page.streams, total: page.total }
+    })
   }
 
   /** The names of all streams of the account, also of those whose servers are down. */
   async streamNames(): Promise<readonly string[]> {
-    const names: string[] = []
-    for (;;) {
-      const page = await this.#ask<{ total: number; streams: string[] | null }>('STREAM.NAMES', {
-        offset: names.length,
-      })
-      names.push(...(page.streams ?? []))
-      if ((page.streams ?? []).length === 0 || names.length >= page.total) return names
-    }
+    return this.#allPages(async offset => {
+      const page = await this.#ask<{ total: number; streams: string[] | null }>('STREAM.NAMES', { offset })
+      return { found: page.streams, total: page.total }
+    })
   }
 
   /** The stream that has a subject; undefined if there is none. */
@@ -159,16 +151,12 @@ export class JetStream {
 
   /** The names of all consumers of a stream; none if there is no such stream. */
   async consumerNames(stream: string): Promise<readonly string[]> {
-    const names: string[] = []
-    for (;;) {
-      const asked = this.#ask<{ total: number; consumers: string[] | null }>(`CONSUMER.NAMES.${stream}`, {
-        offset: names.length,
-      })
+    type Page = { total: number; consumers: string[] | null }
+    return this.#allPages(async offset => {
+      const asked = this.#ask<Page>(`CONSUMER.NAMES.${stream}`, { offset })
       const page = await this.#orUndefined(ERROR.streamNotFound, asked)
-      names.push(...(page?.consumers ?? []))
-      if (page === undefined || (page.consumers ?? []).length === 0 || names.length >= page.total)
-        return names
-    }
+      return { found: page?.consumers ?? null, total: page?.total ?? 0 }
+    })
   }
 
   /** One message of a stream: by its sequence, the last of a subject, or the first of a subject from a sequence on. */
@@ -199,6 +187,18 @@ export class JetStream {
     await asked.catch(error => {
       if (!(error instanceof JetStreamError && unknown.includes(error.errorCode))) throw error
     })
+  }
+
+  /** A page is asked for by the number of those that were found before it. */
+  async #allPages<T>(
+    ask: (offset: number) => Promise<{ readonly found: readonly T[] | null; readonly total: number }>,
+  ): Promise<readonly T[]> {
+    const all: T[] = []
+    for (;;) {
+      const { found, total } = await ask(all.length)
+      all.push(...(found ?? []))
+      if ((found ?? []).length === 0 || all.length >= total) return all
+    }
   }
 
   async #ask<T = unknown>(name: string, request: object): Promise<T> {

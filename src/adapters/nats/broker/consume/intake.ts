@@ -1,4 +1,5 @@
 import type { Cancel } from '../../../../ports/clock.ts'
+import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
 import { canHaveHad, type StreamPosition } from '../streams/stream-position.ts'
 import type { PullLimits } from '../streams/streams.ts'
 import type { StreamMessage } from '../wire/message.ts'
@@ -39,7 +40,6 @@ const SOURCES: readonly Source[] = ['events', 'retries']
 const VERIFY_AGAIN_MS = 500
 /** A failure that goes away by itself, such as a leader that moves, is not reported. */
 const UNREPORTED = 3
-const NANOSECONDS_PER_MS = 1_000_000
 const HEARTBEATS_PER_WAIT = 3
 /** So many acknowledgements are remembered at least: those on their way are lost with the connection. */
 const MIN_REMEMBERED = 5_000

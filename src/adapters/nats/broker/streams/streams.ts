@@ -6,6 +6,7 @@ import {
   type JetStream,
   type StreamInfo,
 } from '../../connection/jetstream.ts'
+import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
 import { StreamMismatchError, StreamMissingError } from '../../errors.ts'
 import type { NatsSettings } from '../../options.ts'
 import {
@@ -21,7 +22,6 @@ import { hasRestartedSince, readProgress } from './progress-record.ts'
 import { remakeConsumersAhead } from './restarted-streams.ts'
 import { positionOf, type StreamPosition } from './stream-position.ts'
 
-const NANOSECONDS_PER_MS = 1_000_000
 /** Within this time the server recognises a message that is sent again. It exceeds every time that we send one again. */
 const DUPLICATE_WINDOW_MS = 120_000
 const UNLIMITED = -1
