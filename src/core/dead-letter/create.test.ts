@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { fromCloudEvent } from '../event/cloudevents.ts'
 import type { LazaretEvent } from '../event/event.ts'
 import { createIdSource } from '../event/uuid.ts'
 import type { Failure } from '../failure/failure.ts'
@@ -157,6 +158,26 @@ describe('letterId', () => {
         expect(id(a)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
       }),
     )
+  })
+
+  it('E9: foreign CloudEvents of two sources with one id have two letters, each always the same', () => {
+    const from = (source: string) =>
+      fromCloudEvent(
+        { specversion: '1.0', id: '7', source, type: 'order.placed', data: {} },
+        { channel: 'orders', occurredAt: 1 },
+      )
+    const [eu, us, euAgain] = ['/shop/eu', '/shop/us', '/shop/eu'].map(source =>
+      letterId('orders', 'mailer', from(source)),
+    )
+    expect(eu).not.toBe(us)
+    expect(euAgain).toBe(eu)
+  })
+
+  it('E9: the source of an event of our own is not part of it: a program may move', () => {
+    const [before, after] = ['shop-1', 'shop-2'].map(source =>
+      letterId('orders', 'mailer', { ...event, source }),
+    )
+    expect(after).toBe(before)
   })
 
   it('E10: begins with the time of an event id that tells one, so that letters sort by it', () => {

@@ -7,6 +7,7 @@ import { CloudEventError } from './errors.ts'
 import type { LazaretEvent } from './event.ts'
 import { DEFAULT_EVENT_LIMITS, type EventLimits } from './limits.ts'
 import { isBytes, isPlainObject } from './plain.ts'
+import { sourceAndId } from './source-and-id.ts'
 
 /** A CloudEvents 1.0 event in the structured JSON format, ready for JSON.stringify. */
 interface CloudEvent {
@@ -118,7 +119,7 @@ function readFields(attributes: Attributes, defaults: CloudEventDefaults, faults
     type: attributes.get('type'),
     channel: attributes.get('lazaretchannel') ?? defaults.channel,
     key: attributes.get('partitionkey'),
-    idempotencyKey: attributes.get('lazaretidempotencykey') ?? sourceAndId(source, id),
+    idempotencyKey: attributes.get('lazaretidempotencykey') ?? keyOf(source, id),
     occurredAt: readTime('time', attributes, headers, faults) ?? defaults.occurredAt,
     expiresAt: readTime('expirytime', attributes, headers, faults),
     source: attributes.get('lazaretnosource') === true ? undefined : source,
@@ -128,9 +129,9 @@ function readFields(attributes: Attributes, defaults: CloudEventDefaults, faults
   return event as LazaretEvent
 }
 
-/** CloudEvents promises that source and id are unique together. The id alone may repeat. */
-function sourceAndId(source: unknown, id: unknown): string {
-  return typeof source === 'string' && typeof id === 'string' ? `${source}|${id}` : 'unknown'
+/** An event with another source or id is refused. */
+function keyOf(source: unknown, id: unknown): string {
+  return typeof source === 'string' && typeof id === 'string' ? sourceAndId(source, id) : 'unknown'
 }
 
 function readTime(

@@ -157,12 +157,12 @@ export class FailedAttempts {
     this.#addLate(-1)
     if (how === 'failed') {
       await this.#claims?.release(work)
-      this.#runs.end(work.event.id)
+      this.#runs.end(work.identity)
       return this.next(work, failed)
     }
     this.#observeLateRun(new LateRun(work, failed), 'succeeded')
     await this.#claims?.complete(work)
-    this.#runs.end(work.event.id)
+    this.#runs.end(work.identity)
     return this.#letters.handled(work, failed.startedAt)
   }
 
@@ -180,7 +180,7 @@ export class FailedAttempts {
     }
     if (attempt.late?.ok) await this.#claims?.complete(work)
     else await this.#claims?.release(work)
-    this.#runs.end(work.event.id)
+    this.#runs.end(work.identity)
   }
 
   /**
@@ -204,7 +204,7 @@ export class FailedAttempts {
     this.#addLate(-1)
     if (how === 'succeeded') await this.#claims?.complete(work)
     else await this.#claims?.release(work)
-    this.#runs.end(work.event.id)
+    this.#runs.end(work.identity)
     if (how === 'succeeded') return this.#letters.handled(work, startedAt)
     return this.#settler.giveBack(work, clock.now())
   }
@@ -241,7 +241,7 @@ export class FailedAttempts {
   }
 
   #follow(run: LateRun, attempt: Attempt): void {
-    this.#runs.start(run.work.event.id, run)
+    this.#runs.start(run.work.identity, run)
     const left = new Promise<void>(resolve => {
       attempt.whenOver = end => {
         const ending = this.#runEnded(run, end).finally(() => this.#endings.delete(ending))
@@ -256,7 +256,6 @@ export class FailedAttempts {
 
   async #runEnded(run: LateRun, { ok }: AttemptEnd): Promise<void> {
     const { work } = run
-    const { id } = work.event
     this.#addLate(-1)
     this.#interrupted.delete(run)
     run.hasSucceeded = ok
@@ -266,9 +265,9 @@ export class FailedAttempts {
     if (run.isObserved) this.#observeLateRun(run, ok ? 'succeeded' : 'failed')
     if (ok) {
       if (run.resolveLetter !== undefined) await run.resolveLetter()
-      else this.#runs.remember(id, run)
+      else this.#runs.remember(work.identity, run)
     }
-    this.#runs.end(id)
+    this.#runs.end(work.identity)
   }
 
   #addLate(count: 1 | -1): void {

@@ -72,7 +72,7 @@ export class Handling {
     if (!work.isChecked && work.replay > 0 && !this.#isFor(work))
       return this.#settler.done(work, 'skipped', now)
     // Another run is looked for first: an event that is running or handled must not be refused as expired or out of attempts.
-    const run = this.#runs.get(work.event.id)
+    const run = this.#runs.get(work.identity)
     const next = run && this.#behind(run, work, now)
     if (next !== undefined) return next
     if (!work.isChecked) {
@@ -111,7 +111,7 @@ export class Handling {
       work.epoch = admission
     }
     work.owner = this
-    this.#runs.start(work.event.id, work)
+    this.#runs.start(work.identity, work)
     return this.#claims === undefined ? this.#attempt(work, now) : this.#claimFirst(this.#claims, work)
   }
 
@@ -121,23 +121,23 @@ export class Handling {
    */
   #behind(run: Work | LateRun, work: Work, now: number): Next | Promise<Next> | undefined {
     const { timeoutMs, lateMs, clock } = this.#policy
-    const { id } = work.event
+    const { identity } = work
     // A turn is valid now only. Used later, it would exceed the limit at that time.
     work.hasTurn = false
     const isLate = run instanceof LateRun
     // The run is in progress until its success is recorded.
-    if (isLate && run.hasSucceeded && !this.#runs.isUnderWay(id)) {
-      this.#runs.forget(id)
+    if (isLate && run.hasSucceeded && !this.#runs.isUnderWay(identity)) {
+      this.#runs.forget(identity)
       // An edited event must run once more.
       return run.work.replay === work.replay && !run.hasSettled ? this.#letters.handled(work, now) : undefined
     }
     const waitLimitMs = isLate ? timeoutMs : timeoutMs + lateMs
-    return { do: 'await-run', until: wake => this.#runs.whenOver(id, clock, waitLimitMs, wake) }
+    return { do: 'await-run', until: wake => this.#runs.whenOver(identity, clock, waitLimitMs, wake) }
   }
 
   /** The other run of the event has not ended within the time limit. */
   waitTimedOut(work: Work): Next | Promise<Next> {
-    const run = this.#runs.get(work.event.id)
+    const run = this.#runs.get(work.identity)
     if (run instanceof LateRun && !run.hasSucceeded && !work.isWithdrawn)
       return this.failed.stillRunning(work, run)
     return this.handle(work)
@@ -151,11 +151,11 @@ export class Handling {
 
   /** Releases a delivery whose handling threw, with a delay, because it would probably throw again at once. */
   async giveBackBroken(work: Work): Promise<Next> {
-    const run = this.#runs.get(work.event.id)
+    const run = this.#runs.get(work.identity)
     withdraw(this.#policy.breaker, work, this.#policy.clock.now())
     // The claim of a handler that is still running belongs to its run.
     if (!(run instanceof LateRun && run.work === work)) await this.#claims?.release(work)
-    if (run === work) this.#runs.end(work.event.id)
+    if (run === work) this.#runs.end(work.identity)
     return this.#settler.giveBack(work, this.#policy.clock.now() + REDELIVERY_DELAY_MS)
   }
 
@@ -239,7 +239,7 @@ export class Handling {
     const epoch = work.takeEpoch()
     if (epoch !== undefined) this.#policy.breaker?.succeeded(epoch)
     if (this.#claims !== undefined || work.replay > 0) return this.#writeDown(work, startedAt)
-    this.#runs.end(work.event.id)
+    this.#runs.end(work.identity)
     work.endedAt = endedAt
     return this.#settler.done(work, 'done', startedAt)
   }
@@ -247,7 +247,7 @@ export class Handling {
   /** Records the success in the ledger and on the letter before the event is acknowledged. */
   async #writeDown(work: Work, startedAt: number): Promise<Next> {
     await this.#claims?.complete(work)
-    this.#runs.end(work.event.id)
+    this.#runs.end(work.identity)
     return this.#letters.handled(work, startedAt)
   }
 
@@ -270,13 +270,13 @@ export class Handling {
   /** The event was not handled, and its handler does not run: the next consumer may claim and attempt the event. */
   #endRun(work: Work): Promise<void> | undefined {
     if (this.#claims !== undefined) return this.#releaseClaim(this.#claims, work)
-    this.#runs.end(work.event.id)
+    this.#runs.end(work.identity)
     return undefined
   }
 
   async #releaseClaim(claims: Claims, work: Work): Promise<void> {
     await claims.release(work)
-    this.#runs.end(work.event.id)
+    this.#runs.end(work.identity)
   }
 
   /** Asks the retry limit for a turn; undefined if the retry may start now. */
@@ -320,7 +320,7 @@ export class Handling {
     const now = clock.now()
     if (claim.kind !== 'unknown') this.#host.ledgerAnswered()
     if (claim.kind === 'claimed') return this.#attempt(work, now)
-    this.#runs.end(work.event.id)
+    this.#runs.end(work.identity)
     withdraw(breaker, work, now)
     if (claim.kind === 'unknown') return { do: 'ask-ledger-later' }
     if (claim.kind === 'busy') return this.#settler.giveBack(work, Math.max(now, claim.until))

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { consumerWorld as world } from '../../../test/support/consumer-world.ts'
+import { fromCloudEvent } from '../../core/event/cloudevents.ts'
 import { fixed } from '../../core/retry/fixed.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { sleep } from '../sleep.ts'
@@ -152,5 +153,28 @@ describe('a late success of an event that was put back', () => {
     const closing = consumer.close()
     await clock.advance(10_000)
     await closing
+  })
+})
+
+describe('a late success of a foreign event', () => {
+  it('B15, E9: does not settle an event of another source with the same id', async () => {
+    const end = Promise.withResolvers<void>()
+    const { consumer, broker, clock, seen } = setUp(
+      async payload => (payload as { from: string }).from === '/eu' && end.promise,
+      { retry: slowly },
+    )
+    await consumer.start()
+    const foreign = (source: string) =>
+      fromCloudEvent(
+        { specversion: '1.0', id: '7', source, type: 'order.placed', data: { from: source } },
+        { channel: 'orders', occurredAt: 1 },
+      )
+    await broker.publish([foreign('/eu'), foreign('/us')])
+    await clock.advance(1_000)
+    expect(seen).toMatchObject({ runs: 2, effects: 1 })
+    end.resolve()
+    await clock.advance(20_000)
+    expect(seen).toMatchObject({ runs: 2, effects: 2 })
+    await consumer.close()
   })
 })

@@ -3,6 +3,8 @@ import { refused, consumerWorld as world } from '../../../test/support/consumer-
 import { memoryDeadLetters } from '../../adapters/memory/index.ts'
 import { memorySpill } from '../../adapters/memory/letters/spill.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
+import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { fromCloudEvent } from '../../core/event/cloudevents.ts'
 import { replayHeaders } from '../../core/event/replay-headers.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { createConsumer } from './consumer.ts'
@@ -17,6 +19,41 @@ const COPIED = {
   'x-letter-id': 'letter-of-first',
   'x-replay-handler': 'bill',
 }
+
+describe('events of strangers that share an id', () => {
+  it('E9: CloudEvents of two sources become two letters, and a replay resolves its own alone', async () => {
+    let isBroken = true
+    const shop = world({
+      name: 'bill',
+      retry: { attempts: 1 },
+      handle: async () => {
+        if (isBroken) throw refused()
+      },
+    })
+    await shop.consumer.start()
+    const [eu, us] = ['/shop/eu', '/shop/us'].map(source =>
+      fromCloudEvent(
+        { specversion: '1.0', id: '7', source, type: 'order.placed', data: { source } },
+        { channel: 'orders', occurredAt: shop.clock.now() },
+      ),
+    )
+    await shop.broker.publish([eu!, us!])
+    await shop.clock.advance(1_000)
+    const sources = async (state: DeadLetter['state']) =>
+      (await shop.letters()).filter(letter => letter.state === state).map(({ event }) => event.payload)
+    expect(await sources('dead')).toEqual([{ source: '/shop/us' }, { source: '/shop/eu' }])
+    isBroken = false
+    const [, first] = await shop.letters()
+    const { id, event } = first!
+    await shop.deadLetters.change(id, { to: 'replaying', at: shop.clock.now(), replayId: 'r1' })
+    const replay = { letterId: id, handler: 'bill', replayId: 'r1', attempt: 1 }
+    await shop.broker.publish([{ ...event, headers: replayHeaders(event, replay) }])
+    await shop.clock.advance(1_000)
+    expect(await sources('resolved')).toEqual([{ source: '/shop/eu' }])
+    expect(await sources('dead')).toEqual([{ source: '/shop/us' }])
+    await shop.consumer.close()
+  })
+})
 
 describe('headers that were copied from a replay', () => {
   it('B14: a follow-up with the headers of its replayed event is handled', async () => {

@@ -2,6 +2,7 @@ import type { AttemptRecord, DeadLetter } from '../../core/dead-letter/letter.ts
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { type EventReplay, replayOf } from '../../core/event/replay-headers.ts'
+import { identityOf } from '../../core/event/source-and-id.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { CycleHistory } from '../../core/poison/poison.ts'
@@ -88,6 +89,11 @@ export class Work {
     this.started = delivery.started
     this.ended = delivery.ended
     this.history = delivery.history
+  }
+
+  /** Two runs with the same identity are of the same event. */
+  get identity(): string {
+    return identityOf(this.event)
   }
 
   /** The caller does not wait for the delivery any more, so no further attempt starts. */
@@ -189,12 +195,18 @@ export function isUndecodable(content: LazaretEvent | Undecodable): content is U
   return 'raw' in content
 }
 
+const CHUNK_BYTES = 4_096
+
 /**
  * Stands for an undecodable message. Each delivery of the message must give the same id, so that one letter is saved. So
- * the id depends on the origin and the bytes only, and not on the time.
+ * the id depends on the origin, the id of the message and all its bytes, and not on the time.
  */
-function placeholderEvent({ channel, origin }: Delivery, { raw }: Undecodable): LazaretEvent {
-  const id = `undecodable-${hash128(`${JSON.stringify(origin)}${String.fromCharCode(...raw.subarray(0, 4_096))}${raw.length}`)}`
+function placeholderEvent({ channel, origin }: Delivery, message: Undecodable): LazaretEvent {
+  const { raw, messageId, headers = {} } = message
+  let hash = hash128(JSON.stringify([origin, messageId]))
+  for (let from = 0; from < raw.length; from += CHUNK_BYTES)
+    hash = hash128(hash + String.fromCharCode(...raw.subarray(from, from + CHUNK_BYTES)))
+  const id = `undecodable-${hash}`
   return {
     v: 1,
     id,
@@ -205,7 +217,7 @@ function placeholderEvent({ channel, origin }: Delivery, { raw }: Undecodable): 
     occurredAt: 0,
     expiresAt: undefined,
     source: undefined,
-    headers: {},
+    headers,
     payload: raw,
   }
 }
