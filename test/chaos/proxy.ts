@@ -12,7 +12,7 @@ export class ChaosProxy {
   isDown = false
   /** The next answer does not arrive: both ends see the connection reset instead. Then it is false again. */
   losesNextAnswer = false
-  readonly #target: { readonly host: string; readonly port: number }
+  #target: { readonly host: string; readonly port: number }
   readonly #server: Server
   readonly #pairs = new Set<Pair>()
 
@@ -36,6 +36,12 @@ export class ChaosProxy {
     return address.href
   }
 
+  /** New connections go to this address from now on, as a load balancer does it. */
+  lead(url: string): void {
+    const { hostname, port } = new URL(url)
+    this.#target = { host: hostname, port: Number(port) }
+  }
+
   get connections(): number {
     return this.#pairs.size
   }
@@ -43,6 +49,16 @@ export class ChaosProxy {
   /** Both ends see the connection reset. */
   cut(): void {
     for (const pair of this.#pairs) pair.cut()
+  }
+
+  /** What the near ends send is kept here, and nobody is told: a switch has too much to do. */
+  holdBack(): void {
+    for (const pair of this.#pairs) pair.holdBack()
+  }
+
+  /** What was held back arrives, late and in its order. */
+  release(): void {
+    for (const pair of this.#pairs) pair.release()
   }
 
   /** Nothing gets through any more on the connections there are, and nobody is told: a cable was pulled. */
@@ -78,6 +94,8 @@ class Pair {
   isMute = false
   readonly #client: Socket
   readonly #server: Socket
+  /** What the client has sent; undefined while nothing is held back. */
+  #heldBack: Buffer[] | undefined
 
   constructor(client: Socket, server: Socket, weather: Weather) {
     this.#client = client
@@ -96,6 +114,16 @@ class Pair {
     this.#client.resetAndDestroy()
   }
 
+  holdBack(): void {
+    this.#heldBack ??= []
+  }
+
+  release(): void {
+    const late = this.#heldBack ?? []
+    this.#heldBack = undefined
+    for (const chunk of late) this.#server.write(chunk)
+  }
+
   #pass(from: Socket, to: Socket, weather: Weather): void {
     let freeAt = 0
     from.on('error', () => {})
@@ -104,6 +132,10 @@ class Pair {
     })
     from.on('data', chunk => {
       if (this.isMute) return
+      if (from === this.#client && this.#heldBack !== undefined) {
+        this.#heldBack.push(chunk)
+        return
+      }
       if (from === this.#server && weather.losesNextAnswer) {
         weather.losesNextAnswer = false
         this.cut()

@@ -4,7 +4,8 @@ import { uniqueName } from '../../src/testing/conformance/harness.ts'
 import { findRabbitmq } from '../services/rabbitmq.ts'
 import { RabbitmqAdmin } from '../support/rabbitmq.ts'
 import { ChaosProxy } from './proxy.ts'
-import { SLOW_DETECTION, Traffic } from './rabbitmq-traffic.ts'
+import { rabbitmqTraffic, SLOW_DETECTION } from './rabbitmq-traffic.ts'
+import type { Traffic } from './traffic.ts'
 
 const found = await findRabbitmq()
 const server = found.found ? await found.start() : undefined
@@ -27,7 +28,7 @@ async function expectNothingLost({ channel, handled, missing }: Traffic): Promis
 describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
   it('E21: cut connections lose no event', async () => {
     const proxy = await ChaosProxy.to(server!.url)
-    const traffic = new Traffic(uniqueName('cut'), proxy.through(server!.url))
+    const traffic = rabbitmqTraffic(uniqueName('cut'), proxy.through(server!.url))
     await traffic.start()
     const publishing = traffic.publish(3_000)
     for (let cuts = 1; cuts <= 6; cuts++) {
@@ -43,7 +44,7 @@ describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
 
   it('E21: a hanging connection is detected and replaced, and no event is lost', async () => {
     const proxy = await ChaosProxy.to(server!.url)
-    const traffic = new Traffic(uniqueName('hang'), proxy.through(server!.url))
+    const traffic = rabbitmqTraffic(uniqueName('hang'), proxy.through(server!.url))
     await traffic.start()
     const publishing = traffic.publish(1_000)
     await traffic.until(() => traffic.handled.size > 200, 'traffic')
@@ -59,7 +60,7 @@ describe.runIf(found.found)(`RabbitMQ over a failing network${why}`, () => {
     const proxy = await ChaosProxy.to(server!.url)
     proxy.latencyMs = 20
     proxy.bytesPerSecond = 200_000
-    const traffic = new Traffic(uniqueName('slow'), proxy.through(server!.url), SLOW_DETECTION)
+    const traffic = rabbitmqTraffic(uniqueName('slow'), proxy.through(server!.url), SLOW_DETECTION)
     await traffic.start()
     await traffic.publish(500)
     await traffic.until(() => traffic.missing === 0, 'handling them all')
@@ -80,7 +81,7 @@ describe.runIf(isOurs)(`RabbitMQ that stops${why || whyNot}`, () => {
     await withAdmin({ url: server!.url }, admin => admin.declare(channel, channel))
     await node.stop()
     await node.start()
-    const traffic = new Traffic(channel, server!.url)
+    const traffic = rabbitmqTraffic(channel, server!.url)
     await traffic.start()
     const publishing = traffic.publish(1_500)
     await traffic.until(() => traffic.handled.size > 300, 'traffic')

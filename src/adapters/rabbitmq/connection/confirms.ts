@@ -85,9 +85,9 @@ class PublishBatch {
 /** The shortest life of a channel that a queue refuses, so that a full queue does not cost a channel for each message. */
 const RETIRE_AFTER_MS = 1_000
 
-/** The connection works, but the queue does not confirm. */
-export class ConfirmTimeoutError extends Error {
-  override readonly name = 'ConfirmTimeoutError'
+/** The connection works, but the queue does not answer. */
+export class AnswerTimeoutError extends Error {
+  override readonly name = 'AnswerTimeoutError'
 }
 
 /**
@@ -198,7 +198,7 @@ export class Confirms {
       const latest = this.#clock.now() - this.#timeoutMs
       const late = [...this.#batches].filter(batch => this.#lastMove(batch) <= latest)
       for (const batch of late)
-        this.#finish(batch, new ConfirmTimeoutError(`no confirmation within ${this.#timeoutMs} ms`))
+        this.#finish(batch, new AnswerTimeoutError(`no confirmation within ${this.#timeoutMs} ms`))
       // While the server asks to wait, no batch counts as late.
       if (late.length > 0 && !this.#backpressure.isBlocked) this.#abandon()
       else if (this.#batches.size > 0)

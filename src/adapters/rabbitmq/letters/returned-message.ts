@@ -116,17 +116,27 @@ function formsOf({ headerForms, typedHeaders }: Origin): HeaderForms {
   try {
     if (typeof headerForms === 'string') {
       const forms: unknown = JSON.parse(headerForms)
-      return isPlainObject(forms) && forms['v'] === 1 ? (forms as unknown as HeaderForms) : NO_FORMS
+      return isHeaderForms(forms) ? forms : NO_FORMS
     }
     // The form of earlier versions: the names of headers that were not texts.
     if (typeof typedHeaders === 'string') {
-      const names = JSON.parse(typedHeaders) as readonly string[]
-      return { ...NO_FORMS, types: Object.fromEntries(names.map(name => [name, GUESSED])) }
+      const names: readonly unknown[] = JSON.parse(typedHeaders)
+      return { ...NO_FORMS, types: Object.fromEntries(names.filter(isText).map(name => [name, GUESSED])) }
     }
   } catch {
     // Another program wrote the value. The headers are sent as texts then.
   }
   return NO_FORMS
+}
+
+function isHeaderForms(value: unknown): value is HeaderForms {
+  if (!isPlainObject(value) || value['v'] !== 1) return false
+  const { types, names } = value
+  return isPlainObject(types) && isPlainObject(names) && Object.values(names).every(isText)
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 /** Not a type of AMQP, so no bytes can be written. The client guesses a type. */

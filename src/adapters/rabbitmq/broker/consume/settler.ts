@@ -4,7 +4,7 @@ import { quarantines } from '../../../../core/dead-letter/reason.ts'
 import type { StalledPart } from '../../../../ports/broker.ts'
 import { monotonicNow } from '../../../../ports/clock.ts'
 import type { AmqpMessage, AmqpProperties } from '../../connection/amqp.ts'
-import { ConfirmTimeoutError } from '../../connection/confirms.ts'
+import { AnswerTimeoutError } from '../../connection/confirms.ts'
 import type { Publisher } from '../../connection/publisher.ts'
 import { ExchangeMissingError, QueueFullError, UnroutableError } from '../../errors.ts'
 import type { RabbitmqSettings } from '../../options.ts'
@@ -75,7 +75,7 @@ export class Settler {
         const wait = { waitMs: Math.max(0, remainingMs - stepMs), notBefore: clock.now() + remainingMs }
         await this.#send(delivery, log, step, wait)
       } catch (error) {
-        if ((error as Error).cause instanceof ConfirmTimeoutError)
+        if ((error as Error).cause instanceof AnswerTimeoutError)
           this.#silent.set(step, clock.now() + SILENT_MS)
         throw error
       }

@@ -1,5 +1,6 @@
 import type { QueueDepth } from '../../../../ports/broker.ts'
 import type { AmqpChannel, AmqpConnection, QueueReply } from '../../connection/amqp.ts'
+import { requireOpen } from '../../connection/amqplib-internals.ts'
 import { explainMismatch } from './mismatch.ts'
 import type { Spec } from './plan.ts'
 
@@ -54,11 +55,13 @@ export async function onChannel<T>(
 ): Promise<T> {
   const channel = await connection.createChannel()
   channel.on('error', () => {})
+  const ended = new Promise<void>(resolve => channel.on('close', () => resolve()))
+  requireOpen(channel)
   try {
     return await work(channel)
   } finally {
-    // Already closed, if the work failed on it.
-    await channel.close().catch(() => {})
+    // Already closed, if the work failed on it. The client does not answer when the connection ends first; then the channel ends with it.
+    await Promise.race([channel.close().catch(() => {}), ended])
   }
 }
 

@@ -1,5 +1,8 @@
 import type { Category } from '../../../../core/failure/failure.ts'
+import { settlesWithin } from '../../../../ports/clock.ts'
+import { AnswerTimeoutError } from '../../connection/confirms.ts'
 import type { Link } from '../../connection/link.ts'
+import { RabbitmqUnreachableError } from '../../errors.ts'
 import type { RabbitmqSettings } from '../../options.ts'
 import { declareAll } from './declare.ts'
 import { queueName } from './names.ts'
@@ -116,7 +119,19 @@ export class Topology {
     return declared
   }
 
+  /** A server that has lost the leader of a quorum queue may never answer. */
   async #declare(specs: readonly Spec[]): Promise<void> {
-    await declareAll(await this.#link.get(this.#settings.connectTimeoutMs), specs)
+    const { clock, connectTimeoutMs: limitMs } = this.#settings
+    const declaring = declareAll(await this.#link.get(limitMs), specs)
+    if (!(await settlesWithin(clock, limitMs, declaring))) {
+      const problem = `${namesOf(specs)} not declared within ${limitMs} ms`
+      throw new RabbitmqUnreachableError(this.#link.server, problem, new AnswerTimeoutError(problem))
+    }
+    await declaring
   }
+}
+
+function namesOf(specs: readonly Spec[]): string {
+  const names = specs.map(spec => (spec.kind === 'binding' ? spec.queue : spec.name))
+  return [...new Set(names)].join(', ')
 }

@@ -79,7 +79,8 @@ export function decode(message: AmqpMessage, channel: string, origin: Origin): L
   try {
     return checkedEvent(read(message, channel, origin))
   } catch (error) {
-    return undecodable(message.content, error)
+    const { messageId, headers = {} } = message.properties
+    return { ...undecodable(message.content, error), messageId, headers: headersOf(headers) }
   }
 }
 

@@ -77,6 +77,16 @@ describe('messages of other programs', () => {
     expect(read(foreign('1', { appId: 'lazaret/1' }))).toHaveProperty('raw')
   })
 
+  it('P2: an undecodable message keeps its id and its headers', () => {
+    const properties = {
+      contentType: 'application/json',
+      messageId: 'order-1',
+      headers: { tenant: 'eu', no: 7 },
+    }
+    const broken = read(foreign('{"a":', properties))
+    expect(broken).toMatchObject({ messageId: 'order-1', headers: { tenant: 'eu', no: '7' } })
+  })
+
   it('P2: a CloudEvent is read as one', () => {
     const text = JSON.stringify({
       specversion: '1.0',
