@@ -1,3 +1,4 @@
+import { FILE_GONE_REMEDY, FileGoneError } from '../../adapter-kit/opened-file.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { codeOf } from './journal/files.ts'
 
@@ -46,6 +47,7 @@ function reasonOf(cause: unknown): string {
 }
 
 function adviceFor(cause: unknown): { readonly remedy: string; readonly retryable: boolean } {
+  if (cause instanceof FileGoneError) return { remedy: FILE_GONE_REMEDY, retryable: true }
   switch (codeOf(cause)) {
     case 'ENOSPC':
     case 'EDQUOT':

@@ -1,3 +1,4 @@
+import { FILE_GONE_REMEDY } from '../../adapter-kit/opened-file.ts'
 import type { ErrorCode } from '../../core/failure/catalogue.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import type { Failure } from './connection/messages.ts'
@@ -32,6 +33,7 @@ const BY_KIND: Readonly<Record<Failure['kind'], Advice>> = {
   newer: ['LAZARET_STORE_NEWER', false, 'update Lazaret; the file was not changed'],
   foreign: FOREIGN,
   damaged: DAMAGED,
+  gone: ['LAZARET_STORE_FAILED', true, FILE_GONE_REMEDY],
   start: [
     'LAZARET_STORE_FAILED',
     true,

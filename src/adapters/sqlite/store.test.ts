@@ -140,7 +140,7 @@ describe('a sqlite store', () => {
 
   it('E21: a thread that cannot start says so, and what to check', async () => {
     // Options refuse such a path; the thread fails of it before it is open.
-    const thread = new Thread<WriteParts>({ path: 'a\0b', role: 'write', busyTimeoutMs: 0 }, systemClock)
+    const thread = new Thread<WriteParts>({ path: 'a\0b', role: 'write', busyTimeoutMs: 0 }, {}, systemClock)
     await expect(thread.call('broker', 'poll')).rejects.toThrow(/could not start: .*check the disk/)
   })
 

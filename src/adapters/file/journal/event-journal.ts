@@ -1,4 +1,5 @@
 import { readEntries, type StoredEntry, storedEntry } from '../../../adapter-kit/journal-entries.ts'
+import { isPlainObject } from '../../../core/event/plain.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { integer, withDefault } from '../../../core/options/rules.ts'
 import type { EventCodec } from '../../../ports/codec.ts'
@@ -18,7 +19,7 @@ import { type Journal as Lines, openJournal } from './journal.ts'
 import type { JournalRecord } from './line.ts'
 import { DELETE, LineIndex, PUT } from './line-index.ts'
 import type { Put } from './segment-rows.ts'
-import type { RecordLocation } from './segment-set.ts'
+import { jsonOf, type RecordLocation, UnreadableError } from './segment-set.ts'
 
 /** The default of the option `maxEvents`. */
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
@@ -142,8 +143,11 @@ export class FileJournal implements Journal {
 }
 
 /** A `put` line has the id of the event. The index needs no times here. */
-function readPut({ text }: JournalRecord): Put<null> {
-  return putOf((JSON.parse(text) as StoredEntry).id)
+function readPut(record: JournalRecord): Put<null> {
+  const value = jsonOf(record)
+  const { id, event } = isPlainObject(value) ? value : {}
+  if (typeof id !== 'string' || typeof event !== 'string') throw new UnreadableError('no entry of an event')
+  return putOf(id)
 }
 
 function putOf(id: string): Put<null> {

@@ -2,6 +2,7 @@ import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { promisify } from 'node:util'
 import { syncFolder, writeAll } from '../../../adapter-kit/file-system.ts'
+import { identityOf } from '../../../adapter-kit/opened-file.ts'
 
 /**
  * The operations that the journal needs from the file system. All of them run off the event loop. They form one object,
@@ -29,6 +30,8 @@ export interface Files {
   removeFolder(path: string): Promise<void>
   /** The names in a folder; empty if the folder does not exist. */
   list(path: string): Promise<string[]>
+  /** The identity of a file or folder, which a rename and a write keep. */
+  identify(path: string): Promise<string>
   /** The identity of a file and its last change of any kind, with its links. */
   mark(path: string): Promise<string>
 }
@@ -65,6 +68,7 @@ export const realFiles: Files = {
   makeFolder: path => fs.promises.mkdir(path, { recursive: true, mode: FOLDER_MODE }),
   removeFolder: fs.promises.rmdir,
   list: async path => (await ignoringCode('ENOENT', () => fs.promises.readdir(path))) ?? [],
+  identify: async path => identityOf(await fs.promises.stat(path, { bigint: true })),
   async mark(path) {
     const { dev, ino, ctimeNs } = await fs.promises.stat(path, { bigint: true })
     return `${dev}:${ino}:${ctimeNs}`

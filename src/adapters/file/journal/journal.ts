@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../../ports/clock.ts'
 import { toStoreError } from '../errors.ts'
 import { Commits, type Decision, type Write } from './commits.ts'
 import { type Damage, DamageReport } from './damage.ts'
+import { FileInPlace } from './file-in-place.ts'
 import { type Files, makeFolder } from './files.ts'
 import type { JournalRecord } from './line.ts'
 import { FolderLock } from './lock.ts'
@@ -50,7 +51,8 @@ export async function openJournal(settings: JournalSettings, user: JournalUser):
     await makeFolder(files, lockFolder)
     await registerOwner(files, lockFolder, self)
     await marker.open()
-    const journal = new Journal(settings, user, lockFolder, self, marker)
+    const place = await FileInPlace.of(files, dir)
+    const journal = new Journal(settings, user, lockFolder, self, marker, place)
     await removeDeadOwners(files, lockFolder, self)
     await journal.refresh()
     return journal
@@ -71,6 +73,7 @@ export class Journal {
   readonly #commits: Commits
   readonly #tail: Tail
   readonly #marker: WriteMarker
+  readonly #place: FileInPlace
   readonly #lockFolder: string
   readonly #self: Owner
   /** The write marker up to which everything was read. */
@@ -89,6 +92,7 @@ export class Journal {
     lockFolder: string,
     self: Owner,
     marker: WriteMarker,
+    place: FileInPlace,
   ) {
     const { files, clock, dir, prefix, rotateBytes } = settings
     this.files = files
@@ -96,16 +100,19 @@ export class Journal {
     this.folder = new SegmentFolder(files, dir, prefix)
     this.segments = new SegmentSet(files, this.folder, user, this.damage)
     // The lock needs real time, because other processes hold it too. This process may use another clock.
-    this.rewriting = new FolderLock(files, systemClock, lockFolder, 'rewriting', self)
-    this.#tail = new Tail(files, clock, this.folder, this.segments, rotateBytes)
+    const newLock = (name: string) =>
+      new FolderLock(files, systemClock, lockFolder, name, self, () => place.require())
+    this.rewriting = newLock('rewriting')
+    this.#tail = new Tail(files, clock, this.folder, this.segments, rotateBytes, place)
     this.#marker = marker
+    this.#place = place
     this.#lockFolder = lockFolder
     this.#self = self
     this.#commits = new Commits({
       dir,
       clock: systemClock,
       tail: this.#tail,
-      lock: new FolderLock(files, systemClock, lockFolder, 'writing', self),
+      lock: newLock('writing'),
       begin: mustRecheck => this.#beginWriting(mustRecheck),
       end: () => this.#endWriting(),
       mustReread: () => this.segments.isPartial,
@@ -146,10 +153,10 @@ export class Journal {
 
   /** Reads what other processes have written. It is cheap if there is nothing new. */
   async refresh(): Promise<void> {
-    if (this.#knowsAll) return
+    if (this.#knowsAll) return this.#requireFolder()
     await this.exclusively(async () => {
       if (this.#knowsAll) return
-      const marker = await this.#marker.read()
+      const [marker] = await Promise.all([this.#marker.read(), this.#requireFolder()])
       if (marker !== this.#seen || this.segments.isPartial) await this.#catchUp(marker, false)
     })
   }
@@ -167,7 +174,10 @@ export class Journal {
 
   /** Reads the folder again although the write marker is unchanged, because a file was missing. */
   async reread(): Promise<void> {
-    await this.exclusively(() => this.segments.catchUp(false))
+    await this.exclusively(async () => {
+      await this.#requireFolder()
+      await this.segments.catchUp(false)
+    })
   }
 
   /** Reads the records at the given locations. Damaged records are left out. */
@@ -194,6 +204,13 @@ export class Journal {
     await this.#tail.close()
     await this.#marker.close()
     await unregisterOwner(this.files, this.#lockFolder, this.#self)
+  }
+
+  /** Without the folder there would be no letters, and no error. */
+  async #requireFolder(): Promise<void> {
+    await this.#place.require().catch(error => {
+      throw toStoreError('reading', this.folder.dir, error)
+    })
   }
 
   /** The writer has read everything already, and nobody else can write. */

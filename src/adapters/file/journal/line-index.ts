@@ -2,7 +2,13 @@ import { hashOf, IdTable } from './id-table.ts'
 import type { IndexFiles } from './index-files.ts'
 import type { JournalRecord } from './line.ts'
 import { type Put, SegmentRows } from './segment-rows.ts'
-import { type JournalUser, type RecordLocation, type Segment, UnreadableError } from './segment-set.ts'
+import {
+  type JournalUser,
+  jsonOf,
+  type RecordLocation,
+  type Segment,
+  UnreadableError,
+} from './segment-set.ts'
 
 export const PUT = 'put'
 export const DELETE = 'delete'
@@ -183,8 +189,8 @@ function liveRows<K>(rows: SegmentRows<K>): number[] {
   return Array.from({ length: rows.count }, (_, row) => row).filter(row => rows.isLive(row))
 }
 
-function deletedIds({ text }: JournalRecord): readonly string[] {
-  const ids: unknown = JSON.parse(text)
+function deletedIds(record: JournalRecord): readonly string[] {
+  const ids = jsonOf(record)
   if (Array.isArray(ids) && ids.every(id => typeof id === 'string')) return ids
   throw new UnreadableError('no list of ids')
 }

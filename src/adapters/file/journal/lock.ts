@@ -38,16 +38,26 @@ export class FolderLock {
   readonly #folder: string
   readonly #name: string
   readonly #held: string
+  readonly #requireStore: () => Promise<void>
   #since = 0
   #mustRecheck = false
 
-  constructor(files: Files, clock: Clock, folder: string, name: string, self: Owner) {
+  /** `requireStore` rejects if the folder of the store is gone. Then the lock creates nothing in its place. */
+  constructor(
+    files: Files,
+    clock: Clock,
+    folder: string,
+    name: string,
+    self: Owner,
+    requireStore: () => Promise<void> = async () => {},
+  ) {
     this.#files = files
     this.#clock = clock
     this.#self = self
     this.#folder = folder
     this.#name = name
     this.#held = this.#pathOf('held')
+    this.#requireStore = requireStore
   }
 
   /**
@@ -133,6 +143,7 @@ export class FolderLock {
       if (codeOf(error) !== 'ENOENT') throw error
       // The owner's file was removed. It is written again, and the lock is tried again.
       this.#mustRecheck = true
+      await this.#requireStore()
       await makeFolder(this.#files, this.#folder)
       await registerOwner(this.#files, this.#folder, this.#self)
       return false

@@ -29,6 +29,15 @@ export class UnreadableError extends Error {
   override readonly name = 'UnreadableError'
 }
 
+/** The JSON value of an intact record. A later version, or a person, may have written something else. */
+export function jsonOf({ text }: JournalRecord): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UnreadableError('no JSON', { cause: error })
+  }
+}
+
 export interface Segment {
   name: SegmentName
   /** The end of the last complete line that this process has read or written. */

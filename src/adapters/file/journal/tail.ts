@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import type { Clock } from '../../../ports/clock.ts'
 import { isDiskFull, StoreFailedError } from '../errors.ts'
+import { FileInPlace, isGone } from './file-in-place.ts'
 import { codeOf, type Files, makeFolder } from './files.ts'
 import type { Segment, SegmentSet } from './segment-set.ts'
 import { dayOf, type SegmentFolder, type SegmentName } from './segments.ts'
@@ -14,6 +15,13 @@ interface Appended {
   readonly segment: Segment
   /** The offset of the first byte. */
   readonly offset: number
+}
+
+/** The last segment, open for appending. */
+interface OpenSegment {
+  readonly fd: number
+  readonly segment: Segment
+  readonly place: FileInPlace
 }
 
 /**
@@ -30,14 +38,26 @@ export class Tail {
   readonly #folder: SegmentFolder
   readonly #segments: SegmentSet
   readonly #rotateBytes: number
-  #open: { readonly fd: number; readonly segment: Segment } | undefined
+  readonly #place: FileInPlace
+  #open: OpenSegment | undefined
+  /** The segment to which this process wrote last, with its name at that time. */
+  #last: (SegmentName & { readonly place: FileInPlace }) | undefined
 
-  constructor(files: Files, clock: Clock, folder: SegmentFolder, segments: SegmentSet, rotateBytes: number) {
+  /** `place` is the folder of the journal. */
+  constructor(
+    files: Files,
+    clock: Clock,
+    folder: SegmentFolder,
+    segments: SegmentSet,
+    rotateBytes: number,
+    place: FileInPlace,
+  ) {
     this.#files = files
     this.#clock = clock
     this.#folder = folder
     this.#segments = segments
     this.#rotateBytes = rotateBytes
+    this.#place = place
   }
 
   /** Resolves when the bytes are durable. If it rejects, the file contains none of them, unless the disk does not obey. */
@@ -45,7 +65,7 @@ export class Tail {
     try {
       return await this.#append(bytes)
     } catch (error) {
-      if (isDiskFull(error)) throw error
+      if (isDiskFull(error) || isGone(error)) throw error
     }
     return await this.#append(bytes)
   }
@@ -57,17 +77,17 @@ export class Tail {
   }
 
   async #append(bytes: Buffer): Promise<Appended> {
-    const { fd, segment } = await this.#current()
+    const { fd, segment, place } = await this.#current()
     const offset = segment.end
     try {
       await this.#files.write(fd, bytes, offset)
-      const [size] = await Promise.all([this.#files.size(fd), this.#files.datasync(fd)])
+      const [size] = await Promise.all([this.#files.size(fd), this.#files.datasync(fd), place.require()])
       if (size === offset + bytes.length) {
         segment.end = size
         return { segment, offset }
       }
     } catch (error) {
-      segment.hasUnread = !(await this.#cutOff(fd, segment))
+      segment.hasUnread = !(await this.#cutOff(fd, segment, isGone(error)))
       await this.#abandon(fd, segment)
       // Nothing in an empty file can have been dropped. It is used again, or a full disk would get a file per write.
       if (segment.end === 0 && !segment.hasUnread) segment.isAbandoned = false
@@ -84,7 +104,7 @@ export class Tail {
     )
   }
 
-  async #current(): Promise<{ readonly fd: number; readonly segment: Segment }> {
+  async #current(): Promise<OpenSegment> {
     const { last } = this.#segments
     const fits =
       last !== undefined &&
@@ -92,20 +112,35 @@ export class Tail {
       last.end < this.#rotateBytes &&
       last.name.day === dayOf(this.#clock.now())
     if (fits && this.#open?.segment === last) return this.#open
+    await this.#requireLast(last)
     await this.close()
     this.#open = (fits ? await this.#reopen(last) : undefined) ?? (await this.#create(last))
+    this.#last = { ...this.#open.segment.name, place: this.#open.place }
     return this.#open
+  }
+
+  /** No process removes the last file of a journal. People move away the files of past days. */
+  async #requireLast(found: Segment | undefined): Promise<void> {
+    const last = this.#last
+    if (last === undefined || last.day !== dayOf(this.#clock.now())) return
+    const { number = 0, revision = 0 } = found?.name ?? {}
+    // Another process went on, or cut the file off.
+    if (number > last.number || (number === last.number && revision !== last.revision)) return
+    await last.place.require().catch(error => {
+      throw new StoreFailedError('writing to', this.#folder.path(last), error)
+    })
   }
 
   /**
    * Returns undefined if the length differs from what was read: the file has an incomplete line, or bytes of another
    * process.
    */
-  async #reopen(segment: Segment): Promise<{ readonly fd: number; readonly segment: Segment } | undefined> {
+  async #reopen(segment: Segment): Promise<OpenSegment | undefined> {
     const path = this.#folder.path(segment.name)
     try {
       const fd = await this.#files.open(path, REOPEN)
-      if ((await this.#files.size(fd)) === segment.end) return { fd, segment }
+      if ((await this.#files.size(fd)) === segment.end)
+        return { fd, segment, place: await FileInPlace.of(this.#files, path) }
       await this.#files.close(fd)
       segment.isAbandoned = true
       return undefined
@@ -114,7 +149,7 @@ export class Tail {
     }
   }
 
-  async #create(last: Segment | undefined): Promise<{ readonly fd: number; readonly segment: Segment }> {
+  async #create(last: Segment | undefined): Promise<OpenSegment> {
     const first = (last?.name.number ?? 0) + 1
     const day = dayOf(this.#clock.now())
     for (let number = first; ; number++) {
@@ -122,7 +157,8 @@ export class Tail {
       try {
         const fd = await this.#createFile(name)
         if (last !== undefined) this.#segments.close(last)
-        return { fd, segment: this.#segments.add(name) }
+        const place = await FileInPlace.of(this.#files, this.#folder.path(name))
+        return { fd, segment: this.#segments.add(name), place }
       } catch (error) {
         if (codeOf(error) === 'EEXIST' && number < first + MAX_NUMBERS) continue
         throw new StoreFailedError('creating', this.#folder.path(name), error)
@@ -132,6 +168,7 @@ export class Tail {
 
   async #createFile(name: SegmentName): Promise<number> {
     const path = this.#folder.path(name)
+    await this.#place.require()
     await makeFolder(this.#files, this.#folder.dayFolder(name))
     const fd = await this.#files.open(path, CREATE)
     try {
@@ -148,12 +185,15 @@ export class Tail {
    * Returns true if the lines are removed. Otherwise every process may find unacknowledged lines. Their senders were told
    * to send them again.
    */
-  async #cutOff(fd: number, segment: Segment): Promise<boolean> {
+  async #cutOff(fd: number, segment: Segment, isGone: boolean): Promise<boolean> {
     const next = { ...segment.name, revision: segment.name.revision + 1 }
     try {
       await this.#files.truncate(fd, segment.end)
+      // Another file may have its name now.
+      if (isGone) return false
       await this.#files.rename(this.#folder.path(segment.name), this.#folder.path(next))
       segment.name = next
+      this.#last = undefined
       return true
     } catch {
       return false

@@ -11,12 +11,13 @@ import {
 import { pageOf } from '../../../adapter-kit/query/page.ts'
 import { currentTriage, groupingOf } from '../../../core/dead-letter/group.ts'
 import { GroupCounter, type GroupCounts } from '../../../core/dead-letter/group-tally.ts'
+import { isPlainObject } from '../../../core/event/plain.ts'
 import type { Clock } from '../../../ports/clock.ts'
 import type { Group, GroupPage, GroupQuery, Groups, TriageChange } from '../../../ports/groups.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'
-import { type JournalUser, UnreadableError } from '../journal/segment-set.ts'
+import { type JournalUser, jsonOf, UnreadableError } from '../journal/segment-set.ts'
 import { Lazy } from '../lazy.ts'
 import type { LazyLetterLog } from './lazy-letter-log.ts'
 import type { LetterIndex } from './record.ts'
@@ -147,9 +148,9 @@ class TriageIndex implements JournalUser {
     return this.#byGroup.get(group) ?? NO_TRIAGE
   }
 
-  apply({ kind, text }: JournalRecord): void {
-    if (kind !== TRIAGE) return
-    const { group, change } = parse(text)
+  apply(record: JournalRecord): void {
+    if (record.kind !== TRIAGE) return
+    const { group, change } = parse(record)
     this.add(group, change)
   }
 
@@ -162,8 +163,10 @@ class TriageIndex implements JournalUser {
   }
 }
 
-function parse(text: string): { readonly group: string; readonly change: TriageChange } {
-  const { group, change } = JSON.parse(text)
-  if (typeof group === 'string' && typeof change === 'object' && change !== null) return { group, change }
+function parse(record: JournalRecord): { readonly group: string; readonly change: TriageChange } {
+  const value = jsonOf(record)
+  const { group, change } = isPlainObject(value) ? value : {}
+  if (typeof group === 'string' && isPlainObject(change))
+    return { group, change: change as unknown as TriageChange }
   throw new UnreadableError('no change of a group')
 }

@@ -7,7 +7,7 @@ import type { LetterCodec } from '../../../ports/codec.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import { DELETE, type LineIndex, PUT } from '../journal/line-index.ts'
 import type { Facts, Put, SegmentRows } from '../journal/segment-rows.ts'
-import { UnreadableError } from '../journal/segment-set.ts'
+import { jsonOf, UnreadableError } from '../journal/segment-set.ts'
 
 /** The values that filters compare. A million letters have a few hundred different kinds. */
 export interface Kind {
@@ -79,7 +79,7 @@ export function letterOf({ text }: JournalRecord, codec: LetterCodec): DeadLette
  * that does not look like a letter is decoded.
  */
 export function peekLetter(record: JournalRecord, codec: LetterCodec): DeadLetter {
-  const seen: unknown = JSON.parse(record.text)
+  const seen = jsonOf(record)
   return looksLikeLetter(seen) ? seen : letterOf(record, codec)
 }
 

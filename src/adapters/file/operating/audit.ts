@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { matchesAuditQuery, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
+import { readAuditEntry } from '../../../adapter-kit/query/read-audit-entry.ts'
 import type { AuditEntry, AuditLog, AuditPage, AuditQuery } from '../../../ports/audit.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
@@ -74,8 +75,8 @@ async function entriesOf(journal: Journal, segment: number): Promise<FoundEntry[
   const found: FoundEntry[] = []
   await readLines(journal.files, journal.pathOf(segment), 0, (line, offset) => {
     const record = readLine(line)
-    if (record?.kind === 'entry')
-      found.push({ entry: JSON.parse(record.text), location: { segment, offset } })
+    const entry = record?.kind === 'entry' ? readAuditEntry(record.text) : undefined
+    if (entry !== undefined) found.push({ entry, location: { segment, offset } })
   })
   return found
 }

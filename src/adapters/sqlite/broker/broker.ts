@@ -1,3 +1,4 @@
+import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
 import { PollLoop } from '../../../adapter-kit/poll-loop.ts'
 import { requireChannels } from '../../../core/event/channel.ts'
@@ -12,6 +13,7 @@ import {
   type Delivery,
   type SubscribeOptions,
   type Subscription,
+  type SubscriptionStatus,
 } from '../../../ports/broker.ts'
 import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { EventCodec } from '../../../ports/codec.ts'
@@ -53,6 +55,7 @@ export class SqliteBroker implements Broker {
   readonly #subscriptions = new Map<SqliteSubscription, SubscribeOptions>()
   readonly #stopListening: () => void
   #owner: Promise<number> | undefined
+  #failedPolls = 0
   #closing: Promise<void> | undefined
 
   constructor(connection: Connection, settings: SqliteSettings) {
@@ -66,9 +69,7 @@ export class SqliteBroker implements Broker {
       minPollMs: MIN_POLL_MS,
       maxPollMs,
       heartbeatMs: leaseMs / 3,
-      poll: async () => {
-        if (await connection.write('broker', 'poll')) this.#rounds.resetBackoff()
-      },
+      poll: () => this.#poll(),
       heartbeat: () => this.#beat(),
     })
     this.#stopListening = connection.onDue(dueAt => {
@@ -96,7 +97,11 @@ export class SqliteBroker implements Broker {
       if (full !== undefined) throw new BrokerFullError(this.name, full, maxPerChannel)
   }
 
-  async subscribe(options: SubscribeOptions, deliver: (delivery: Delivery) => void): Promise<Subscription> {
+  async subscribe(
+    options: SubscribeOptions,
+    deliver: (delivery: Delivery) => void,
+    onStatus?: (status: SubscriptionStatus) => void,
+  ): Promise<Subscription> {
     this.#requireOpen()
     const resolved = resolveSubscribe(options)
     this.#owner ??= this.#register()
@@ -108,6 +113,7 @@ export class SqliteBroker implements Broker {
       settler: this.#settler,
       codec: this.#settings.codec.events,
       deliver,
+      stalls: new StallReporter(onStatus),
       onClosed: () => {
         this.#subscriptions.delete(subscription)
         if (this.#subscriptions.size === 0) this.#rounds.stop()
@@ -154,6 +160,23 @@ export class SqliteBroker implements Broker {
     if ('subscription' in answer) return answer.subscription
     const remedy = `give '${answer.orderedAs}', the ordering with which handler ${handler} was registered, or another handler name`
     throw new OptionsError('subscribe', [{ path: 'subscribe.ordering', received: `'${ordering}'`, remedy }])
+  }
+
+  /** A file that fails every poll is reported to the subscribers. One failure may be a lock that another process holds for long. */
+  async #poll(): Promise<void> {
+    try {
+      if (await this.#connection.write('broker', 'poll')) this.#rounds.resetBackoff()
+    } catch (error) {
+      if (++this.#failedPolls > 1)
+        for (const subscription of this.#subscriptions.keys()) subscription.stalled(error as Error)
+      return
+    }
+    const wasStalled = this.#failedPolls > 1
+    this.#failedPolls = 0
+    if (!wasStalled) return
+    for (const subscription of this.#subscriptions.keys()) subscription.recovered()
+    // The lease may be lost, and deliveries that could not be given back wait for the next heartbeat.
+    await this.#beat()
   }
 
   async #beat(): Promise<void> {

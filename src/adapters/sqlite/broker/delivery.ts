@@ -1,4 +1,4 @@
-import { decodeAttempts, encodeAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
+import { decodeAttempts, encodeAttempts, isAttempt } from '../../../adapter-kit/delivery/attempt-history.ts'
 import { EMPTY_LOG, TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
@@ -16,7 +16,7 @@ export class SqliteDelivery extends TrackedDelivery {
 
   constructor(origin: Origin, channel: string, row: DeliveryRow, codec: EventCodec) {
     const [subscription, owner, place, body, started, ended, text, letterId] = row
-    const history = text === null ? EMPTY_LOG.history : decodeAttempts(JSON.parse(text), codec.texts)
+    const history = text === null ? EMPTY_LOG.history : historyIn(text, codec)
     super(channel, contentOf(body, codec), origin, { started, ended, history })
     this.at = [subscription, owner, place]
     this.letterId = letterId ?? undefined
@@ -39,5 +39,15 @@ function contentOf(body: string | Uint8Array, codec: EventCodec): LazaretEvent |
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error)
     return { raw: new TextEncoder().encode(body), problem }
+  }
+}
+
+/** A history that cannot be read must not keep its event from being delivered. The counts are enough for decisions. */
+function historyIn(text: string, codec: EventCodec): readonly AttemptRecord[] {
+  try {
+    const stored: unknown = JSON.parse(text)
+    return Array.isArray(stored) ? decodeAttempts(stored.filter(isAttempt), codec.texts) : EMPTY_LOG.history
+  } catch {
+    return EMPTY_LOG.history
   }
 }

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,6 +9,7 @@ import { sqliteBroker } from '../index.ts'
 
 const folder = await mkdtemp(join(tmpdir(), 'lazaret-fault-'))
 const path = join(folder, 'events.db')
+const moved = join(folder, 'moved.db')
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 let other: DatabaseSync | undefined
@@ -26,7 +27,19 @@ const FAULTS: readonly BrokerFault[] = [
     },
     recovery: 'after-undo',
   },
+  {
+    name: 'the file is moved away',
+    inject: async () => move(path, moved),
+    undo: async () => move(moved, path),
+    recovery: 'after-undo',
+    reports: 'deliveries',
+    refusesPublishing: true,
+  },
 ]
+
+async function move(from: string, to: string): Promise<void> {
+  for (const ending of ['', '-wal', '-shm']) await rename(from + ending, to + ending)
+}
 
 describe('the SQLite broker in fault', () => {
   faultTests({

@@ -1,3 +1,4 @@
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { PendingWork } from '../../../adapter-kit/pending-work.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import {
@@ -19,6 +20,7 @@ interface SubscriptionParts {
   readonly settler: Settler
   readonly codec: EventCodec
   readonly deliver: (delivery: Delivery) => void
+  readonly stalls: StallReporter
   readonly onClosed: () => void
 }
 
@@ -47,6 +49,14 @@ export class SqliteSubscription implements Subscription {
     this.#open.clear()
     this.#parts.connection.onDelivery(id, row => this.#take(row))
     if (this.#mode === 'running') this.#setFlow(true)
+  }
+
+  stalled(error: Error): void {
+    this.#parts.stalls.stalled('deliveries', this, error)
+  }
+
+  recovered(): void {
+    this.#parts.stalls.recovered('deliveries')
   }
 
   async begin(delivery: Delivery, ended: readonly AttemptRecord[]): Promise<void> {

@@ -3,7 +3,7 @@ import { steadyTime } from '../../../ports/clock.ts'
 import type { SqliteSettings } from '../options.ts'
 import { type Answer, DELIVERY_STRIDE, type DeliveryRow } from './messages.ts'
 import type { ReadParts } from './reader.ts'
-import { Thread } from './thread.ts'
+import { type FilePlace, Thread } from './thread.ts'
 import type { WriteParts } from './writer.ts'
 
 type ConnectionOptions = Pick<SqliteSettings, 'path' | 'clock' | 'busyTimeoutMs'>
@@ -14,6 +14,7 @@ type ConnectionOptions = Pick<SqliteSettings, 'path' | 'clock' | 'busyTimeoutMs'
  */
 export class Connection {
   readonly options: ConnectionOptions
+  readonly place: FilePlace
   /** The clock for the waits of retries. */
   readonly steadyNow: () => number
   readonly #writer: Thread<WriteParts>
@@ -23,13 +24,14 @@ export class Connection {
   #users = 0
   #opened: Promise<unknown> | undefined
 
-  constructor(options: ConnectionOptions) {
+  constructor(options: ConnectionOptions, place: FilePlace) {
     const { path, clock, busyTimeoutMs } = options
     this.options = options
+    this.place = place
     this.steadyNow = steadyTime(clock)
     const write = { path, role: 'write', busyTimeoutMs } as const
-    this.#writer = new Thread(write, clock, this.steadyNow, answer => this.#listen(answer))
-    this.#reader = new Thread({ path, role: 'read', busyTimeoutMs }, clock)
+    this.#writer = new Thread(write, place, clock, this.steadyNow, answer => this.#listen(answer))
+    this.#reader = new Thread({ path, role: 'read', busyTimeoutMs }, place, clock)
   }
 
   /** Opens the file. Resolves if the file exists and has this version; otherwise rejects with the problem. */
@@ -121,12 +123,12 @@ const connections = new Set<Connection>()
 
 export function connect({ path, clock, busyTimeoutMs }: ConnectionOptions): Connection {
   const options = { path: resolve(path), clock, busyTimeoutMs }
-  for (const connection of connections) {
-    const { options: other } = connection
-    if (other.path === options.path && other.clock === clock && other.busyTimeoutMs === busyTimeoutMs)
-      return connection
-  }
-  const connection = new Connection(options)
+  const others = [...connections].filter(({ options: other }) => other.path === options.path)
+  const same = others.find(
+    ({ options: other }) => other.clock === clock && other.busyTimeoutMs === busyTimeoutMs,
+  )
+  if (same !== undefined) return same
+  const connection = new Connection(options, others[0]?.place ?? {})
   connections.add(connection)
   return connection
 }

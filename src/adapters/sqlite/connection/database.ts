@@ -1,4 +1,6 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { FileGoneError } from '../../../adapter-kit/opened-file.ts'
+import { FilesInPlace, requireFile } from './files-in-place.ts'
 import type { Failure, ThreadData } from './messages.ts'
 import { makePrivate } from './private-file.ts'
 import { APPLICATION_ID, MIGRATIONS, TABLES } from './schema.ts'
@@ -13,11 +15,13 @@ const MAX_WAIT_MS = 50
  * says what a row looks like: no code checks it again.
  */
 export class Database {
+  readonly files: FilesInPlace
   readonly #db: DatabaseSync
   readonly #statements = new Map<TemplateStringsArray | string, StatementSync>()
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, files: FilesInPlace) {
     this.#db = db
+    this.files = files
   }
 
   /** Answers how many rows it changed. */
@@ -65,17 +69,19 @@ class UnusableFile extends Error {
 }
 
 /** Opens the file for one of the two threads; the writing one makes it what this version needs. */
-export function openDatabase({ path, role, busyTimeoutMs }: ThreadData): Database {
-  makePrivate(path)
-  const db = new DatabaseSync(path)
+export function openDatabase({ path, role, busyTimeoutMs, opened }: ThreadData): Database {
+  // A file that was removed must not be replaced by an empty one.
+  if (opened === undefined) makePrivate(path)
+  else requireFile(opened)
+  const db = new DatabaseSync(path, { readOnly: role === 'read' })
   try {
     db.exec(`pragma busy_timeout = ${busyTimeoutMs}`)
     if (role === 'write') migrate(db, busyTimeoutMs)
     requireTables(db)
     // Every commit waits for the disk, so an answered write is durable.
     db.exec('pragma synchronous = full; pragma cache_size = -4000; pragma temp_store = memory')
-    if (role === 'read') db.exec('pragma query_only = on')
-    return new Database(db)
+    requireFile(opened)
+    return new Database(db, new FilesInPlace(path))
   } catch (error) {
     db.close()
     throw error
@@ -159,6 +165,7 @@ function primaryCode(error: unknown): number | undefined {
 export function failureOf(error: unknown): Failure {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof UnusableFile) return { kind: error.kind, message }
+  if (error instanceof FileGoneError) return { kind: 'gone', message }
   const errcode = primaryCode(error)
   if (errcode !== undefined) return { kind: 'sqlite', message, errcode }
   return { kind: 'bug', message, stack: error instanceof Error ? error.stack : undefined }

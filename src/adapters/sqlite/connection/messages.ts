@@ -1,3 +1,5 @@
+import type { OpenedFile } from '../../../adapter-kit/opened-file.ts'
+
 // What the caller's thread and the two threads of a database say to each other. Letters, events and replays cross as
 // texts that only the caller's side reads, so that the threads need no codec and a request costs little to copy.
 
@@ -19,7 +21,9 @@ export interface CallBatch {
 }
 
 /** The first that a thread says; then it is an answer to every batch. */
-export type Opening = { readonly opened: true } | { readonly opened: false; readonly failure: Failure }
+export type Opening =
+  | { readonly opened: true; readonly file: OpenedFile | undefined }
+  | { readonly opened: false; readonly failure: Failure }
 
 export interface Answer {
   /**
@@ -51,7 +55,7 @@ export const DELIVERY_STRIDE = 8
 
 /** An error as it crosses threads. */
 export interface Failure {
-  readonly kind: 'sqlite' | 'newer' | 'foreign' | 'damaged' | 'start' | 'bug'
+  readonly kind: 'sqlite' | 'newer' | 'foreign' | 'damaged' | 'gone' | 'start' | 'bug'
   readonly message: string
   readonly errcode?: number | undefined
   readonly stack?: string | undefined
@@ -61,4 +65,6 @@ export interface ThreadData {
   readonly path: string
   readonly role: 'write' | 'read'
   readonly busyTimeoutMs: number
+  /** The file that this process has opened already: the thread opens no other. Undefined for the first thread. */
+  readonly opened?: OpenedFile | undefined
 }

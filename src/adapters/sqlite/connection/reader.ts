@@ -38,12 +38,13 @@ export class DatabaseReader {
     this.#parts = createParts(db, this.#context)
   }
 
-  run({ now, calls }: CallBatch): Answer {
+  run({ now, steadyNow, calls }: CallBatch): Answer {
     this.#context.now = now
     const results: unknown[] = []
     const failed: [number, Failure][] = []
     for (const [index, call] of calls.entries()) {
       try {
+        this.#db.files.check(steadyNow)
         this.#db.run`begin`
         try {
           results[index] = makeCall(this.#parts, call)

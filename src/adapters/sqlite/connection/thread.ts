@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { OpenedFile } from '../../../adapter-kit/opened-file.ts'
 import { type Clock, steadyTime, yieldToEventLoop } from '../../../ports/clock.ts'
 import { SqliteError } from '../errors.ts'
 import type { Answer, Call, CallBatch, Failure, Opening, ThreadData } from './messages.ts'
@@ -17,6 +18,14 @@ interface Pending {
 type Args<F> = F extends (...args: infer A) => unknown ? A : never
 type Result<F> = F extends (...args: never[]) => infer R ? R : never
 
+/**
+ * The database file that this process has opened, shared by all its threads for that path. A thread that starts later opens the same
+ * file or none.
+ */
+export interface FilePlace {
+  opened?: OpenedFile | undefined
+}
+
 /** Receives the parts of an answer other than its results. */
 type Listener = (answer: Answer) => void
 
@@ -29,6 +38,7 @@ type Listener = (answer: Answer) => void
  */
 export class Thread<Parts> {
   readonly #data: ThreadData
+  readonly #place: FilePlace
   readonly #clock: Clock
   readonly #steadyNow: () => number
   readonly #listen: Listener
@@ -42,11 +52,13 @@ export class Thread<Parts> {
 
   constructor(
     data: ThreadData,
+    place: FilePlace,
     clock: Clock,
     steadyNow: () => number = steadyTime(clock),
     listen: Listener = () => {},
   ) {
     this.#data = data
+    this.#place = place
     this.#clock = clock
     this.#steadyNow = steadyNow
     this.#listen = listen
@@ -105,7 +117,7 @@ export class Thread<Parts> {
     const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
     const url = new URL(`./worker.${extension}`, import.meta.url)
     const worker = new Worker(url, {
-      workerData: this.#data,
+      workerData: { ...this.#data, opened: this.#place.opened } satisfies ThreadData,
       name: `lazaret-sqlite-${this.#data.role}`,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
     })
@@ -113,6 +125,7 @@ export class Thread<Parts> {
     worker.once('message', (opening: Opening) => {
       if (!opening.opened) return this.#fail(worker, opening.failure)
       this.#isOpen = true
+      this.#place.opened ??= opening.file
       worker.on('message', (answer: Answer) => this.#take(answer))
       this.#flush()
     })

@@ -1,6 +1,6 @@
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
 import type { Database } from './database.ts'
-import type { Answer, CallBatch, ThreadData } from './messages.ts'
+import type { Answer, CallBatch, Opening, ThreadData } from './messages.ts'
 import type { Request } from './writer.ts'
 
 // The entry of both threads of a database. Each thread loads only its own code, so that it starts quickly.
@@ -26,9 +26,9 @@ try {
     db.close()
     port.close()
   })
-  port.postMessage({ opened: true })
+  port.postMessage({ opened: true, file: db.files.database } satisfies Opening)
 } catch (error) {
-  port.postMessage({ opened: false, failure: failureOf(error) })
+  port.postMessage({ opened: false, failure: failureOf(error) } satisfies Opening)
   port.close()
 }
 

@@ -86,6 +86,7 @@ export class DatabaseWriter {
   readonly #cached: readonly Cached[]
   readonly #parts: WriteParts
   #seenVersion = -1
+  #isLogEmptied = false
 
   constructor(db: Database) {
     this.#db = db
@@ -97,14 +98,14 @@ export class DatabaseWriter {
   /** Runs the requests, and those that `more` finds in the meantime. */
   run(first: readonly Request[], more: More): Answer {
     const requests = [...first]
-    if (!this.#needsTransaction(requests)) return this.#answer(requests.map(request => this.#call(request)))
     try {
-      return this.#transaction(requests, more)
+      if (this.#needsTransaction(requests)) return this.#transaction(requests, more)
+      this.#db.files.check(requests.at(-1)!.steadyNow)
+      return this.#answer(requests.map(request => this.#call(request)))
     } catch (error) {
       // Only a request itself causes a RequestError. A failing disk or lock concerns all requests.
       if (error instanceof RequestError && requests.length > 1) return this.#oneByOne(requests)
-      const failure = failureOf(causeOf(error))
-      return { results: requests.length, failed: requests.map((_, index) => [index, failure] as const) }
+      return this.#refuse(requests, failureOf(causeOf(error)))
     }
   }
 
@@ -130,11 +131,39 @@ export class DatabaseWriter {
       for (const part of this.#cached) part.flush?.()
       // All steps that can fail come before the commit. After the commit the answer is a success.
       const answer = this.#answer(results, deliveries)
+      this.#db.files.check(this.#context.steadyNow)
       this.#db.run`commit`
+      this.#isLogEmptied = false
       return answer
     } catch (error) {
       this.#undo()
       throw error
+    }
+  }
+
+  /** Whether a subscription takes deliveries is known in memory only, so that change is made anyway. */
+  #refuse(requests: readonly Request[], failure: Failure): Answer {
+    if (failure.kind === 'gone') this.#emptyLog()
+    const failed: [number, Failure][] = []
+    for (const [index, request] of requests.entries()) {
+      if (request.call[0] === 'subscriptions') this.#call(request)
+      else failed.push([index, failure])
+    }
+    return { results: requests.length, failed }
+  }
+
+  /**
+   * Moves what was committed from the write-ahead log to the database, wherever that is now. It does so once, and not if another
+   * process has written since: that one may have opened the file that is there now, with this log.
+   */
+  #emptyLog(): void {
+    if (this.#isLogEmptied) return
+    this.#isLogEmptied = true
+    try {
+      const isQuiet = this.#dataVersion() === this.#seenVersion
+      if (isQuiet && this.#db.files.leftItsLog) this.#db.get`pragma wal_checkpoint(truncate)`
+    } catch {
+      // Nothing is lost: the log stays as it is.
     }
   }
 
@@ -177,7 +206,7 @@ export class DatabaseWriter {
   }
 
   #noticeOthers(): void {
-    const { data_version: version } = this.#db.get<{ data_version: number }>`pragma data_version`!
+    const version = this.#dataVersion()
     if (version === this.#seenVersion) return
     const isFirst = this.#seenVersion === -1
     this.#seenVersion = version
@@ -185,6 +214,10 @@ export class DatabaseWriter {
     for (const part of this.#cached) part.forget('others-wrote')
     this.#parts.broker.subscriptions.checkAgain()
     this.#context.othersWrote = true
+  }
+
+  #dataVersion(): number {
+    return this.#db.get<{ data_version: number }>`pragma data_version`!.data_version
   }
 
   #undo(): void {

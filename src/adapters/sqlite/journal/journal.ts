@@ -45,7 +45,7 @@ export class SqliteJournal implements Journal {
     const stored = rows.map(({ id, body, sinks, job }) => ({
       id,
       event: body,
-      sinks: sinks === null ? undefined : (JSON.parse(sinks) as string[]),
+      sinks: sinks === null ? undefined : sinksIn(sinks),
       job: job ?? undefined,
     }))
     return readEntries(this.#path, stored, this.#codec)
@@ -53,5 +53,15 @@ export class SqliteJournal implements Journal {
 
   close(): Promise<void> {
     return this.#session.close()
+  }
+}
+
+/** Without a readable list the event goes to all sinks: a sink that has it already gets it twice, and none misses it. */
+function sinksIn(text: string): readonly string[] | undefined {
+  try {
+    const names: unknown = JSON.parse(text)
+    return Array.isArray(names) && names.every(name => typeof name === 'string') ? names : undefined
+  } catch {
+    return undefined
   }
 }

@@ -13,8 +13,8 @@ import {
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
 import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
+import { readLetterPage } from '../../../adapter-kit/query/readable-letters.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { yieldToEventLoop } from '../../../ports/clock.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
 import {
   type DeadLetterStore,
@@ -35,9 +35,6 @@ import type { SqliteSettings } from '../options.ts'
 import { LetterSaver, searchable } from './letter-saver.ts'
 import type { LetterRow } from './letter-table.ts'
 import { FIRST_PLACE, type VersionPlace, type VersionPortion } from './letter-versions.ts'
-
-/** Letters read in one turn of the event loop: a large page must not hold up everything else. */
-const READ_PER_TURN = 50
 
 /** Dead letters in the database. This side encodes and decodes them, because it has the codec. The threads store them. */
 export class SqliteDeadLetters implements DeadLetterStore {
@@ -67,15 +64,15 @@ export class SqliteDeadLetters implements DeadLetterStore {
     if (query !== undefined && isExamined(query)) return listExamined(this, query)
     const { connection } = this.#session
     const { filter, limit, order, startAfter } = resolveLetterQuery(query)
-    const bodies = await connection.read('letters', 'list', searched(filter), limit, order, startAfter)
-    const letters: DeadLetter[] = []
-    for (const body of bodies.slice(0, limit)) {
-      if (letters.length % READ_PER_TURN === READ_PER_TURN - 1) await yieldToEventLoop()
-      letters.push(this.#codec.decode(body))
-    }
+    const { letters, hasMore } = await readLetterPage({
+      limit,
+      // The reader adds one row to see whether there are more.
+      rows: count => connection.read('letters', 'list', searched(filter), count - 1, order, startAfter),
+      read: body => this.#codec.decode(body),
+    })
     const last = letters.at(-1)
-    const hasMore = bodies.length > limit && last !== undefined
-    return { letters, cursor: hasMore ? letterCursor(letterPosition(last, order), filter, order) : undefined }
+    const isMore = hasMore && last !== undefined
+    return { letters, cursor: isMore ? letterCursor(letterPosition(last, order), filter, order) : undefined }
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {

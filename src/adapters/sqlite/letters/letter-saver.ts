@@ -1,5 +1,6 @@
 import { firstFailedAt } from '../../../adapter-kit/query/letter-order.ts'
 import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
+import { readableLetter } from '../../../adapter-kit/query/readable-letters.ts'
 import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import { groupingOf } from '../../../core/dead-letter/group.ts'
@@ -48,7 +49,12 @@ export class LetterSaver {
         wanted = letter
       } else {
         revision = answer.revision
-        wanted = mergeLetter(this.#codec.decode(answer.body), letter)
+        const { body } = answer
+        // A row that cannot be read has nothing to merge with, and must not keep the letter from being saved.
+        wanted = mergeLetter(
+          readableLetter(() => this.#codec.decode(body)),
+          letter,
+        )
       }
     }
   }

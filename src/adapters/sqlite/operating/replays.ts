@@ -1,4 +1,5 @@
 import { portionsOf } from '../../../adapter-kit/portions.ts'
+import { readReplays } from '../../../adapter-kit/query/read-replays.ts'
 import { yieldToEventLoop } from '../../../ports/clock.ts'
 import { NO_COUNTS, type ReplayItem, type Replays } from '../../../ports/replays.ts'
 import { PlanCancelledError, ReplayExistsError } from '../../../ports/store.ts'
@@ -52,8 +53,7 @@ export function sqliteReplays(session: Session): Replays {
 
     async list(options = {}) {
       const { state = null, limit = DEFAULT_LIMIT } = options
-      const bodies = await session.connection.read('replays', 'list', state, limit)
-      return bodies.map(body => JSON.parse(body))
+      return readReplays(await session.connection.read('replays', 'list', state, limit))
     },
 
     async update(replay) {
