@@ -102,10 +102,15 @@ describe.skipIf(why !== '')(`Kafka beside Java's client ${why}`, () => {
     const parts = ({ type, key, payload, headers }: LazaretEvent) => ({ type, key, payload, headers })
     expect(Object.fromEntries([...events].map(([id, event]) => [id, parts(event)]))).toEqual({
       'a-1': { type: 'order.placed', key: 'customer-1', payload: { total: 12 }, headers: { tenant: 'blue' } },
-      'reading/0/1': { type: 'reading', key: undefined, payload: { total: 13 }, headers: {} },
-      'reading/0/2': { type: 'reading', key: undefined, payload: new Uint8Array(ALL_BYTES), headers: {} },
-      'reading/0/3': { type: 'reading', key: 'customer-2', payload: null, headers: {} },
-      'reading/0/4': {
+      'reading/0/1@1700000000002': { type: 'reading', key: undefined, payload: { total: 13 }, headers: {} },
+      'reading/0/2@1700000000003': {
+        type: 'reading',
+        key: undefined,
+        payload: new Uint8Array(ALL_BYTES),
+        headers: {},
+      },
+      'reading/0/3@1700000000004': { type: 'reading', key: 'customer-2', payload: null, headers: {} },
+      'reading/0/4@1700000000005': {
         type: 'reading',
         key: undefined,
         payload: new Uint8Array(text('plain words')),

@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Found, findPackage, missing } from './debian.ts'
-import { makeOnce } from './make-once.ts'
+import { CACHES, makeOnce } from './make-once.ts'
 import { runs } from './prometheus.ts'
 
 const run = promisify(execFile)
@@ -54,16 +53,19 @@ export async function findKafkaInstall(): Promise<FoundKafkaInstall> {
   return { found: true, install: await readInstall(folder) }
 }
 
-/** Another pom means other libraries, so each pom has a folder. */
+/** Another pom or version means other libraries, so each has a folder. */
 async function cacheFolder(): Promise<string> {
-  const caches = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   const version = createHash('sha256')
     .update(await readFile(POM))
+    .update(givenVersion() ?? '')
     .digest('hex')
     .slice(0, 12)
-  const folder = join(caches, 'lazaret-tests', `kafka-${version}`)
-  await mkdir(folder, { recursive: true })
-  return folder
+  return join(CACHES, `kafka-${version}`)
+}
+
+/** The release that LAZARET_TEST_KAFKA_VERSION names in place of the one in the pom. */
+function givenVersion(): string | undefined {
+  return process.env['LAZARET_TEST_KAFKA_VERSION'] || undefined
 }
 
 async function copyDependencies(folder: string): Promise<void> {
@@ -75,6 +77,7 @@ async function copyDependencies(folder: string): Promise<void> {
     COPY_DEPENDENCIES,
     '-DincludeScope=runtime',
     `-DoutputDirectory=${folder}`,
+    ...(givenVersion() === undefined ? [] : [`-Dkafka.version=${givenVersion()}`]),
   ]
   for (let tries = 1; ; tries++) {
     try {

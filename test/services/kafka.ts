@@ -24,8 +24,8 @@ export type Kafka =
   | { readonly found: false; readonly why: string }
 
 /**
- * Apache Kafka for tests: the one LAZARET_TEST_KAFKA_URL names (`host:port,host:port`), else one from Maven Central, kept
- * in a cache and started on free ports with folders of its own. Without it the tests that need it are skipped with the
+ * Apache Kafka for tests: the one LAZARET_TEST_KAFKA_URL names (`host:port,host:port`), else one from Maven Central (the
+ * release that LAZARET_TEST_KAFKA_VERSION names, else the newest), kept in a cache and started on free ports with folders of its own. Without it the tests that need it are skipped with the
  * reason, except in CI, where that is a failure.
  */
 export async function findKafka(): Promise<Kafka> {

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest'
 import { type KafkaBroker, type KafkaOptions, kafka } from '../../src/adapters/kafka/index.ts'
-import type { SubscribeOptions } from '../../src/ports/broker.ts'
+import type { SubscribeOptions, SubscriptionStatus } from '../../src/ports/broker.ts'
 import { type Clock, systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { eventOf, Inbox } from '../../src/testing/conformance/broker/world.ts'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
@@ -38,10 +38,15 @@ export async function kafkaWorld(start?: KafkaStart) {
       brokers.push(broker)
       return broker
     },
-    async subscribe(broker: KafkaBroker, channel: string, more: Partial<SubscribeOptions> = {}) {
+    async subscribe(
+      broker: KafkaBroker,
+      channel: string,
+      more: Partial<SubscribeOptions> = {},
+      onStatus?: (status: SubscriptionStatus) => void,
+    ) {
       const inbox = new Inbox(timing)
       const options = { channel, handler: 'bill', prefetch: 100, ordering: 'none', ...more } as const
-      inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
+      inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery), onStatus)
       return inbox
     },
     /** The next event is dead-lettered, and blocks its key. */

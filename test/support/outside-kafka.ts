@@ -46,6 +46,15 @@ export class OutsideKafka {
     })
   }
 
+  /** Deletes a topic, and creates it again unless another program does it first. */
+  async recreateTopic(name: string, partitions: number): Promise<void> {
+    const idOf = async () => (await this.#cluster.topics([name])).get(name)?.id
+    const before = await idOf()
+    await this.admin.deleteTopics({ topics: [name] })
+    for (let id = await idOf(); id === undefined || id === before; id = await idOf())
+      await this.createTopic(name, partitions).catch(() => {})
+  }
+
   /** Adds partitions to a topic on the only broker, until it has so many. */
   async addPartitions(name: string, count: number): Promise<void> {
     const { brokers, topics } = await this.admin.metadata({ topics: [name] })

@@ -174,7 +174,7 @@ export function headerBytes(
 ): readonly RecordHeader[] {
   const rest = new Map(Object.entries(headers))
   const restored: RecordHeader[] = []
-  for (const told of formsOf(origin).headers) {
+  for (const told of formsOf(origin).headers.filter(isHeaderForm)) {
     const [eventName, form, name] = typeof told === 'string' ? ([told, 'text', told] as const) : told
     const text = rest.get(eventName)
     // The header was removed by an edit.
@@ -192,6 +192,12 @@ function bytesOf(text: string, form: ValueForm): Buffer | null {
   if (form !== 'base64') return Buffer.from(text)
   const bytes = Buffer.from(text, 'base64')
   return bytes.toString('base64') === text ? bytes : Buffer.from(text)
+}
+
+/** Headers of another form are sent as texts, behind the others. */
+function isHeaderForm(told: unknown): told is HeaderForm {
+  if (!Array.isArray(told)) return typeof told === 'string'
+  return told.length === 3 && told.every(part => typeof part === 'string')
 }
 
 const NO_FORMS: RecordForms = Object.freeze({ v: 1, headers: [] })

@@ -106,6 +106,11 @@ export class KeyLines<E extends LineEntry<E>, R> {
     return this.#lines.first(line)
   }
 
+  /** The dead-lettered events, which block their lines. */
+  *dead(): Iterable<LineEvent<E>> {
+    for (const line of this.#lines.all()) for (const event of line) if (event.state === 'dead') yield event
+  }
+
   /** Begins with what is held. */
   open(held: Iterable<LineEvent<E>>): void {
     for (const event of held) this.#lines.add(event)

@@ -73,3 +73,15 @@ export class RecordsRemovedError extends LazaretError {
     )
   }
 }
+
+/** A topic was deleted and created again. */
+export class TopicRecreatedError extends LazaretError {
+  override readonly name = 'TopicRecreatedError'
+
+  constructor(topic: string) {
+    super(
+      `topic '${topic}': was deleted and created again, so the handler reads it from its first record. Events of the deleted topic that were not handled are lost; let the handlers finish before you delete a topic`,
+      { code: 'LAZARET_TOPOLOGY_MISMATCH', retryable: true },
+    )
+  }
+}

@@ -80,7 +80,8 @@ describe.runIf(found)(`Kafka in hard times${why}`, () => {
     const foreign = { key: Buffer.from([0xff, 0]), value: Buffer.from('hello'), headers }
     await outside!.write([{ topic: channel, ...foreign }])
     const [delivery] = await inbox.take(1)
-    expect(eventOf(delivery!)).toMatchObject({ id: `${channel}/0/0`, type: channel, payload: 'hello' })
+    const id = `${channel}/0/0@${delivery!.origin['timestamp']}`
+    expect(eventOf(delivery!)).toMatchObject({ id, type: channel, payload: 'hello' })
     await inbox.begin(delivery!)
     await inbox.retry(delivery!, timing.now() + 7_200_000, [make.attempt(1)])
     const [waiting] = await outside!.records(`${channel}.bill.retry.1h`)
@@ -98,9 +99,23 @@ describe.runIf(found)(`Kafka in hard times${why}`, () => {
     await inbox.retry(delivery!, notBefore)
     const again = await inbox.next()
     expect(inbox.times[1]).toBeGreaterThanOrEqual(notBefore)
-    expect(idOf(again)).toBe(`${channel}/0/0`)
+    expect(idOf(again)).toBe(`${channel}/0/0@${again.origin['timestamp']}`)
     expect(again.origin).toEqual(delivery!.origin)
     expect(await outside!.records(`${channel}.bill.retry.1s`)).toHaveLength(1)
+  })
+
+  it('B9: a foreign event keeps its identity while it is held for the order of its key', async () => {
+    const channel = uniqueName('held')
+    const inbox = await subscribe(open(), channel, { ordering: 'by-key' })
+    const record = { topic: channel, key: Buffer.from('a'), value: Buffer.from('{}'), headers: [] }
+    await outside!.write([record])
+    const delivery = await inbox.next()
+    const id = `${channel}/0/0@${delivery.origin['timestamp']}`
+    expect(idOf(delivery)).toBe(id)
+    await inbox.begin(delivery)
+    await inbox.retry(delivery, timing.now() + 100, [make.attempt(1)])
+    expect(await outside!.records(`${channel}.bill.held`)).not.toEqual([])
+    expect(idOf(await inbox.next())).toBe(id)
   })
 
   it('B20: the partitions of a killed consumer go to others after the session timeout that the group was given', async () => {

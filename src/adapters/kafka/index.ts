@@ -9,9 +9,10 @@ export {
   PartitionsDifferError,
   RecordsRemovedError,
   TopicMissingError,
+  TopicRecreatedError,
 } from './errors.ts'
 export { kafkaCollector } from './letters/collector.ts'
-export { LettersRemovedError } from './letters/errors.ts'
+export { LettersRemovedError, LetterTopicRecreatedError } from './letters/errors.ts'
 export {
   DEFAULT_FETCH_BYTES,
   DEFAULT_HANDLED_AFTER_MS,

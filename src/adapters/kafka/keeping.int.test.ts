@@ -1,9 +1,11 @@
 import * as client from '@platformatic/kafka'
 import { describe, expect, it } from 'vitest'
+import { heapBytes } from '../../../test/support/heap.ts'
 import { hasty, kafkaWorld } from '../../../test/support/kafka-world.ts'
 import type { SubscriptionStatus } from '../../ports/broker.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
+import { header, OWN } from './broker/wire/headers.ts'
 
 const config = { 'log.retention.bytes': '1000000000' }
 const { found, why, outside, timing, make, open, subscribe, settleNextAsDead } = await kafkaWorld({ config })
@@ -49,6 +51,28 @@ describe.runIf(found)(`Kafka keeps and goes on${why}`, () => {
     const event = make.event({ channel })
     await broker.publish([event])
     await inbox.doneNext(event, 'nothing is read while retries wait')
+  })
+
+  it('B20: the attempts of retries that wait for an hour take no memory beside their records', async () => {
+    const channel = uniqueName('attempts')
+    const broker = open({ retryStepsMs: [HOUR_MS], bufferBytes: 209_715_200 })
+    const inbox = await subscribe(broker, channel)
+    const stack = 'x'.repeat(7_000)
+    const ended = Array.from({ length: 20 }, (_, index) => ({ ...make.attempt(index + 1), stack }))
+    const log = { topic: channel, partition: 0, started: 20, ended: 20, history: ended }
+    const retry = (offset: number, notBefore: number) => ({
+      topic: `${channel}.bill.retry.1h`,
+      key: null,
+      value: Buffer.from('{}'),
+      headers: [header(OWN.log, JSON.stringify({ ...log, offset, notBefore, waitMs: 2 * HOUR_MS }))],
+    })
+    const before = heapBytes()
+    for (let offset = 0; offset < 100; offset++)
+      await outside!.write([retry(offset, timing.now() + 2 * HOUR_MS)])
+    // The last one is due. When it is delivered, the others were read.
+    await outside!.write([retry(100, 1)])
+    await inbox.next()
+    expect(heapBytes() - before).toBeLessThan(5_000_000)
   })
 
   it('B9: large events behind a dead one leave room for other keys', async () => {

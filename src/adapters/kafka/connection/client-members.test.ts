@@ -36,3 +36,13 @@ it('P1: the client reports errors of single partitions with the answer that has 
 it('P1: a connection of the client sends a request with a reader for its answer', () => {
   expect(client.Connection.prototype.send).toHaveLength(7)
 })
+
+it('P1: the client has what requests to publish are written with', () => {
+  const written = client.Writer.create().appendString('x').appendInt16(1).appendInt32(2).appendTaggedFields()
+  expect(written.buffer.length).toBeGreaterThan(0)
+  for (const name of ['appendArray', 'appendUnsignedVarInt', 'append'] as const)
+    expect(typeof written[name], name).toBe('function')
+  // The check value of CRC-32C.
+  expect(client.crc32c(Buffer.from('123456789'))).toBe(0xe3069283)
+  expect(client.produceV9.parseResponse).toHaveLength(4)
+})

@@ -43,6 +43,8 @@ const BATCH_HEAD = 12
 const CURRENT_FORMAT = 2
 const RECORD_OVERHEAD = 100
 const MAX_TEXTS = 64
+/** Longer texts are those of one record, such as its attempts. A record that waits would keep them in memory. */
+const MAX_REPEATED_LENGTH = 256
 const EMPTY = Buffer.alloc(0)
 
 /**
@@ -239,7 +241,7 @@ class BatchHeaders {
     const last = this.#texts[position]
     if (last?.length === length && this.#isSame(last.from, from, length)) return last.text
     const text = this.bytes.toString('utf8', from, reader.at)
-    if (position < MAX_TEXTS) this.#texts[position] = { from, length, text }
+    if (position < MAX_TEXTS && length <= MAX_REPEATED_LENGTH) this.#texts[position] = { from, length, text }
     return text
   }
 

@@ -217,22 +217,15 @@ describe.runIf(found.found)(`a collector of Kafka's dead letters${why}`, () => {
     ])
   })
 
-  it('E21: a topic that is created again is collected from its beginning', async () => {
+  it('E21: a topic that is created again is collected from its beginning, and reported', async () => {
     const { deadTopic, dead } = await shop(1)
-    const { store, open, letters } = collecting([deadTopic])
+    const { store, open, letters, errors } = collecting([deadTopic])
     const collector = open()
     collector.start(store)
-    await outside.write([dead({})])
-    await letters(1)
-    await outside.admin.deleteTopics({ topics: [deadTopic] })
-    await timing.eventually(
-      () =>
-        outside.createTopic(deadTopic, 1).then(
-          () => true,
-          () => false,
-        ),
-      'the topic can be created again',
-    )
+    await outside.write([dead({}), dead({}), dead({})])
+    await letters(3)
+    await timing.eventually(async () => (await collector.depths())[0]?.depth === 0, 'the offset is committed')
+    await outside.recreateTopic(deadTopic, 1)
     await timing.eventually(
       () =>
         outside.write([dead({}), dead({})]).then(
@@ -241,7 +234,27 @@ describe.runIf(found.found)(`a collector of Kafka's dead letters${why}`, () => {
         ),
       'writing',
     )
-    await letters(3)
+    await letters(5)
     await collector.close()
+    expect(errors.map(String)).toContainEqual(
+      expect.stringContaining(`topic '${deadTopic}': was deleted and created again`),
+    )
+  })
+
+  it('E21: a topic that is created again while no collector runs is collected from its beginning', async () => {
+    const { deadTopic, dead } = await shop(1)
+    const { store, open, letters } = collecting([deadTopic])
+    const first = open()
+    first.start(store)
+    await outside.write([dead({}), dead({})])
+    await letters(2)
+    await timing.eventually(async () => (await first.depths())[0]?.depth === 0, 'the offset is committed')
+    await first.close()
+    await outside.recreateTopic(deadTopic, 1)
+    await outside.write([dead({}), dead({}), dead({})])
+    const second = open()
+    second.start(store)
+    await letters(5)
+    await second.close()
   })
 })

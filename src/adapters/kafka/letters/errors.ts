@@ -11,3 +11,15 @@ export class LettersRemovedError extends LazaretError {
     )
   }
 }
+
+/** A dead-letter topic was deleted and created again. */
+export class LetterTopicRecreatedError extends LazaretError {
+  override readonly name = 'LetterTopicRecreatedError'
+
+  constructor(topic: string) {
+    super(
+      `topic '${topic}': was deleted and created again, so the collector reads it from its first record. Dead letters of the deleted topic that were not collected are lost; wait until a topic is collected before you delete it`,
+      { code: 'LAZARET_COLLECTING_HELD_UP', retryable: false },
+    )
+  }
+}

@@ -8,7 +8,7 @@ import { progressAt } from '../broker/group/progress.ts'
 import type { Cluster, TopicInfo } from '../connection/cluster.ts'
 import { CODE, hasCode } from '../connection/protocol-errors.ts'
 import type { KafkaRecord } from '../connection/records.ts'
-import { LettersRemovedError } from './errors.ts'
+import { LettersRemovedError, LetterTopicRecreatedError } from './errors.ts'
 import { collect } from './letter.ts'
 import type { KafkaCollectorSettings } from './options.ts'
 import { type Position, type Reading, RecordReader } from './record-reader.ts'
@@ -37,6 +37,8 @@ export class TopicCollecting {
   readonly #reader: RecordReader
   readonly #failures = new FailureCache()
   readonly #progress = new Map<string, Progress>()
+  /** The ids of the topics that were collected, by name. */
+  readonly #ids = new Map<string, string>()
   #listedAt: number | undefined
   #wasBusy = true
   /** When the offsets of all partitions were last committed. */
@@ -109,7 +111,9 @@ export class TopicCollecting {
     // A topic that is deleted and created again has another id, and its offsets begin again.
     for (const [key, { topicId }] of this.#progress) if (!ids.has(topicId)) this.#progress.delete(key)
     for (const topic of topics) {
-      const { name, leaders } = topic
+      const { name, id, leaders } = topic
+      if ((this.#ids.get(name) ?? id) !== id) this.#settings.onError(new LetterTopicRecreatedError(name))
+      this.#ids.set(name, id)
       const isKnown = leaders.every((_, partition) => this.#progress.has(keyOf({ topic: name, partition })))
       if (isKnown) continue
       for (const { first: _, ...begin } of await this.#positionsOf(topic))

@@ -1,7 +1,7 @@
 import { delay, settlesWithin } from '../../../../ports/clock.ts'
 import { explain } from '../../connection/protocol-errors.ts'
 import type { FetchedRecords } from '../../connection/records.ts'
-import { RecordsRemovedError, TopicMissingError } from '../../errors.ts'
+import { RecordsRemovedError, TopicMissingError, TopicRecreatedError } from '../../errors.ts'
 import { Committer } from '../group/committer.ts'
 import { GroupMember, type TopicPartition } from '../group/member.ts'
 import { readOffsets, readProgress } from '../group/offsets.ts'
@@ -44,8 +44,10 @@ export class Assignment {
   readonly #steps: ReadonlyMap<string, number>
   #partitions = new Map<string, AssignedPartition>()
   readonly #membership: FailureCount
-  /** Topics that were found missing. */
-  readonly #missing = new Map<string, object>()
+  /** The reported errors of topics that were deleted, by name. */
+  readonly #deleted = new Map<string, Error>()
+  /** The ids of the topics that were assigned last, by name. */
+  readonly #ids = new Map<string, string>()
 
   constructor(context: SubscriptionContext, topics: readonly string[], listener: AssignmentListener) {
     this.#context = context
@@ -67,7 +69,7 @@ export class Assignment {
       wanted: () => (listener.mayFetch() ? this.wanted() : []),
       received: (partition, fetched, end) => this.#received(partition, fetched, end),
       outOfRange: partition => void this.#reopen(partition),
-      topicMissing: partition => void this.#restore(partition.topic),
+      topicMissing: partition => void this.#restore(partition),
       failed: (partition, error) => this.#partitionFailed(partition, error),
     })
     this.committer = new Committer(cluster, settings, names.group, this.#member, {
@@ -110,13 +112,13 @@ export class Assignment {
   async rewind(partition: AssignedPartition): Promise<void> {
     // Somebody is opening it.
     if (!partition.isOpen) return
-    const { window } = partition
+    const { window, knownEnd } = partition
     partition.isOpen = false
     const { settings } = this.#context
     while (partition.isOurs && !partition.isLeaving) {
       try {
-        await this.#listener.opened(partition)
-        partition.open(window.progress(window.position, undefined))
+        await this.#readOrder(partition)
+        partition.open(window.progress(window.position, undefined), knownEnd)
         this.fetch()
         return
       } catch (error) {
@@ -141,7 +143,13 @@ export class Assignment {
 
   #assigned(partitions: readonly TopicPartition[]): void {
     const added = partitions.map(each => new AssignedPartition(each, this.#steps.get(each.topic)))
-    for (const each of added) this.#partitions.set(`${each.topic} ${each.partition}`, each)
+    for (const each of added) {
+      const { topic, topicId } = each
+      this.#partitions.set(`${topic} ${each.partition}`, each)
+      if ((this.#ids.get(topic) ?? topicId) !== topicId)
+        this.#reportDeleted(topic, new TopicRecreatedError(topic))
+      this.#ids.set(topic, topicId)
+    }
     void this.#open(added)
   }
 
@@ -156,10 +164,12 @@ export class Assignment {
       try {
         await cluster.topics([...byTopic.keys()])
         const stored = await readProgress(cluster, names.group, questions)
+        const ends = byTopic.has(names.channel) ? await this.#readEnds() : []
         for (const each of left) {
           if (!each.isOurs || each.isOpen) continue
-          await this.#listener.opened(each)
-          each.open(stored.get(each.topic)?.get(each.partition) ?? progressAt(0))
+          await this.#readOrder(each)
+          const progress = stored.get(each.topic)?.get(each.partition) ?? progressAt(0)
+          each.open(progress, each.topic === names.channel ? ends[each.partition] : undefined)
         }
         this.fetch()
         return
@@ -171,6 +181,25 @@ export class Assignment {
     }
   }
 
+  /**
+   * Where the partitions of the channel end. The end in the answer to a fetch can be too low: a new leader learns only
+   * from its followers what the old one had shown. When it is asked for the end itself, it waits for them.
+   */
+  async #readEnds(): Promise<readonly number[]> {
+    const { cluster, names } = this.#context
+    const info = cluster.known(names.channel)
+    return info === undefined ? [] : await readOffsets(cluster, info, 'latest')
+  }
+
+  /** The order can be lost again while it is read. */
+  async #readOrder(partition: AssignedPartition): Promise<void> {
+    let losses: number
+    do {
+      losses = partition.orderLosses
+      await this.#listener.opened(partition)
+    } while (losses !== partition.orderLosses && partition.isOurs)
+  }
+
   async #revoked(partitions: readonly TopicPartition[]): Promise<void> {
     const leaving = partitions
       .map(({ topic, topicId, partition }) => {
@@ -179,9 +208,15 @@ export class Assignment {
       })
       .filter(each => each !== undefined)
     for (const each of leaving) each.isLeaving = true
+    await settlesWithin(this.#context.settings.clock, FINISH_MS, this.#findDeleted(leaving))
     await this.#listener.drain(leaving)
     await this.#finish(leaving)
     this.#drop(leaving)
+  }
+
+  async #findDeleted(leaving: readonly AssignedPartition[]): Promise<void> {
+    const found = await this.#context.cluster.topics([...new Set(leaving.map(({ topic }) => topic))])
+    for (const each of leaving) each.isDeleted = found.get(each.topic)?.id !== each.topicId
   }
 
   /** If the commit fails or takes too long, the next owner reads again what it would have said. */
@@ -206,11 +241,7 @@ export class Assignment {
   #received(partition: AssignedPartition, fetched: FetchedRecords, end: number): void {
     // A partition that is being opened again is read from its position.
     if (!partition.isOurs || !partition.isOpen || partition.isLeaving) return
-    const missing = this.#missing.get(partition.topic)
-    if (missing !== undefined) {
-      this.#missing.delete(partition.topic)
-      this.#context.stalls.gaveUp('deliveries', missing)
-    }
+    this.#readAgain(partition.topic)
     partition.failures?.works()
     const wasBehind = !partition.hasCaughtUp
     partition.ends(end)
@@ -248,7 +279,7 @@ export class Assignment {
       if (readTo < first) partition.window.skipTo(first)
       else {
         this.#listener.lost([partition])
-        await this.#listener.opened(partition)
+        await this.#readOrder(partition)
         partition.open(progressAt(first))
       }
     } catch {
@@ -257,14 +288,34 @@ export class Assignment {
     this.fetch()
   }
 
-  async #restore(topic: string): Promise<void> {
-    const { topics, stalls, cluster } = this.#context
-    const error = new TopicMissingError(topic)
-    if ((await cluster.topics([topic]).catch(() => undefined))?.has(topic) !== false) return
-    const missing = this.#missing.get(topic) ?? {}
-    this.#missing.set(topic, missing)
-    stalls.stalled('deliveries', missing, error)
-    await topics.restore(topic).catch(() => {})
+  /** The topic of the partition is gone. It is created again, if that is ours to do and nobody else has done it. */
+  async #restore(partition: AssignedPartition): Promise<void> {
+    const { topic, topicId } = partition
+    const { topics, cluster } = this.#context
+    const found = await cluster.topics([topic]).catch(() => undefined)
+    if (found === undefined || found.get(topic)?.id === topicId || !partition.isOurs) return
+    if (found.has(topic)) this.#reportDeleted(topic, new TopicRecreatedError(topic))
+    else {
+      this.#reportDeleted(topic, new TopicMissingError(topic))
+      await topics.restore(topic).catch(() => {})
+    }
+  }
+
+  /** Reported until the topic is read again. */
+  #reportDeleted(topic: string, error: Error): void {
+    const { stalls } = this.#context
+    const reported = this.#deleted.get(topic)
+    if (reported?.name === error.name) return
+    if (reported !== undefined) stalls.gaveUp('deliveries', reported)
+    this.#deleted.set(topic, error)
+    stalls.stalled('deliveries', error, error)
+  }
+
+  #readAgain(topic: string): void {
+    const reported = this.#deleted.get(topic)
+    if (reported === undefined) return
+    this.#deleted.delete(topic)
+    this.#context.stalls.gaveUp('deliveries', reported)
   }
 
   /** One partition can fail for long while the others work. */

@@ -44,3 +44,28 @@ it('B8: as many attempts are announced as begin during a commit, and few when it
   })
   expect(quiet.at(-1)).toBe(17)
 })
+
+it('B9: a partition has caught up when all is read that it had when it was opened, also if an answer says less', () => {
+  const partition = new AssignedPartition({ topic: 'orders', topicId: 'id', partition: 0 }, undefined)
+  partition.open(progressAt(30), 37)
+  partition.window.skipTo(30)
+  partition.ends(30)
+  expect(partition.hasCaughtUp).toBe(false)
+  for (let offset = 30; offset < 37; offset++) partition.window.read(offset)
+  expect(partition.hasCaughtUp).toBe(true)
+})
+
+it('B9: a partition that is being read again has not caught up before it is open', () => {
+  const partition = opened()
+  partition.ends(2)
+  partition.window.skipTo(5)
+  expect(partition.hasCaughtUp).toBe(true)
+  partition.isOpen = false
+  expect(partition.hasCaughtUp).toBe(false)
+  const { knownEnd } = partition
+  partition.open(progressAt(0), knownEnd)
+  partition.window.skipTo(4)
+  expect(partition.hasCaughtUp).toBe(false)
+  partition.window.skipTo(5)
+  expect(partition.hasCaughtUp).toBe(true)
+})

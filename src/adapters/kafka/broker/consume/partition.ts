@@ -78,6 +78,8 @@ export class AssignedPartition {
   isOurs = true
   /** It is being given back: nothing more of it is delivered. */
   isLeaving = false
+  /** Its topic was deleted, and perhaps created again: nobody can read its records any more. */
+  isDeleted = false
   /** Its progress is known, and records can be read. */
   isOpen = false
   isFetching = false
@@ -90,6 +92,8 @@ export class AssignedPartition {
   bufferedBytes = 0
   /** Records that wait for others of their key, and are in this process alone. */
   lined = 0
+  /** How often the order of its keys was lost while it was ours. */
+  orderLosses = 0
   /** Too much of it waits for other events. */
   isFull = false
   /** The suspect that runs, which the next commit says. */
@@ -112,23 +116,31 @@ export class AssignedPartition {
     this.stepMs = stepMs
   }
 
-  open(progress: Progress): void {
+  /** `end` is where the partition ends; without it, the first answer says it. */
+  open(progress: Progress, end?: number): void {
     this.window = new OffsetWindow(progress)
     this.#begunTo = this.#durableUpTo = progress.position
     this.#firstEnd = undefined
+    if (end !== undefined) this.ends(end)
     this.isFull = false
     this.isOpen = true
   }
 
-  /** An answer says where the partition ends. */
+  /** Where the partition ends, by an answer. The first one counts. */
   ends(end: number): void {
-    this.#firstEnd ??= end
+    if (this.#firstEnd !== undefined) return
+    this.#firstEnd = end
     this.window.limitSuspects(end)
+  }
+
+  /** The end of everything that was read, or was there when it was opened. */
+  get knownEnd(): number {
+    return Math.max(this.#firstEnd ?? 0, this.window.readTo)
   }
 
   /** Everything was read that was there when it was opened, and so everything that an earlier owner has read. */
   get hasCaughtUp(): boolean {
-    return this.#firstEnd !== undefined && this.window.readTo >= this.#firstEnd
+    return this.isOpen && this.#firstEnd !== undefined && this.window.readTo >= this.#firstEnd
   }
 
   /** Whether an attempt may begin: a commit has said that it might have. */

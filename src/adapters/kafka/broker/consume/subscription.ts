@@ -8,6 +8,7 @@ import {
 } from '../../../../ports/broker.ts'
 import { monotonicNow, settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { FetchedRecords } from '../../connection/records.ts'
+import { HeldRelease } from '../ordered/held-release.ts'
 import { KeyOrder } from '../ordered/key-order.ts'
 import { retryTopicFor } from '../topics/names.ts'
 import { HeaderTexts, headerText, OWN } from '../wire/headers.ts'
@@ -50,6 +51,7 @@ export class KafkaSubscription implements Subscription {
     this.#context = context
     const { settings, names, isOrdered } = context
     this.#settler = new Settler(context)
+    const release = new HeldRelease(context, this.#settler)
     const topics = [names.channel, names.again, ...names.retries.map(({ name }) => name)]
     this.#queue = new EntryQueue(settings.clock, () => this.#assignment.committer, {
       due: entry => this.#offer(entry),
@@ -62,7 +64,7 @@ export class KafkaSubscription implements Subscription {
       caughtUp: partition => this.#order?.caughtUp(partition),
       drain: partitions => this.#drain(partitions),
       lost: partitions => this.#lost(partitions),
-      opened: async partition => await this.#order?.opened(partition),
+      opened: partition => (this.#order ?? release).opened(partition),
       committed: () => this.#pump(),
       mayFetch: () => this.#mode === 'running',
     })
@@ -149,12 +151,14 @@ export class KafkaSubscription implements Subscription {
   }
 
   /**
-   * Events whose attempts are known here alone are published again with them. The others stay where they are: without a
-   * settlement the next owner reads them.
+   * Events whose attempts are known here alone are published again with them, and so are the open ones of a topic that was
+   * deleted. The others stay where they are: without a settlement the next owner reads them.
    */
   async #giveBack(partitions: readonly AssignedPartition[], open: readonly KafkaDelivery[]): Promise<void> {
     const unopened = this.#queue.drop(partitions).map(entry => this.#deliveryOf(entry))
-    const changed = [...open.filter(each => each.isChanged || each.entry.isHeld), ...unopened]
+    const isAtRisk = ({ isChanged, entry }: KafkaDelivery) =>
+      isChanged || entry.isHeld || entry.partition.isDeleted
+    const changed = [...open.filter(isAtRisk), ...unopened]
     await Promise.allSettled(changed.map(delivery => this.#sendBack(delivery)))
   }
 
@@ -203,7 +207,10 @@ export class KafkaSubscription implements Subscription {
     const all = [...partitions, ...rest]
     this.#queue.drop(all)
     for (const delivery of this.#open) if (all.includes(delivery.entry.partition)) this.#remove(delivery)
-    for (const each of rest) void this.#assignment.rewind(each)
+    for (const each of rest) {
+      each.orderLosses++
+      void this.#assignment.rewind(each)
+    }
     this.#pump()
   }
 
@@ -242,7 +249,7 @@ export class KafkaSubscription implements Subscription {
     const { partition } = entry
     const { clock } = this.#context.settings
     if (entry.dueAt > 0 && entry.dueAt > monotonicNow(clock)) {
-      this.#queue.wait(entry)
+      this.#wait(entry)
       return
     }
     if (partition.stepMs !== undefined && partition.stepMs > 0 && entry.known === undefined) {
@@ -256,6 +263,12 @@ export class KafkaSubscription implements Subscription {
     else this.#order.arrive(entry)
   }
 
+  /** The log is read again when the wait is over: it takes more memory than the record, which alone counts as buffered. */
+  #wait(entry: Entry): void {
+    entry.log = undefined
+    this.#queue.wait(entry)
+  }
+
   /** The wait is longer than its topic. The rest is waited for in the next one, or here if it is short. */
   #waitOn(entry: Entry, waitMs: number): void {
     const { clock } = this.#context.settings
@@ -263,7 +276,7 @@ export class KafkaSubscription implements Subscription {
     const isShort = retryTopicFor(names, waitMs) === names.again
     if (isShort && entry.partition.waiting.size < MAX_WAITING_ON) {
       entry.dueAt = monotonicNow(clock) + waitMs
-      this.#queue.wait(entry)
+      this.#wait(entry)
       return
     }
     entry.partition.bufferedBytes -= entry.record.bytes

@@ -85,7 +85,8 @@ export class Committer {
   /** The last commit of partitions that are given back. It rejects if the server does not take it. */
   async finish(partitions: readonly AssignedPartition[]): Promise<void> {
     await this.#running
-    const ours = partitions.filter(({ isOurs, isOpen }) => isOurs && isOpen)
+    // Commits name topics, so that one of a deleted topic would replace that of the topic which has its name now.
+    const ours = partitions.filter(({ isOurs, isOpen, isDeleted }) => isOurs && isOpen && !isDeleted)
     if (ours.length > 0)
       await this.#send(
         ours,

@@ -1,3 +1,5 @@
+import { topicTag } from '../topics/topic-tag.ts'
+
 /**
  * How far a handler is with a partition. It is stored with the committed offset: the offset is `position`, and the rest is
  * its metadata. Kafka keeps at most 4096 bytes of metadata.
@@ -30,8 +32,6 @@ export function progressAt(position: number): Progress {
 }
 
 const VERSION = '1'
-/** A part of the topic's id is enough to notice that the topic was deleted and created again. */
-const TAG_LENGTH = 8
 /** Less than the limit of Kafka, because an administrator can lower that. */
 const MAX_BYTES = 3_500
 
@@ -45,7 +45,7 @@ export function encodeProgress(progress: Progress, topicId: string): string {
   const counts = [...crashes].map(([offset, count]) => `${fromHere(offset)}.${count.toString(36)}`)
   const head = [
     VERSION,
-    topicId.slice(0, TAG_LENGTH),
+    topicTag(topicId),
     upTo > position ? fromHere(upTo) : '',
     suspectsBelow > position ? fromHere(suspectsBelow) : '',
     running === undefined ? '' : fromHere(running),
@@ -79,8 +79,7 @@ export function decodeProgress(
     metadata ?? ''
   ).split(';')
   if (version !== VERSION) return progressAt(position)
-  if (tag !== topicId.slice(0, TAG_LENGTH)) return undefined
-  const offsetOf = (text: string) => position + Number.parseInt(text, 36)
+  if (tag !== topicTag(topicId)) return undefined
   const settled: (readonly [number, number])[] = []
   let last = position
   for (const [gap, length] of pairs(ranges)) {
@@ -88,20 +87,30 @@ export function decodeProgress(
     last = from + length
     settled.push([from, last])
   }
-  return {
-    position,
-    settled,
-    upTo: upTo === '' ? position : offsetOf(upTo),
-    suspectsBelow: suspectsBelow === '' ? position : offsetOf(suspectsBelow),
-    crashes: new Map(pairs(counts).map(([offset, count]) => [position + offset, count])),
-    running: running === '' ? undefined : offsetOf(running),
-  }
+  const [highest = position, suspects = position, alone] = [upTo, suspectsBelow, running].map(text =>
+    text === '' ? undefined : position + numberOf(text),
+  )
+  const crashes = new Map(pairs(counts).map(([offset, count]) => [position + offset, count]))
+  const numbers = [highest, suspects, alone ?? position, last, ...crashes.keys(), ...crashes.values()]
+  // The text is not as it was written. The settled records are unknown then, so that nothing is skipped.
+  const isAscending = settled.every(
+    ([from, to], at) => from >= (settled[at - 1]?.[1] ?? position) && to >= from,
+  )
+  if (!isAscending || !numbers.every(Number.isSafeInteger)) return progressAt(position)
+  return { position, settled, upTo: highest, suspectsBelow: suspects, crashes, running: alone }
 }
 
 function pairs(text: string): [number, number][] {
   if (text === '') return []
   return text.split(',').map(pair => {
     const [first = '', second = ''] = pair.split('.')
-    return [Number.parseInt(first, 36), Number.parseInt(second, 36)]
+    return [numberOf(first), numberOf(second)]
   })
+}
+
+const BASE_36 = /^-?[0-9a-z]+$/
+
+/** A number in base 36; NaN for every other text. */
+function numberOf(text: string): number {
+  return BASE_36.test(text) ? Number.parseInt(text, 36) : Number.NaN
 }

@@ -1,12 +1,13 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
-import { countOf } from '../../../../adapter-kit/wire/carried-log.ts'
+import { countOf, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
 import { header, headerText, OWN, withoutHeaders } from '../wire/headers.ts'
-import { inWholeMs, withLog } from '../wire/record-log.ts'
+import { inWholeMs, waitOf, withLog } from '../wire/record-log.ts'
+import type { PlaceNumbering } from './place-numbering.ts'
 
 /** What a record of the held topic says about the event in it. */
-export interface HeldState {
+export interface HeldState extends PlaceNumbering {
   readonly state: 'waiting' | 'dead'
   /** The line that it stands in. */
   readonly line: string
@@ -52,8 +53,9 @@ export function waitingRecord(
 export function deadRecord(
   heldKey: string,
   { line, place, id }: Pick<HeldState, 'line' | 'place' | 'id'>,
+  { topic, firstPlace }: PlaceNumbering,
 ): EventRecord {
-  const state = JSON.stringify({ line, place, id, state: 'dead' })
+  const state = JSON.stringify({ line, place, topic, firstPlace, id, state: 'dead' })
   return { key: Buffer.from(heldKey), value: EMPTY, headers: [header(OWN.held, state)] }
 }
 
@@ -62,24 +64,30 @@ export function resolvedRecord(heldKey: string): EventRecord {
   return { key: Buffer.from(heldKey), value: null, headers: [] }
 }
 
-/** The state of a held event; undefined if the record is not one of ours, or says that the event is resolved. */
+/**
+ * The state of a held event; undefined if the record is not one of ours, or says that the event is resolved. Anybody who may
+ * write to the topic can write anything, and one such record must not keep all others from being read.
+ */
 export function readHeld({ value, headers }: EventRecord): HeldState | undefined {
   const text = value === null ? undefined : headerText(headers, OWN.held)
   if (text === undefined) return undefined
-  const { state, line, place, id, notBefore, waitMs } = JSON.parse(text)
+  const { state, line, place, topic, firstPlace, id, notBefore, waitMs } = parseLog(text)
+  if (typeof line !== 'string' || typeof id !== 'string' || !Number.isSafeInteger(place)) return undefined
   return {
     state: state === 'dead' ? 'dead' : 'waiting',
-    line: String(line),
-    place: Number(place),
-    id: String(id),
+    line,
+    place: place as number,
+    topic: String(topic),
+    firstPlace: countOf(firstPlace),
+    id,
     notBefore: countOf(notBefore),
-    waitMs: countOf(waitMs),
+    waitMs: waitOf(waitMs),
   }
 }
 
 /** The message of the event, as it was. */
 export function heldMessage<R extends EventRecord>(record: R): R {
-  const { key, hasNoValue } = JSON.parse(headerText(record.headers, OWN.held) ?? '{}')
+  const { key, hasNoValue } = parseLog(headerText(record.headers, OWN.held) ?? '{}')
   return {
     ...record,
     key: typeof key === 'string' ? Buffer.from(key, 'latin1') : null,

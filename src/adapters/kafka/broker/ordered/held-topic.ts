@@ -1,5 +1,6 @@
 import type { Cluster, TopicInfo } from '../../connection/cluster.ts'
 import type { Producer } from '../../connection/producer.ts'
+import { CODE, hasCode } from '../../connection/protocol-errors.ts'
 import { readFrom } from '../../connection/read-partition.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import { PartitionsDifferError, TopicMissingError } from '../../errors.ts'
@@ -9,7 +10,7 @@ import type { HeldState } from './held-record.ts'
 import { readStates } from './held-states.ts'
 
 /** A held event, and where the topic has it. */
-interface HeldEvent extends HeldState {
+export interface HeldEvent extends HeldState {
   readonly heldKey: string
   readonly offset: number
 }
@@ -23,6 +24,8 @@ export class HeldTopic {
   readonly #producer: Producer
   readonly #topic: string
   readonly #channel: string
+  /** The id of the topic that has the states of a partition. */
+  readonly #ids = new Map<number, string>()
 
   constructor(cluster: Cluster, producer: Producer, { held, channel }: HandlerTopics) {
     this.#cluster = cluster
@@ -32,7 +35,7 @@ export class HeldTopic {
   }
 
   /** Everything that is held in a partition. */
-  async read(partition: number): Promise<Iterable<HeldEvent>> {
+  async read(partition: number): Promise<readonly HeldEvent[]> {
     const info = await this.#info()
     const partitions = info.leaders.length
     if (partition >= partitions) {
@@ -46,15 +49,34 @@ export class HeldTopic {
       if (state === undefined) held.delete(heldKey)
       else held.set(heldKey, { ...state, heldKey, offset })
     })
-    return held.values()
+    this.#ids.set(partition, info.id)
+    return [...held.values()]
   }
 
-  /** The record of an event, which is read when its turn has come: only its state is kept in mind. */
-  async record(partition: number, offset: number): Promise<KafkaRecord> {
-    const { records } = await readFrom(this.#cluster, await this.#info(), partition, offset, ONE_BATCH)
-    const found = records.find(record => record.offset === offset)
+  /**
+   * The record of an event, which is read when its turn has come: only its state is kept in mind. Undefined if somebody has
+   * deleted it, for instance with the topic.
+   */
+  async record(partition: number, offset: number, heldKey: string): Promise<KafkaRecord | undefined> {
+    const info = await this.#info()
+    let records: readonly KafkaRecord[]
+    try {
+      records = (await readFrom(this.#cluster, info, partition, offset, ONE_BATCH)).records
+    } catch (error) {
+      if (hasCode(error, CODE.offsetOutOfRange)) return undefined
+      throw error
+    }
+    const found = records.find(record => record.offset >= offset)
     if (found === undefined) throw new Error(`topic '${this.#topic}' has no record at ${offset}`)
-    return found
+    return found.offset === offset && found.key?.toString('utf8') === heldKey ? found : undefined
+  }
+
+  /** Writes the states of a partition again, if the topic was deleted and created again since they were read or written. */
+  async whenRecreated(partition: number, rewrite: () => Promise<void>): Promise<void> {
+    const { id } = await this.#info()
+    if (this.#ids.get(partition) === id) return
+    await rewrite()
+    this.#ids.set(partition, id)
   }
 
   /** Writes states while the partition is ours, and answers with their offsets when they are durable. */

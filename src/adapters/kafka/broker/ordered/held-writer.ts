@@ -1,18 +1,22 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
+import type { KafkaRecord } from '../../connection/records.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { AssignedPartition, Entry } from '../consume/partition.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
 import { readLog } from '../wire/record-log.ts'
-import { waitingRecord } from './held-record.ts'
+import { deadRecord, waitingRecord } from './held-record.ts'
 import type { HeldTopic } from './held-topic.ts'
+import type { PlaceNumbering } from './place-numbering.ts'
 
 /** Writes the states of events to the held topic, for as long as their partition is ours. */
 export class HeldWriter {
   readonly #context: SubscriptionContext
   readonly #held: HeldTopic
   readonly #writes = new Map<number, PendingWork>()
+  /** The numbering of places in each partition. */
+  readonly #numberings = new Map<number, PlaceNumbering>()
 
   constructor(context: SubscriptionContext, held: HeldTopic) {
     this.#context = context
@@ -27,10 +31,25 @@ export class HeldWriter {
     await this.#writes.get(partition)?.settled()
   }
 
+  /** From now on the places of events in this partition are numbered so. */
+  numberPlaces(partition: number, numbering: PlaceNumbering): void {
+    this.#numberings.set(partition, numbering)
+  }
+
+  /** The place of a record of the channel. */
+  placeOf({ partition, offset }: KafkaRecord): number {
+    return this.#numberingOf(partition).firstPlace + offset
+  }
+
+  /** The state of a dead-lettered event. */
+  dead(partition: number, event: LineEvent<Entry>): EventRecord {
+    return deadRecord(event.heldKey, event, this.#numberingOf(partition))
+  }
+
   /** The state of an event that waits. Without a log, its attempts are those in its record. */
   waiting(
     { heldKey, line, place, id }: LineEvent<Entry>,
-    { record }: Entry,
+    { record, partition }: Entry,
     log: AttemptLog | undefined,
     waitMs: number,
   ): EventRecord {
@@ -40,7 +59,7 @@ export class HeldWriter {
     const notBefore = waitMs > 0 ? now + waitMs : 0
     return waitingRecord(
       heldKey,
-      { line, place, id, notBefore, waitMs },
+      { line, place, id, notBefore, waitMs, ...this.#numberingOf(partition.partition) },
       record,
       read.origin,
       log ?? read.log,
@@ -66,5 +85,11 @@ export class HeldWriter {
     } finally {
       writes.end()
     }
+  }
+
+  #numberingOf(partition: number): PlaceNumbering {
+    const numbering = this.#numberings.get(partition)
+    if (numbering === undefined) throw new Error(`partition ${partition} has no numbering of places`)
+    return numbering
   }
 }

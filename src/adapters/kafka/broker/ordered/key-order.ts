@@ -4,15 +4,18 @@ import { KeyLines } from '../../../../adapter-kit/ordered/key-lines.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { Fifo } from '../../../../core/fifo.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
+import { TopicRecreatedError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { KafkaDelivery } from '../consume/delivery.ts'
 import { type AssignedPartition, type Entry, newEntry } from '../consume/partition.ts'
+import { topicTag } from '../topics/topic-tag.ts'
 import { eventIdOf } from '../wire/event-codec.ts'
 import { headerText, OWN } from '../wire/headers.ts'
 import { readLog } from '../wire/record-log.ts'
-import { deadRecord, heldMessage, resolvedRecord } from './held-record.ts'
+import { heldMessage, resolvedRecord } from './held-record.ts'
 import { HeldTopic } from './held-topic.ts'
 import { HeldWriter } from './held-writer.ts'
+import { numberingFor, placeIn } from './place-numbering.ts'
 
 interface OrderListener {
   /** The first of a line may be delivered. */
@@ -68,17 +71,29 @@ export class KeyOrder {
 
   /** Called before the first record of a partition is read. */
   async opened(assigned: AssignedPartition): Promise<void> {
-    const { topic, partition } = assigned
+    const { topic, topicId, partition } = assigned
     if (topic !== this.#context.names.channel) return
     await this.#writer.written(partition)
     const { clock } = this.#context.settings
-    const held = [...(await this.#held.read(partition))].map((stored): Event => {
-      const { heldKey, offset, state, line, place, id } = stored
-      const dueAt = endOfWait(clock, stored)
-      return { line, id, heldKey, place, state, entry: undefined, heldAt: offset, dueAt }
+    const stored = await this.#held.read(partition)
+    const numbering = numberingFor(topicId, stored)
+    const held = stored.map((each): Event => {
+      const { heldKey, offset, state, line, id } = each
+      const place = placeIn(numbering, each)
+      return {
+        line,
+        id,
+        heldKey,
+        place,
+        state,
+        entry: undefined,
+        heldAt: offset,
+        dueAt: endOfWait(clock, each),
+      }
     })
     // The partition was lost, and perhaps given to us again: its lines are not those of this reading.
     if (this.#listener.partition(topic, partition) !== assigned) return
+    this.#writer.numberPlaces(partition, numbering)
     const lines = this.#linesOf(assigned)
     this.#lines.set(partition, lines)
     lines.open(held)
@@ -213,17 +228,21 @@ export class KeyOrder {
   dead({ entry }: KafkaDelivery): Promise<boolean> | undefined {
     const { line: event, partition } = entry
     if (event === undefined) return undefined
-    return this.#writer.write(partition, [deadRecord(event.heldKey, event)], [event]).then(isDurable => {
-      if (isDurable) this.#lines.get(partition.partition)?.die(event)
-      return isDurable
-    })
+    // The order was lost while the letter was written. The event is read again.
+    if (this.#lines.get(partition.partition)?.get(event.heldKey) !== event) return Promise.resolve(false)
+    return this.#writer
+      .write(partition, [this.#writer.dead(partition.partition, event)], [event])
+      .then(isDurable => {
+        if (isDurable) this.#lines.get(partition.partition)?.die(event)
+        return isDurable
+      })
   }
 
   #stand(lines: PartitionLines, line: string, entry: Entry): void {
     const { partition, record } = entry
     const { topic, topicId } = partition
     const { names, settings } = this.#context
-    const heldKey = `${topicId.slice(0, 8)}:${record.offset}`
+    const heldKey = `${topicTag(topicId)}:${record.offset}`
     const known = lines.get(heldKey)
     if (known !== undefined) {
       partition.bufferedBytes -= record.bytes
@@ -234,7 +253,8 @@ export class KeyOrder {
     const { origin } = entry.log ?? readLog(settings.name, record)
     const id = eventIdOf(record, this.#context.channel, origin)
     partition.lined++
-    lines.add(entry, { line, id, heldKey, place: topic === names.channel ? record.offset : undefined })
+    const place = topic === names.channel ? this.#writer.placeOf(record) : undefined
+    lines.add(entry, { line, id, heldKey, place })
     const isTooMuch = partition.bufferedBytes >= settings.bufferBytes * STORE_AT_SHARE
     if (partition.lined >= STORE_AT || isTooMuch) void lines.storeWaiting()
   }
@@ -268,12 +288,21 @@ export class KeyOrder {
   }
 
   async #readHeld({ event, partition, lines }: DueEvent): Promise<void> {
-    const { settings, persist } = this.#context
+    const { settings, persist, stalls } = this.#context
     const number = partition.partition
     await persist(partition, 'deliveries', async () => {
       if (event.heldAt === undefined || this.#lines.get(number) !== lines) return
-      const record = heldMessage(await this.#held.record(number, event.heldAt))
-      if (this.#lines.get(number) !== lines) return
+      const found = await this.#held.record(number, event.heldAt, event.heldKey)
+      if (found === undefined) await this.#held.whenRecreated(number, () => this.#writeDead(partition))
+      if (lines === undefined || this.#lines.get(number) !== lines) return
+      if (found === undefined) {
+        // Somebody has deleted it.
+        lines.remove(event)
+        stalls.removed(1, 0)
+        this.#listener.changed()
+        return
+      }
+      const record = heldMessage(found)
       const log = readLog(settings.name, record)
       event.entry = { ...newEntry(partition, record), isHeld: true, known: log.log, log, line: event }
       partition.bufferedBytes += record.bytes
@@ -281,6 +310,24 @@ export class KeyOrder {
       this.#listener.add(event.entry)
       this.#listener.changed()
     })
+  }
+
+  /** The held topic was deleted and created again. This process still knows which keys are blocked, and the next owner must. */
+  async #writeDead(partition: AssignedPartition): Promise<void> {
+    const { stalls, names } = this.#context
+    const error = new TopicRecreatedError(names.held)
+    stalls.stalled('deliveries', error, error)
+    stalls.gaveUp('deliveries', error)
+    const number = partition.partition
+    const lines = this.#lines.get(number)
+    const dead = [...(lines?.dead() ?? [])]
+    if (lines === undefined || dead.length === 0) return
+    const states = dead.map(event => this.#writer.dead(number, event))
+    await this.#writer.write(partition, states, dead)
+    // Keys that were unblocked meanwhile.
+    const resolved = dead.filter(({ heldKey }) => lines.get(heldKey) === undefined)
+    const ends = resolved.map(({ heldKey }) => resolvedRecord(heldKey))
+    if (ends.length > 0) await this.#writer.write(partition, ends)
   }
 
   /** The events behind the first ones go to the held topic. */

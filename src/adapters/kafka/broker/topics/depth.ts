@@ -20,15 +20,15 @@ const NONE: HandlerDepth = { lag: 0, waiting: 0 }
 export async function depthOf(
   cluster: Cluster,
   heldCount: HeldCount,
-  { group, channel, again, retries, held }: HandlerTopics,
+  { group, channel, again, retries, held, letters }: HandlerTopics,
 ): Promise<HandlerDepth> {
-  const found = await cluster.topics([channel, again, ...retries.map(({ name }) => name), held])
+  const found = await cluster.topics([channel, again, ...retries.map(({ name }) => name), held, letters])
   const heldInfo = found.get(held)
-  const read = [...found.values()].filter(({ name }) => name !== held)
+  const read = [...found.values()].filter(({ name }) => name !== held && name !== letters)
   if (read.length === 0) return NONE
   const stored = await readProgress(cluster, group, read.map(allPartitions))
-  // Without a commit for the channel the handler has never subscribed.
-  if (!stored.has(channel)) return NONE
+  // Without both the handler has never subscribed. A topic that was deleted and created again has no commit at first.
+  if (!stored.has(channel) && !found.has(letters)) return NONE
   let lag = 0
   let waiting = heldInfo === undefined ? 0 : await heldCount.count(heldInfo)
   for (const info of read) {

@@ -2,8 +2,9 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
 import { createFactory } from '../../../../testing/factories.ts'
-import { decode, encodeEvent } from './event-codec.ts'
+import { decode, encodeEvent, eventIdOf } from './event-codec.ts'
 import { headerText } from './headers.ts'
+import { readLog, withLog } from './record-log.ts'
 
 const make = createFactory()
 const origin = { broker: 'kafka', topic: 'orders', partition: 3, offset: 9, timestamp: 5_000 }
@@ -117,16 +118,34 @@ function prefixed(attributes: Readonly<Record<string, string>>): Record<string, 
   return Object.fromEntries(Object.entries(attributes).map(([name, text]) => [`ce_${name}`, text]))
 }
 
-it('P2: a plain message is an event of its place, and its time is that of the record', () => {
+it('P2: a plain message is an event of its place and time, because the next topic of this name has the same places', () => {
   const plain = decode({ key: Buffer.from([255]), value: bytes('{"a":1}'), headers: [] }, 'orders', origin)
   expect(plain).toMatchObject({
-    id: 'orders/3/9',
+    id: 'orders/3/9@5000',
     type: 'orders',
     key: undefined,
     occurredAt: 5_000,
     payload: { a: 1 },
   })
   expect(decode({ key: null, value: null, headers: [] }, 'orders', origin)).toMatchObject({ payload: null })
+  const untimed = { ...origin, timestamp: -1 }
+  expect(decode({ key: null, value: null, headers: [] }, 'orders', untimed)).toMatchObject({
+    id: 'orders/3/9@0',
+  })
+})
+
+it('P2: a copy of a plain record has the id of the first one, and not its own place and time', () => {
+  const plain = { key: null, value: bytes('{}'), headers: [] }
+  const copy = withLog(plain, origin, { started: 0, ended: 0, history: [] }, undefined)
+  const place = { topic: 'orders.bill.held', partition: 0, offset: 70, timestamp: 80_000 }
+  const { origin: carried } = readLog('kafka', { ...copy, ...place, bytes: 0 })
+  expect(decode(copy, 'orders', carried)).toMatchObject({ id: 'orders/3/9@5000' })
+})
+
+it('B9: the id that a key is unblocked by is that of the event, also of a record with `ce_id` that is not a CloudEvent', () => {
+  const headers = [[bytes('ce_id'), bytes('a-1')]] as const
+  const record = { key: null, value: bytes('{}'), headers }
+  expect(decode(record, 'orders', origin)).toMatchObject({ id: eventIdOf(record, 'orders', origin) })
 })
 
 it('P2: content that says it is JSON and is not keeps its bytes', () => {

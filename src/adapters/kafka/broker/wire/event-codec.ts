@@ -12,6 +12,7 @@ import {
   WIDEST_EVENT_LIMITS,
 } from '../../../../core/event/limits.ts'
 import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
+import { sourceAndId } from '../../../../core/event/source-and-id.ts'
 import { cleanTextBytes } from '../../../../core/event/text.ts'
 import type { Undecodable } from '../../../../ports/broker.ts'
 import type { RecordHeaders } from '../../connection/records.ts'
@@ -182,7 +183,7 @@ function plainCloudEvent(
     type,
     channel,
     key: keyText(key),
-    idempotencyKey: `${source}|${id}`,
+    idempotencyKey: sourceAndId(source, id),
     occurredAt,
     expiresAt: undefined,
     source,
@@ -204,8 +205,8 @@ function withKey(event: LazaretEvent, { key }: EventRecord): LazaretEvent {
 }
 
 /**
- * Reads a message of another program as well as possible. Its place in the topic is its identity, which stays the same when
- * the message waits in a retry topic.
+ * Reads a message of another program as well as possible. Its place in the topic and its time are its identity, which stays the
+ * same when the message waits in a retry topic.
  */
 function foreignEvent(
   record: EventRecord,
@@ -230,14 +231,16 @@ function foreignEvent(
   }
 }
 
-function placeOf({ topic, partition, offset }: Origin): string {
-  return `${topic}/${partition}/${offset}`
+/** Offsets begin again when a topic is deleted and created. The time distinguishes such records. */
+function placeOf({ topic, partition, offset, timestamp }: Origin): string {
+  return `${topic}/${partition}/${offset}@${Math.max(0, Number(timestamp ?? 0))}`
 }
 
 /** The id of the event in a record, without reading all of it. */
 export function eventIdOf(record: EventRecord, channel: string, origin: Origin): string {
   const id = headerText(record.headers, 'ce_id')
-  if (id !== undefined) return id
+  // A record that is not a CloudEvent has its place as its id, whatever this header says.
+  if (id !== undefined && headerText(record.headers, 'ce_specversion') !== undefined) return id
   const content = decode(record, channel, origin)
   return 'id' in content ? content.id : placeOf(origin)
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { header, OWN } from './headers.ts'
 import { readLog, waitLeftMs, withLog } from './record-log.ts'
 
 const ORIGIN = { broker: 'kafka', topic: 'orders', partition: 2, offset: 7, timestamp: 1_000 }
@@ -22,4 +23,11 @@ it('B3: a wait gets shorter with time, and a clock that is set back does not mak
 it('B3: a wait with a fraction is kept, and not shorter than it was', () => {
   const log = readLog('kafka', waiting({ notBefore: 10_499.6, waitMs: 499.6 }))
   expect(waitLeftMs(log, 10_000)).toBe(500)
+})
+
+it('B3: a wait without a length, as earlier builds wrote it, lasts until its time, and not for longer than an hour', () => {
+  const headers = [header(OWN.log, JSON.stringify({ topic: 'orders', notBefore: 15_000 }))]
+  const log = readLog('kafka', { ...waiting(undefined), headers })
+  expect(waitLeftMs(log, 12_000)).toBe(3_000)
+  expect(waitLeftMs({ ...log, notBefore: 36_000_000 }, 12_000)).toBe(3_600_000)
 })

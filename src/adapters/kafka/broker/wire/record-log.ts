@@ -21,6 +21,14 @@ export interface RecordLog extends Wait {
 /** The attempts can fill up to this much of a message; our topics accept larger messages than others do. */
 const MAX_LOG_BYTES = 200_000
 
+/** The longest wait of a record that does not say how long its wait was, as those of earlier builds. */
+const MAX_UNKNOWN_WAIT_MS = 3_600_000
+
+/** The length of a stored wait. */
+export function waitOf(stored: unknown): number {
+  return stored === undefined ? MAX_UNKNOWN_WAIT_MS : countOf(stored)
+}
+
 /** What is left of the wait. It is never longer than at first, so that a clock that is set back delays nothing for long. */
 export function waitLeftMs({ notBefore, waitMs }: RecordLog, now: number): number {
   return Math.min(notBefore - now, waitMs)
@@ -51,7 +59,7 @@ export function readLog(broker: string, record: KafkaRecord, texts = new HeaderT
     log: attemptsOf(stored),
     origin,
     notBefore: countOf(stored['notBefore']),
-    waitMs: countOf(stored['waitMs']),
+    waitMs: waitOf(stored['waitMs']),
   }
 }
 
