@@ -1,4 +1,4 @@
-import { findKafka, type Kafka } from '../test/services/kafka.ts'
+import { findKafka } from '../test/services/kafka.ts'
 import { FULL_SPEED } from '../test/services/kafka-node.ts'
 import { percentile } from './harness/percentile.ts'
 import { isWanted, measureRates, type RateMeasure } from './harness/rates.ts'
@@ -6,17 +6,13 @@ import { atMost, type Bar, type BenchResult, machine, type Row, row } from './ha
 import { loadConfluent } from './kafka/confluent.ts'
 import { type Candidate, CONSUMERS } from './kafka/consume.ts'
 import { FAILERS } from './kafka/failure.ts'
-import { killAtLag } from './kafka/lag.ts'
 import { latencies } from './kafka/poisoned.ts'
 import { PUBLISHERS } from './kafka/publish.ts'
 import { BATCH, Topics } from './kafka/topics.ts'
 
 /** For a quick look: LAZARET_BENCH_MESSAGES=20000 npm run bench kafka. */
 const MESSAGES = Number(process.env['LAZARET_BENCH_MESSAGES'] ?? 200_000)
-const LAG = 5 * MESSAGES
 const ROUNDS = 3
-/** Other consumers get the partitions of one that was killed when the brokers have missed it for so long. */
-const SESSION_MS = 2_000
 /**
  * The default of Kafka. With the 10 s of the tests, a busy machine expels a consumer now and then, and then all its open events
  * run one at a time.
@@ -65,35 +61,6 @@ async function besidePoison(topics: Topics): Promise<Found> {
   }
 }
 
-async function afterKill(kafka: Extract<Kafka, { found: true }>): Promise<Found> {
-  const server = await kafka.start({
-    jvm: FULL_SPEED,
-    config: { 'group.consumer.session.timeout.ms': String(SESSION_MS) },
-  })
-  const topics = new Topics(server.brokers)
-  try {
-    return await atLag(topics)
-  } finally {
-    await topics.close()
-    await server.close()
-  }
-}
-
-async function atLag(topics: Topics): Promise<Found> {
-  const { firstEventMs, earlyMb, peakMb } = await killAtLag(topics, LAG)
-  return {
-    rows: [
-      row(`first event after a kill with ${LAG} events of lag`, 'ms', [firstEventMs]),
-      row('memory of the consumer after its first events', 'MB', [earlyMb]),
-      row('memory of the consumer, highest', 'MB', [peakMb]),
-    ],
-    bars: [
-      atMost('first event after a kill, ms', firstEventMs, 5_000),
-      atMost('growth of memory over the lag, MB', peakMb - earlyMb, 50),
-    ],
-  }
-}
-
 export async function run(): Promise<BenchResult> {
   const found = await findKafka()
   if (!found.found || !found.isPrivate) throw new Error('bench: it needs a Kafka of its own')
@@ -119,6 +86,5 @@ export async function run(): Promise<BenchResult> {
     await topics.close()
     await server.close()
   }
-  if (isWanted('lag')) add(await afterKill(found))
   return { bench: 'kafka', machine: machine(), rows, bars }
 }

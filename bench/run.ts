@@ -31,9 +31,13 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     load: () => import('./redis.ts'),
   },
   kafka: {
-    about:
-      'consuming, publishing and failing on Kafka, compared with the raw client, kafkajs and confluent; a kill with a long lag',
+    about: 'consuming, publishing and failing on Kafka, compared with the raw client, kafkajs and confluent',
     load: () => import('./kafka.ts'),
+  },
+  'kafka-lag': {
+    about:
+      'a consumer of Kafka that is killed with a million events of lag: how soon it goes on, and its memory',
+    load: () => import('./kafka-lag.ts'),
   },
   nats: {
     about: 'consuming, publishing and failing on NATS JetStream, compared with the raw client',

@@ -19,7 +19,7 @@ export interface RateMeasure<C> {
   readonly ticks: number
 }
 
-/** Some of the measures: LAZARET_BENCH_ONLY=consume,lag npm run bench kafka. */
+/** Some of the measures: LAZARET_BENCH_ONLY=consume,poisoned npm run bench kafka. */
 const ONLY = process.env['LAZARET_BENCH_ONLY']?.split(',')
 
 export function isWanted(title: string): boolean {

@@ -19,8 +19,8 @@ const STEP_MS = 1_000
 /** Longer than the step, so that a retry waits in the topic of the step also when the clock has moved on. */
 const WAIT_MS = 1_050
 const AT_ONCE = 1_000
-/** A chunk with all attempts has to fit into one batch, which has at most a megabyte. */
-const AT_ONCE_WITH_ATTEMPTS = 250
+/** A write with all attempts has to fit into one batch, which has at most a megabyte. */
+const WRITTEN_WITH_ATTEMPTS = 250
 
 async function fail(): Promise<void> {
   throw new Error('the card was declined')
@@ -60,7 +60,7 @@ const sameHistory: Describe = ({ headers, topic, partition, offset, timestamp },
   return [...kept, [bytes('attempts'), bytes(JSON.stringify(log))] as const]
 }
 
-/** Reads a topic in chunks. A chunk is moved on, and its offsets are committed afterwards. */
+/** Reads a topic in chunks. A chunk is moved on, in writes of so many messages, and its offsets are committed afterwards. */
 async function moveOn(
   { topics }: Round,
   from: string,
@@ -69,7 +69,7 @@ async function moveOn(
   waitMs: number,
   moved: () => void,
   describe: Describe,
-  atOnce: number,
+  written: number,
 ): Promise<Consumer> {
   const consumer = new Consumer({ ...topics.options(), groupId: from })
   const stream = await consumer.consume({
@@ -83,10 +83,10 @@ async function moveOn(
     let chunk: RawMessage[] = []
     for await (const message of stream) {
       chunk.push(message)
-      if (chunk.length < atOnce && stream.readableLength > 0) continue
+      if (chunk.length < AT_ONCE && stream.readableLength > 0) continue
       await waitUntil(Number(chunk.at(-1)!.timestamp) + waitMs)
       const sent = await Promise.all(chunk.map(each => failed(each, to, describe)))
-      await producer.send({ messages: sent })
+      await Promise.all(slices(sent, written).map(messages => producer.send({ messages })))
       await consumer.commit({ offsets: lastOf(chunk) })
       chunk.forEach(moved)
       chunk = []
@@ -109,6 +109,12 @@ async function failed(message: RawMessage, topic: string, describe: Describe) {
   throw new Error('bench: it must fail')
 }
 
+function slices<T>(all: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(all.length / size) }, (_, index) =>
+    all.slice(index * size, (index + 1) * size),
+  )
+}
+
 function lastOf(chunk: readonly RawMessage[]) {
   const last = new Map<number, RawMessage>()
   for (const message of chunk) last.set(message.partition, message)
@@ -126,7 +132,7 @@ async function waitUntil(time: number): Promise<void> {
 }
 
 /** Retry topics by hand, with the guarantees of Lazaret: a message is on all replicas of the next topic and then committed. */
-const handWritten = async (round: Round, describe: Describe, atOnce: number): Promise<number> => {
+const handWritten = async (round: Round, describe: Describe, written: number): Promise<number> => {
   const { topics, messages, meter } = round
   const topic = await topics.create(topics.newName('by-hand'))
   const [retry, dead] = [`${topic}.retry`, `${topic}.dlq`]
@@ -135,8 +141,8 @@ const handWritten = async (round: Round, describe: Describe, atOnce: number): Pr
   await topics.fill(topic, messages)
   const producer = topics.producer()
   const consumers = [
-    await moveOn(round, topic, producer, retry, 0, meter.tick, describe, atOnce),
-    await moveOn(round, retry, producer, dead, WAIT_MS, meter.tick, describe, atOnce),
+    await moveOn(round, topic, producer, retry, 0, meter.tick, describe, written),
+    await moveOn(round, retry, producer, dead, WAIT_MS, meter.tick, describe, written),
   ]
   const rate = (await meter.rate()) / 2
   for (const consumer of consumers) await consumer.close(true)
@@ -173,6 +179,6 @@ const lazaret: Candidate = async ({ topics, messages, meter }) => {
 
 export const FAILERS: Readonly<Record<string, Candidate>> = {
   'retry topics by hand': round => handWritten(round, errorText, AT_ONCE),
-  'by hand, with each attempt': round => handWritten(round, sameHistory, AT_ONCE_WITH_ATTEMPTS),
+  'by hand, with each attempt': round => handWritten(round, sameHistory, WRITTEN_WITH_ATTEMPTS),
   lazaret,
 }

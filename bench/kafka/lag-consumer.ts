@@ -1,18 +1,21 @@
 import { kafka } from '../../src/adapters/kafka/index.ts'
 import { createConsumer } from '../../src/index.ts'
 
-// A process that handles the events of a channel, and writes a line for the first of them and for every ten thousand.
+// A process that handles the events of a channel, and writes a line when its program is loaded, for the first event and after every
+// so many. It handles no more than a limit.
 
-const [brokers, channel] = process.argv.slice(2) as [string, string]
-const EVERY = 10_000
+const [brokers, channel, every, limit] = process.argv.slice(2) as [string, string, string, string]
+const never = new Promise<void>(() => {})
 let handled = 0
+process.stdout.write('loaded\n')
 
 const consumer = createConsumer({
   broker: kafka({ brokers: brokers.split(','), from: 'earliest' }),
   channel,
   concurrency: 100,
   handle: async () => {
-    if (handled++ % EVERY === 0) process.stdout.write(`${handled - 1}\n`)
+    if (handled > Number(limit)) await never
+    if (handled++ % Number(every) === 0) process.stdout.write(`${handled - 1}\n`)
   },
 })
 await consumer.start()
