@@ -9,6 +9,7 @@ import { Streams } from '../../src/adapters/nats/broker/streams/streams.ts'
 import type { NatsConnection, NatsMessage } from '../../src/adapters/nats/connection/client.ts'
 import type { JetStream } from '../../src/adapters/nats/connection/jetstream.ts'
 import { NANOSECONDS_PER_MS } from '../../src/adapters/nats/connection/nanoseconds.ts'
+import type { OutgoingMessage } from '../../src/adapters/nats/connection/publisher.ts'
 import { resolveNats } from '../../src/adapters/nats/options.ts'
 import type { SubscriptionStatus } from '../../src/ports/broker.ts'
 import { FakeClock } from '../../src/testing/fake-clock.ts'
@@ -90,18 +91,24 @@ async function createContext(prefetch: number) {
   const sent: string[] = []
   const deliveries: NatsDelivery[] = []
   const pulls: number[] = []
+  let latestPull = ''
   const callbacks = new Map<string, (error: null, message: NatsMessage) => void>()
   /** Requests of JetStream fail or wait as the test says. */
   const server = {
     failure: undefined as Error | undefined,
     answered: Promise.resolve(),
     isWithoutConsumers: false,
+    /** Messages with attempts in their headers fit. */
+    hasRoom: true,
   }
+  const published: OutgoingMessage[] = []
 
   const connection = {
     flush: async () => {},
-    publish(subject: string, payload: string) {
-      if (subject.includes(`MSG.NEXT.${names.streams.events}.`)) pulls.push(JSON.parse(payload).batch)
+    publish(subject: string, payload: string, { reply }: { reply: string }) {
+      if (!subject.includes(`MSG.NEXT.${names.streams.events}.`)) return
+      pulls.push(JSON.parse(payload).batch)
+      latestPull = reply
     },
     subscribe(subject: string, { callback }: { callback: (error: null, message: NatsMessage) => void }) {
       callbacks.set(subject, callback)
@@ -139,7 +146,12 @@ async function createContext(prefetch: number) {
     streamInfo: (name: string) => answer(name === names.streams.events ? stream.info : otherStream(name)),
     consumerInfo: () => (server.isWithoutConsumers ? NEVER : answer(NEW_CONSUMER)),
     consumerNames: () => answer(['bill', 'ship']),
-    message: (name: string, { seq }: { seq: number }) => {
+    message: (name: string, { seq, last_by_subj }: { seq: number; last_by_subj?: string }) => {
+      if (last_by_subj !== undefined) {
+        const last = published.findLastIndex(({ subject }) => subject === last_by_subj)
+        const stored = { ...published[last], sequence: last + 1, storedAt: clock.now() }
+        return answer(last < 0 ? undefined : stored)
+      }
       const storedAt = name === names.streams.events ? stream.times.get(seq) : undefined
       return answer(storedAt === undefined ? undefined : { sequence: seq, storedAt })
     },
@@ -156,7 +168,11 @@ async function createContext(prefetch: number) {
     prefetch,
     ackWaitMs: settings.ackWaitMs,
     id: 'one',
-    publisher: { publish: async () => [] },
+    publisher: {
+      fits: () => server.hasRoom,
+      publish: async (messages: readonly OutgoingMessage[]) =>
+        messages.map(message => published.push(message)),
+    },
     persist: async (_: () => boolean, __: string, work: () => Promise<void>) => {
       await work()
       return true
@@ -172,7 +188,26 @@ async function createContext(prefetch: number) {
     const [callback] = callbacks.values()
     callback!(null, { subject: `${CHANNEL}.order.placed`, reply, data: new Uint8Array() })
   }
-  return { context, clock, stream, server, link, sent, pulls, statuses, deliveries, deliver }
+  /** The time of the latest request for events is over. */
+  const expirePull = () => {
+    const [callback] = callbacks.values()
+    const headers = Object.assign([], { code: 408, description: 'Request Timeout' })
+    callback!(null, { subject: latestPull, data: new Uint8Array(), headers })
+  }
+  /** The server delivers a retry. */
+  const deliverRetry = (
+    { subject, headers, data }: OutgoingMessage,
+    sequence: number,
+    deliveries: number,
+  ) => {
+    const time = clock.now() * NANOSECONDS_PER_MS
+    const reply = `$JS.ACK.${names.streams.retries}.bill.${deliveries}.${sequence}.${sequence}.${time}.0`
+    const [, callback] = callbacks.values()
+    const list = headers.map(([name, value]) => [name, [value]] as const)
+    callback!(null, { subject, reply, data, headers: Object.assign(list, { code: 0, description: '' }) })
+  }
+  const world = { clock, stream, server, link, sent, published, pulls, statuses, deliveries }
+  return { context, ...world, deliver, expirePull, deliverRetry }
 }
 
 /** The intake of a subscription, and what has arrived. */

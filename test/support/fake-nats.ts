@@ -6,7 +6,7 @@ interface Published {
   readonly headers: HeaderList
 }
 
-type Answer = { readonly seq: number } | { readonly error: object } | undefined
+type Answer = object | undefined
 
 /** A client whose server answers each message as `answer` says, and not at all if that is undefined. */
 export function fakeNats(answer: (message: Published) => Answer) {
@@ -18,11 +18,11 @@ export function fakeNats(answer: (message: Published) => Answer) {
         publish(
           subject: string,
           data: Uint8Array,
-          options: { readonly reply: string; readonly headers?: { encode(): Uint8Array } },
+          options: { readonly reply?: string; readonly headers?: { encode(): Uint8Array } },
         ) {
           const headers = decodeHeaders(options.headers?.encode() ?? new Uint8Array())
           const text = answer({ subject, data, headers })
-          if (text === undefined) return
+          if (text === undefined || options.reply === undefined) return
           const reply = { subject: options.reply, data: Buffer.from(JSON.stringify(text)) }
           queueMicrotask(() => callbacks[0]?.(null, reply))
         },

@@ -5,7 +5,7 @@ import { type NatsBroker, type NatsOptions, nats } from '../../src/adapters/nats
 import type { Delivery, SubscribeOptions, SubscriptionStatus } from '../../src/ports/broker.ts'
 import { systemRandom } from '../../src/ports/clock.ts'
 import { createFactory } from '../../src/testing/factories.ts'
-import { findNats, type NatsService } from '../services/nats.ts'
+import { findNats, type NatsService, type NatsStart } from '../services/nats.ts'
 import { OutsideNats } from './outside-nats.ts'
 
 /** Short, so that tests of lost consumers do not take long. */
@@ -20,18 +20,21 @@ export interface NatsWorld {
   /** Undefined if there is no server that a test may stop. */
   readonly service: NatsService | undefined
   readonly outside: OutsideNats
+  /** Whether the server is of this release or a newer one, such as `2.11`. */
+  isAtLeast(release: string): boolean
   /** Says in the title of a suite why it is skipped. */
   readonly why: string
   open(options?: Partial<NatsOptions>): NatsBroker
   mortal(options?: Partial<NatsOptions>): { readonly broker: NatsBroker; die(): Promise<void> }
 }
 
-export async function createNatsWorld(): Promise<NatsWorld> {
+export async function createNatsWorld(wanted?: NatsStart): Promise<NatsWorld> {
   const found = await findNats()
   const isOurs = found.found && found.isPrivate
   const why = found.found ? ' (skipped: the server is not ours)' : ` (skipped: ${found.why})`
-  const service = isOurs ? await found.start() : undefined
+  const service = isOurs ? await found.start(wanted) : undefined
   const outside = new OutsideNats(service?.url ?? 'nats://localhost:4222')
+  const version = isOurs ? (await outside.link.get()).info!.version : ''
   const brokers: NatsBroker[] = []
   afterAll(async () => {
     for (const broker of brokers) await broker.close()
@@ -43,7 +46,20 @@ export async function createNatsWorld(): Promise<NatsWorld> {
     brokers.push(broker)
     return broker
   }
-  return { service, outside, why: isOurs ? '' : why, open, mortal: options => mortal(open, options) }
+  return {
+    service,
+    outside,
+    isAtLeast: release => numberOf(version) >= numberOf(release),
+    why: isOurs ? '' : why,
+    open,
+    mortal: options => mortal(open, options),
+  }
+}
+
+/** Major and minor number, as one that can be compared. */
+function numberOf(version: string): number {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return 1_000 * major + minor
 }
 
 /** A broker whose connection can be cut for good, as the end of its process does it. */

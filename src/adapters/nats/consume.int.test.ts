@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ChaosProxy } from '../../../test/chaos/proxy.ts'
 import { createNatsWorld, eventually, make, subscribe } from '../../../test/support/nats-world.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { namesOf, streamsOf } from './broker/streams/names.ts'
@@ -92,6 +93,34 @@ describe.runIf(service !== undefined)(`Consuming from NATS${why}`, () => {
     await proxy.close()
   })
 
+  it.each(['none', 'by-key'] as const)(
+    'P2: a message without an id has the same id when it waits for a retry and as a kept letter, with order %s',
+    async ordering => {
+      const channel = uniqueName('strangers')
+      const { subscription, deliveries, ids } = await subscribe(open(), channel, { ordering })
+      await outside.publishJson(`${channel}.x`, Buffer.from('{}'))
+      const { events, letters } = streamsOf(channel)
+      const { storedAt } = (await outside.jetstream.message(events, { seq: 1 }))!
+      const id = `${events}/1@${storedAt}`
+      for (const runs of [1, 2, 3]) {
+        await eventually(() => ids().length).toBe(runs)
+        await subscription.begin(deliveries.at(-1)!, [])
+        if (runs < 3)
+          await subscription.settle(deliveries.at(-1)!, {
+            outcome: 'retry',
+            notBefore: 0,
+            ended: attempts(1),
+          })
+      }
+      expect(ids()).toEqual([id, id, id])
+      const letter = make.letter({ event: deliveries[2]!.content as LazaretEvent, channel })
+      const { origin } = deliveries[2]!
+      const settlement = { outcome: 'dead', letter: { ...letter, origin }, saved: false } as const
+      await subscription.settle(deliveries[2]!, settlement)
+      expect(await outside.letters(letters)).toMatchObject([{ event: { id } }])
+    },
+  )
+
   it('A2: an event that leaves no room for its attempts is retried', async () => {
     const channel = uniqueName('brim')
     const { subscription, deliveries } = await subscribe(open(), channel)
@@ -151,7 +180,7 @@ describe.runIf(service !== undefined)(`Consuming from NATS${why}`, () => {
       const { ids } = await subscribe(open(), channel, { ordering })
       const headers = [['lazaret-unblock', 'not JSON']] as const
       await outside.link.call(`${channel}.raw`, Buffer.from('{}'), headers)
-      await eventually(() => ids()).toEqual([`${streamsOf(channel).events}/1`])
+      await eventually(() => ids()).toEqual([expect.stringContaining(`${streamsOf(channel).events}/1@`)])
     },
   )
 })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { ChaosProxy } from '../../../test/chaos/proxy.ts'
 import { losingMessages } from '../../../test/support/losing-nats.ts'
 import { createNatsWorld, eventually, make, subscribe, TIMES } from '../../../test/support/nats-world.ts'
 import { type Clock, delay, systemClock } from '../../ports/clock.ts'
@@ -6,7 +7,7 @@ import { eventOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { namesOf, streamsOf, subjectsOf } from './broker/streams/names.ts'
 
-const { service, outside, why, open, mortal } = await createNatsWorld()
+const { service, outside, isAtLeast, why, open, mortal } = await createNatsWorld()
 
 const BY_KEY = { ordering: 'by-key' } as const
 const isState = (subject: string) => subject.startsWith('lazaret.state.')
@@ -81,6 +82,37 @@ describe.runIf(service !== undefined)(`NATS from one owner of the order to the n
     await publisher.publish([later!])
     await doneAt(third, 0, later!.id)
   })
+
+  // Older servers cannot check a record under another subject.
+  it.skipIf(!isAtLeast('2.11'))(
+    'B9: what an owner has sent is refused if the network delivers it late',
+    async () => {
+      const channel = uniqueName('held-back')
+      const proxy = await ChaosProxy.to(service!.url)
+      const old = open({ url: proxy.through(service!.url) })
+      const first = await subscribe(old, channel, BY_KEY)
+      const second = await subscribe(open(), channel, BY_KEY)
+      const publisher = open()
+      const [event, later] = make.events(2, { channel, key: 'a' })
+      await publisher.publish([event!])
+      await eventually(() => first.ids()).toEqual([event!.id])
+      proxy.holdBack()
+      const retry = { outcome: 'retry', notBefore: 0, ended: [] } as const
+      const settling = Promise.resolve(first.subscription.settle(first.deliveries[0]!, retry)).catch(() => {})
+      await doneAt(second, 0, event!.id)
+      await settling
+      proxy.release()
+      // It is answered after everything that was sent before.
+      await old.depth(channel, 'bill')
+      await second.subscription.close()
+      await first.subscription.close()
+      const third = await subscribe(open(), channel, BY_KEY)
+      await publisher.publish([later!])
+      await doneAt(third, 0, later!.id)
+      await old.close()
+      await proxy.close()
+    },
+  )
 
   it('B9: an owner that closes while events move to the state stream writes none of them later', async () => {
     const channel = uniqueName('moving')

@@ -31,6 +31,17 @@ describe.runIf(service !== undefined)(`NATS under hardship${why}`, () => {
     await eventually(() => broker.depth(channel, 'bill')).toBe(1)
   })
 
+  for (const ordering of ['none', 'by-key'] as const)
+    it(`E21: with ordering '${ordering}' a subscriber is told that the server is away, and that it is back`, async () => {
+      const { statuses } = await subscribe(open(), uniqueName('away'), { ordering })
+      await service!.nodes[0]!.kill()
+      await eventually(() => statuses).toMatchObject([
+        { state: 'stalled', place: 'deliveries', error: { code: 'LAZARET_BROKER_UNREACHABLE' } },
+      ])
+      await service!.nodes[0]!.start()
+      await eventually(() => statuses.at(-1)).toEqual({ state: 'recovered', place: 'deliveries' })
+    })
+
   it('B3: many long waits hold up nobody', async () => {
     const channel = uniqueName('waits')
     const broker = open()

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ChaosProxy } from '../../../test/chaos/proxy.ts'
 import { createNatsWorld, eventually, make, subscribe } from '../../../test/support/nats-world.ts'
+import { handleStrangers, strangersMessages } from '../../../test/support/strangers.ts'
 import type { Settlement } from '../../ports/broker.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 import { namesOf, streamsOf, subjectsOf } from './broker/streams/names.ts'
@@ -47,6 +48,27 @@ describe.runIf(service !== undefined)(`NATS after streams and consumers were del
     await broker.publish([second!])
     await subscription.settle(deliveries[0]!, { outcome: 'done' })
     await eventually(() => ids()).toEqual([first!.id, second!.id])
+  })
+
+  it('P1: messages without an id are handled although the ledger knows those of a deleted stream with their sequences', async () => {
+    const channel = uniqueName('strangers')
+    const { consumer, handled, buried } = await handleStrangers(open(), channel)
+    const publish = async (first: number) => {
+      for (const message of strangersMessages(first, 5))
+        await outside.publishJson(`${channel}.x`, Buffer.from(JSON.stringify(message)))
+    }
+    await publish(1)
+    await eventually(buried).toEqual([4, 5])
+    await eventually(() => unsettled(channel)).toBe(0)
+    await deleteStream(channel)
+    const { events } = streamsOf(channel)
+    await eventually(async () => (await outside.jetstream.streamInfo(events))?.config.subjects).toEqual([
+      subjectsOf(channel).events,
+    ])
+    await publish(101)
+    await eventually(handled).toEqual([1, 2, 3, 4, 5, 101, 102, 103, 104, 105])
+    await eventually(buried).toEqual([4, 5, 104, 105])
+    await consumer.close()
   })
 
   it('P1: a consumer that has an event of a deleted stream does not settle that of another consumer', async () => {
@@ -205,21 +227,44 @@ describe.runIf(service !== undefined)(`NATS after streams and consumers were del
     },
   )
 
-  it('P1: a killed server that counts an empty stream from 1 again loses no event', async () => {
-    const channel = uniqueName('rewound')
+  it.each(['interest', 'limits'] as const)(
+    'P1: a killed server that counts an empty stream with the retention %s from 1 again loses no event',
+    async retention => {
+      const channel = uniqueName('rewound')
+      const { events: stream } = streamsOf(channel)
+      const broker = open({ retention })
+      const { subscription, deliveries, ids } = await subscribe(broker, channel)
+      const events = make.events(5, { channel })
+      await broker.publish(events)
+      await settleAll({ subscription, deliveries }, 5)
+      await eventually(() => broker.depth(channel, 'bill')).toBe(0)
+      await outside.request(`STREAM.PURGE.${stream}`)
+      await service!.nodes[0]!.kill()
+      await service!.nodes[0]!.forgetMessages(stream)
+      await service!.nodes[0]!.start()
+      const [next] = make.events(1, { channel })
+      await broker.publish([next!])
+      await eventually(() => ids().at(-1)).toBe(next!.id)
+      expect(deliveries.at(-1)?.origin['offset']).toBe(1)
+    },
+  )
+
+  it('P1: every handler of a stream that counts from 1 again gets its next event', async () => {
+    const channel = uniqueName('handlers')
     const broker = open()
-    const { subscription, deliveries, ids } = await subscribe(broker, channel)
-    const events = make.events(5, { channel })
-    await broker.publish(events)
-    await settleAll({ subscription, deliveries }, 5)
+    const handlers = await Promise.all(
+      ['bill', 'ship'].map(handler => subscribe(broker, channel, { handler })),
+    )
+    await broker.publish(make.events(3, { channel }))
+    for (const each of handlers) await settleAll(each, 3)
     await eventually(() => broker.depth(channel, 'bill')).toBe(0)
+    await eventually(() => broker.depth(channel, 'ship')).toBe(0)
     await service!.nodes[0]!.kill()
     await service!.nodes[0]!.forgetMessages(streamsOf(channel).events)
     await service!.nodes[0]!.start()
     const [next] = make.events(1, { channel })
     await broker.publish([next!])
-    await eventually(() => ids().at(-1)).toBe(next!.id)
-    expect(deliveries.at(-1)?.origin['offset']).toBe(1)
+    for (const { ids } of handlers) await eventually(() => ids().at(-1)).toBe(next!.id)
   })
 
   it.each(['the broker', 'another program'])(

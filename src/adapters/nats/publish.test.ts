@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { fakeNats } from '../../../test/support/fake-nats.ts'
 import { systemRandom } from '../../ports/clock.ts'
 import { createFactory } from '../../testing/factories.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
 import { headerText } from './connection/headers.ts'
 import { nats } from './index.ts'
 
@@ -58,3 +59,104 @@ it('P1: a stream that counts from 1 again makes the publisher look at its consum
   await expect.poll(() => asked.length).toBe(2 * before)
   await broker.close()
 })
+
+it('P1: a message is not sent again when its stream would not recognise it any more', async () => {
+  let sent = 0
+  const clock = new FakeClock()
+  // No request is answered, so that looking for the stream takes as long as the message itself.
+  const client = fakeNats(({ subject }) => {
+    if (subject.startsWith('orders.')) sent++
+    return undefined
+  })
+  const times = { requestTimeoutMs: 60_000, publishTimeoutMs: 100_000 }
+  const broker = nats({ url: 'nats://localhost', client, clock, declare: 'none', ...times })
+  const published = expect(broker.publish(make.events(1, { channel: 'orders' }))).rejects.toMatchObject({
+    code: 'LAZARET_BROKER_UNREACHABLE',
+  })
+  await clock.advance(300_000)
+  await published
+  expect(sent).toBe(1)
+  await broker.close()
+})
+
+/** A server whose stream takes batches. `stored` is what it has, and `commits` how often it was asked to store a batch. */
+function batchServer({ losesFirstAnswer = false } = {}) {
+  const server = { stored: [] as string[], commits: 0, refusal: 0 }
+  const ids = new Set<string>()
+  let batch: { readonly id: string; readonly messageId: string }[] = []
+  const client = fakeNats(({ subject, headers }) => {
+    if (subject.includes('STREAM.INFO.ORDERS'))
+      return {
+        config: { name: 'ORDERS', subjects: ['orders.>'], retention: 'limits', allow_atomic: true },
+        state: {},
+      }
+    if (!subject.startsWith('orders.')) return { error: { err_code: 10_059, description: 'no stream' } }
+    const id = headerText(headers, 'ce-id')!
+    if (headerText(headers, 'Nats-Batch-Id') === undefined) return { seq: server.stored.push(id) }
+    const sequence = Number(headerText(headers, 'Nats-Batch-Sequence'))
+    if (sequence === 1) batch = []
+    batch.push({ id, messageId: headerText(headers, 'Nats-Msg-Id')! })
+    if (headerText(headers, 'Nats-Batch-Commit') === undefined) return undefined
+    server.commits++
+    if (server.refusal > 0) return { error: { err_code: server.refusal, description: 'no batches' } }
+    if (batch.length !== sequence) return { error: { err_code: 10_176, description: 'incomplete' } }
+    if (batch.some(({ messageId }) => ids.has(messageId)))
+      return { error: { err_code: 10_201, description: 'duplicate' } }
+    for (const each of batch) {
+      ids.add(each.messageId)
+      server.stored.push(each.id)
+    }
+    return losesFirstAnswer && server.commits === 1 ? undefined : { seq: server.stored.length }
+  })
+  return { server, client }
+}
+
+it('B9: events of one key are stored in one round trip, together and in their order', async () => {
+  const { server, client } = batchServer()
+  const broker = nats({ url: 'nats://localhost', client })
+  const events = make.events(50, { channel: 'orders', key: 'a' })
+  const [other] = make.events(1, { channel: 'orders', key: 'b' })
+  await broker.publish([...events, other!])
+  expect(server.commits).toBe(1)
+  const hot = server.stored.filter(id => id !== other!.id)
+  expect(hot).toEqual(events.map(({ id }) => id))
+  expect(server.stored).toContain(other!.id)
+  await broker.close()
+})
+
+it('B9: events of one key that are too many bytes for one batch are stored in several', async () => {
+  const { server, client } = batchServer()
+  const broker = nats({ url: 'nats://localhost', client })
+  const payload = { text: 'x'.repeat(500_000) }
+  const events = make.events(10, { channel: 'orders', key: 'a', payload })
+  await broker.publish(events)
+  expect(server.commits).toBe(2)
+  expect(server.stored).toEqual(events.map(({ id }) => id))
+  await broker.close()
+})
+
+it('P1: a batch whose answer was lost is not stored twice', async () => {
+  const { server, client } = batchServer({ losesFirstAnswer: true })
+  const broker = nats({ url: 'nats://localhost', client, requestTimeoutMs: 100 })
+  const events = make.events(10, { channel: 'orders', key: 'a' })
+  await broker.publish(events)
+  expect(server.commits).toBe(2)
+  expect(server.stored).toEqual(events.map(({ id }) => id))
+  await broker.close()
+})
+
+it.each([10_174, 10_177, 10_199])(
+  'B9: events of one key are stored one after the other when their stream refuses batches with error %i',
+  async refusal => {
+    const { server, client } = batchServer()
+    const broker = nats({ url: 'nats://localhost', client })
+    server.refusal = refusal
+    const events = make.events(10, { channel: 'orders', key: 'a' })
+    await broker.publish(events)
+    await broker.publish(make.events(10, { channel: 'orders', key: 'a' }))
+    expect(server.commits).toBe(1)
+    expect(server.stored.slice(0, 10)).toEqual(events.map(({ id }) => id))
+    expect(server.stored).toHaveLength(20)
+    await broker.close()
+  },
+)

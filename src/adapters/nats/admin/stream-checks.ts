@@ -1,4 +1,5 @@
 import type { ChannelStreams } from '../broker/streams/names.ts'
+import { deliveryLimit } from '../broker/streams/requirements.ts'
 import type { ConsumerInfo, StreamInfo } from '../connection/jetstream.ts'
 import { NANOSECONDS_PER_MS } from '../connection/nanoseconds.ts'
 
@@ -64,19 +65,15 @@ export function checkStream(
   return findings
 }
 
-/** The server gives up on an event after `max_deliver` deliveries, and reports it to nobody. */
-export function checkConsumer(
-  stream: string,
-  kind: 'events' | 'retries',
-  { name, config }: ConsumerInfo,
-): NatsFinding[] {
+export function checkConsumer(stream: string, kind: 'events' | 'retries', info: ConsumerInfo): NatsFinding[] {
+  const { name, config } = info
   const findings: NatsFinding[] = []
   const edit = `nats consumer edit ${stream} ${name}`
-  const deliveries = Number(config['max_deliver'] ?? -1)
-  if (deliveries > 0)
+  const limit = deliveryLimit(info)
+  if (limit !== undefined)
     findings.push({
       status: 'fail',
-      found: `${stream} > ${name} has max_deliver ${deliveries}, after which the server drops events`,
+      found: `${stream} > ${name} ${limit}`,
       remedy: `${edit} --max-deliver -1`,
     })
   const pending = Number(config['max_ack_pending'] ?? -1)

@@ -17,6 +17,7 @@ import type {
 } from '../../../ports/broker.ts'
 import { JetStream } from '../connection/jetstream.ts'
 import { Link } from '../connection/link.ts'
+import { reportOutages } from '../connection/outages.ts'
 import { NO_DATA, type OutgoingMessage, Publisher } from '../connection/publisher.ts'
 import { type NatsOptions, type NatsSettings, resolveNats } from '../options.ts'
 import type { SubscriptionContext } from './consume/context.ts'
@@ -89,6 +90,7 @@ export class NatsBroker implements Broker {
     this.#work.requireOpen()
     const { clock, random } = this.#settings
     const stalls = new StallReporter(onStatus)
+    let stopReporting = () => {}
     const forgetHandler = this.#streams.remember(names)
     const context: SubscriptionContext = {
       settings: this.#settings,
@@ -105,13 +107,16 @@ export class NatsBroker implements Broker {
       persist: (isOurs, part, work) =>
         persist({ clock, random, stalls, part, maxBackoffMs: MAX_SETTLE_BACKOFF_MS, isOurs }, work),
       forget: () => {
+        stopReporting()
         forgetHandler()
         this.#work.forget(subscription)
       },
     }
     const subscription =
       ordering === 'by-key' ? new OrderedSubscription(context) : new NatsSubscription(context)
-    return await this.#work.subscribe(subscription)
+    const subscribed = await this.#work.subscribe(subscription)
+    stopReporting = reportOutages(this.#link, stalls)
+    return subscribed
   }
 
   /** Told to the consumers of the handlers, because only the owner of an order knows its dead-lettered events. */

@@ -183,7 +183,7 @@ export class JetStream {
   /** Removes a message. One that is not there is removed already. */
   async deleteMessage(stream: string, sequence: number): Promise<void> {
     const asked = this.#ask(`STREAM.MSG.DELETE.${stream}`, { seq: sequence, no_erase: true })
-    const unknown: readonly number[] = [ERROR.messageNotFound, ERROR.streamNotFound, NO_SUCH_SEQUENCE]
+    const unknown: readonly number[] = [ERROR.messageNotFound, ERROR.streamNotFound, ...NO_SUCH_SEQUENCE]
     await asked.catch(error => {
       if (!(error instanceof JetStreamError && unknown.includes(error.errorCode))) throw error
     })
@@ -219,8 +219,8 @@ export class JetStream {
   }
 }
 
-/** What the server says when a sequence to be deleted is not there. */
-const NO_SUCH_SEQUENCE = 10_057
+/** What servers say when a sequence to be deleted is not there: the newest, and 2.9. */
+const NO_SUCH_SEQUENCE = [10_057, 10_043]
 
 interface RawMessage {
   readonly subject: string

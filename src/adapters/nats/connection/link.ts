@@ -39,6 +39,7 @@ export class Link {
   readonly #inbox: string
   readonly #waiting = new Map<string, Waiting>()
   readonly #listeners = new Set<(connection: NatsConnection) => void>()
+  readonly #downListeners = new Set<(error: Error) => void>()
   #opening: Promise<NatsConnection> | undefined
   #current: NatsConnection | undefined
   #isUp = false
@@ -78,6 +79,12 @@ export class Link {
     return () => this.#listeners.delete(listener)
   }
 
+  /** `listener` is called when the connection is lost. */
+  onDown(listener: (error: Error) => void): Cancel {
+    this.#downListeners.add(listener)
+    return () => this.#downListeners.delete(listener)
+  }
+
   get(): Promise<NatsConnection> {
     if (this.#isClosed) return Promise.reject(this.#unreachable('the connection is closed'))
     this.#opening ??= this.#open().catch(error => {
@@ -88,9 +95,11 @@ export class Link {
   }
 
   /** Sends a message if there is a connection. Without one, and on one that is about to be lost, the message is lost. */
-  send(subject: string, payload: string | Uint8Array): void {
+  send(subject: string, payload: string | Uint8Array, headers?: HeaderList): void {
     const connection = this.current
-    if (connection !== undefined && !connection.isClosed()) connection.publish(subject, payload)
+    if (connection === undefined || connection.isClosed()) return
+    if (headers === undefined) connection.publish(subject, payload)
+    else connection.publish(subject, payload, { headers: { encode: () => encodeHeaders(headers) } })
   }
 
   /** Sends a message and resolves with its answer. */
@@ -224,8 +233,10 @@ export class Link {
   #down(error: Error): void {
     if (!this.#isUp) return
     this.#isUp = false
-    if (!this.#isClosed)
-      this.#settings.onConnection({ state: 'down', error: this.#unreachable(error.message) })
+    if (this.#isClosed) return
+    const problem = this.#unreachable(error.message)
+    this.#settings.onConnection({ state: 'down', error: problem })
+    for (const listener of this.#downListeners) listener(problem)
   }
 
   #answered(message: NatsMessage): void {

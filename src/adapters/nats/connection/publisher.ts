@@ -7,8 +7,15 @@ import {
   StreamFullError,
 } from '../errors.ts'
 import type { NatsSettings } from '../options.ts'
+import {
+  BATCH_IS_STORED,
+  batchHeaders,
+  inBatches,
+  messagesWithHotKeys,
+  refusesBatches,
+} from './atomic-batch.ts'
 import { encodeHeaders, type HeaderList } from './headers.ts'
-import { ERROR } from './jetstream.ts'
+import { ERROR, isError } from './jetstream.ts'
 import { parseJson } from './json.ts'
 import { isTooLarge, type Link } from './link.ts'
 
@@ -23,6 +30,8 @@ export interface OutgoingMessage {
   readonly headers: HeaderList
   /** Refused unless the last message of its subject has this sequence. Such a message is not sent again. */
   readonly lastSequence?: number | undefined
+  /** Refused unless the last message of another subject has this sequence. Servers before 2.11 refuse it always. */
+  readonly fence?: { readonly subject: string; readonly sequence: number } | undefined
   /** Messages of one key are stored in the order given [none]. */
   readonly key?: string | undefined
   /** Room for headers that the message gets later, in bytes [0]. A message that leaves less is refused. */
@@ -35,6 +44,23 @@ interface StreamRepairs {
   restore(stream: string): Promise<boolean>
   /** Called before the first message of each connection, and when a stream counts from 1 again. */
   beforePublishing(stream: string): Promise<void>
+  /** Whether the stream stores several messages together or not at all. Known after `beforePublishing`. */
+  takesBatches(stream: string): boolean
+}
+
+/** A message that is not acknowledged. */
+interface Pending {
+  readonly message: OutgoingMessage
+  readonly index: number
+  readonly id: string
+}
+
+/** What has to hold when a message is sent. */
+interface SendConditions {
+  /** Another process may have become the one that writes these messages. */
+  readonly isOurs: () => boolean
+  /** By a monotonic clock. A stream does not recognise a message that is sent again much later. */
+  readonly notAfter: number
 }
 
 interface Preparation {
@@ -55,6 +81,7 @@ const MEASURED_FROM_BYTES = 300_000
 const MESSAGE_ID = 'Nats-Msg-Id'
 const EXPECTED_STREAM = 'Nats-Expected-Stream'
 const EXPECTED_SEQUENCE = 'Nats-Expected-Last-Subject-Sequence'
+const EXPECTED_SEQUENCE_SUBJECT = 'Nats-Expected-Last-Subject-Sequence-Subject'
 
 /** Errors of an account or server without room: storage and memory. */
 const FULL = new Set([10_023, 10_028, 10_047])
@@ -75,6 +102,8 @@ export class Publisher {
   readonly #streams: StreamRepairs
   /** The streams that are prepared, or are being prepared, on the latest connection. */
   readonly #prepared = new Map<string, Preparation>()
+  /** The streams that have refused a batch. */
+  readonly #withoutBatches = new Set<string>()
   /** The highest sequence of each stream so far. */
   readonly #lastSequences = new Map<string, number>()
   #count = 0
@@ -88,7 +117,7 @@ export class Publisher {
   }
 
   /**
-   * Resolves with the sequence of each message in its stream. `isOurs` is asked before every sending: another process may have
+   * Resolves with the sequence of each message in its stream; NaN if it is not known, because a batch was sent again. `isOurs` is asked before every sending: another process may have
    * become the one that writes these messages.
    */
   async publish(
@@ -119,10 +148,12 @@ export class Publisher {
     const { clock, random, publishTimeoutMs } = this.#settings
     const giveUpAt = monotonicNow(clock) + publishTimeoutMs
     const sequences = new Array<number>(messages.length)
-    let left = messages.map((message, index) => ({ message, index, id: `${this.#id}.${++this.#count}` }))
+    let notAfter = Number.POSITIVE_INFINITY
+    let left: readonly Pending[] = messages.map((message, index) => ({ message, index, id: this.#newId() }))
     for (let restMs = FIRST_BACKOFF_MS; ; restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)) {
-      const results = await Promise.allSettled(this.#sendInOrder(left, isOurs))
-      const failed: typeof left = []
+      const results = await Promise.allSettled(await this.#sendInOrder(left, { isOurs, notAfter }))
+      notAfter = giveUpAt
+      const failed: Pending[] = []
       let problem: unknown
       for (const [at, result] of results.entries()) {
         const each = left[at]!
@@ -143,17 +174,21 @@ export class Publisher {
   }
 
   /**
-   * A stream stores what comes after a message that it refused, such as one that came without a leader. A message of a key is
-   * therefore sent when the one before it is stored, and not in this round if that failed.
+   * A stream stores what comes after a message that it refused, such as one that came without a leader. A message of a key
+   * is therefore sent when the one before it is stored, and not in this round if that failed. If a key has many messages,
+   * they are sent in batches, which a stream stores whole or not at all.
    */
-  #sendInOrder(
-    messages: readonly { readonly message: OutgoingMessage; readonly id: string }[],
-    isOurs: () => boolean,
-  ): Promise<number>[] {
+  async #sendInOrder(
+    messages: readonly Pending[],
+    conditions: SendConditions,
+  ): Promise<readonly Promise<number>[]> {
+    const batched = await this.#sendBatches(messages, conditions)
     const latest = new Map<string, Promise<number>>()
-    return messages.map(({ message, id }) => {
-      const { key } = message
-      const send = () => this.#send(message, id, isOurs)
+    return messages.map(pending => {
+      const inBatch = batched.get(pending)
+      if (inBatch !== undefined) return inBatch
+      const { key } = pending.message
+      const send = () => this.#send(pending, conditions)
       if (key === undefined) return send()
       const before = latest.get(key)
       const sent = before === undefined ? send() : before.then(send)
@@ -162,24 +197,83 @@ export class Publisher {
     })
   }
 
-  async #send(message: OutgoingMessage, id: string, isOurs: () => boolean): Promise<number> {
-    const { stream, subject, data, headers, lastSequence } = message
-    // Another may have become the writer while the connection was lost.
-    for (;;) {
-      while (this.#link.current === undefined) await this.#link.untilUp()
-      const { work } = this.#prepare(stream)
-      if (work === undefined) break
-      await work
+  /** One batch of a stream is sent after the other. */
+  async #sendBatches(
+    messages: readonly Pending[],
+    conditions: SendConditions,
+  ): Promise<ReadonlyMap<Pending, Promise<number>>> {
+    const sent = new Map<Pending, Promise<number>>()
+    for (const [stream, pending] of messagesWithHotKeys(messages)) {
+      await this.#ready(stream).catch(() => {})
+      if (this.#withoutBatches.has(stream) || !this.#streams.takesBatches(stream)) continue
+      let before: Promise<unknown> = Promise.resolve()
+      for (const batch of inBatches(pending)) {
+        const first = before.then(() => this.#sendBatch(stream, batch, conditions))
+        for (const [index, each] of batch.entries())
+          sent.set(
+            each,
+            first.then(sequence => sequence + index),
+          )
+        before = first
+      }
     }
-    if (!isOurs()) throw new LeaseExpiredError(stream)
-    const all = [...headers, [EXPECTED_STREAM, stream] as const]
-    if (lastSequence === undefined) all.push([MESSAGE_ID, id])
-    else all.push([EXPECTED_SEQUENCE, String(lastSequence)])
-    if (!this.fits(message)) throw new MessageTooLargeError(stream, data.length)
-    const answer = await this.#link.call(subject, data, all).catch(error => {
+    return sent
+  }
+
+  async #send({ message, id }: Pending, conditions: SendConditions): Promise<number> {
+    const { stream, subject, data, lastSequence, fence } = message
+    await this.#ready(stream)
+    this.#check(message, conditions)
+    const headers = headersOf(message)
+    if (lastSequence === undefined) headers.push([MESSAGE_ID, id])
+    else headers.push([EXPECTED_SEQUENCE, String(lastSequence)])
+    if (fence !== undefined)
+      headers.push([EXPECTED_SEQUENCE, String(fence.sequence)], [EXPECTED_SEQUENCE_SUBJECT, fence.subject])
+    const answer = await this.#link.call(subject, data, headers).catch(error => {
       throw isTooLarge(error) ? new MessageTooLargeError(stream, data.length) : error
     })
-    const { error, seq, duplicate } = parseJson(answer.data)
+    return this.#readAnswer(message, answer.data)
+  }
+
+  /** Resolves with the sequence of the first message. */
+  async #sendBatch(stream: string, batch: readonly Pending[], conditions: SendConditions): Promise<number> {
+    await this.#ready(stream)
+    for (const { message } of batch) this.#check(message, conditions)
+    const batchId = this.#newId()
+    const sending = batch.map(({ message, id }, index) => {
+      const headers = headersOf(message)
+      headers.push([MESSAGE_ID, id], ...batchHeaders(batchId, index, batch.length))
+      return { message, headers }
+    })
+    const { message: last, headers } = sending.pop()!
+    // Only the last one is answered. If another is lost, the server refuses the last one.
+    for (const each of sending) this.#link.send(each.message.subject, each.message.data, each.headers)
+    const answer = await this.#link.call(last.subject, last.data, headers)
+    try {
+      return this.#readAnswer(last, answer.data) - (batch.length - 1)
+    } catch (error) {
+      if (isError(error, BATCH_IS_STORED)) return Number.NaN
+      if (refusesBatches(error)) this.#withoutBatches.add(stream)
+      throw error
+    }
+  }
+
+  #newId(): string {
+    return `${this.#id}.${++this.#count}`
+  }
+
+  /** Time has passed while the connection was lost, or the stream was made again. */
+  #check(message: OutgoingMessage, { isOurs, notAfter }: SendConditions): void {
+    const { stream, data } = message
+    if (!isOurs()) throw new LeaseExpiredError(stream)
+    if (monotonicNow(this.#settings.clock) > notAfter)
+      throw new NatsUnreachableError(this.#link.server, 'no answer in time')
+    if (!this.fits(message)) throw new MessageTooLargeError(stream, data.length)
+  }
+
+  /** The sequence of the message. */
+  #readAnswer({ stream, data }: OutgoingMessage, answer: Uint8Array): number {
+    const { error, seq, duplicate } = parseJson(answer)
     if (error === undefined) {
       if (duplicate !== true) this.#noticeRestart(stream, seq)
       return seq
@@ -189,6 +283,16 @@ export class Publisher {
     if (FULL.has(errorCode) || IS_FULL.test(error.description))
       throw new StreamFullError(stream, error.description)
     throw new JetStreamError(`publish to '${stream}'`, errorCode, error.description)
+  }
+
+  /** There is a connection, and the stream is prepared on it. */
+  async #ready(stream: string): Promise<void> {
+    for (;;) {
+      while (this.#link.current === undefined) await this.#link.untilUp()
+      const { work } = this.#prepare(stream)
+      if (work === undefined) return
+      await work
+    }
   }
 
   /** A failure is ignored: a process that may only publish cannot look at consumers, and those that consume look too. */
@@ -219,6 +323,10 @@ export class Publisher {
   async #repair(streams: readonly string[]): Promise<void> {
     for (const stream of new Set(streams)) await this.#streams.restore(stream).catch(() => false)
   }
+}
+
+function headersOf({ headers, stream }: OutgoingMessage): (readonly [string, string])[] {
+  return [...headers, [EXPECTED_STREAM, stream]]
 }
 
 /** Whether sending again can help: no answer, no leader, no stream. */

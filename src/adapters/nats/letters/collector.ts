@@ -39,6 +39,7 @@ class NatsCollector implements Collector {
     this.#publisher = new Publisher(this.#link, connection, id, {
       restore: async () => false,
       beforePublishing: async () => {},
+      takesBatches: () => false,
     })
     const positions = new Positions(this.#jetstream, this.#publisher, this.name)
     this.#open = () => new StreamCollecting(settings, this.#jetstream, positions)

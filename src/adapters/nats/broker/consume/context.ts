@@ -25,7 +25,7 @@ export interface SubscriptionContext {
   /** Repeats work until it succeeds, for as long as `isWanted`. False if it is not any more. */
   readonly persist: (
     isWanted: () => boolean,
-    place: StalledPart,
+    part: StalledPart,
     work: () => Promise<void>,
   ) => Promise<boolean>
   /** Called when the subscription is closed. */

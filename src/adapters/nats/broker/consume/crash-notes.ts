@@ -1,7 +1,7 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import { ERROR, isError } from '../../connection/jetstream.ts'
 import { NO_DATA } from '../../connection/publisher.ts'
-import { afterCrash, headersWithLog, readLog } from '../wire/message-log.ts'
+import { afterCrash, headersWithLog, type LogMark, readLog } from '../wire/message-log.ts'
 import type { SubscriptionContext } from './context.ts'
 import type { Entry } from './entry.ts'
 
@@ -16,8 +16,11 @@ export class CrashNotes {
     this.#context = context
   }
 
-  /** Reads the note of an entry, if there is one. A state stream that was deleted is made again. */
-  async read(entry: Entry): Promise<void> {
+  /**
+   * Reads the note of an entry, if there is one. A state stream that was deleted is made again. Resolves with the epoch milliseconds
+   * before which the entry is not delivered; 0 without a wait.
+   */
+  async read(entry: Entry): Promise<number> {
     const { jetstream, names, settings, streams } = this.#context
     const asked = jetstream.message(names.streams.state, { last_by_subj: this.#subject(entry) })
     const note = await asked.catch(async error => {
@@ -25,22 +28,23 @@ export class CrashNotes {
       await streams.restore(streams.name(names.channel, 'state'))
       return undefined
     })
-    if (note === undefined) return
-    const place = { stream: names.streams.state, sequence: note.sequence, storedAt: note.storedAt }
-    const read = readLog(settings.name, note, place, settings.clock.now())
+    if (note === undefined) return 0
+    const position = { stream: names.streams.state, sequence: note.sequence, storedAt: note.storedAt }
+    const read = readLog(settings.name, note, position, settings.clock.now())
     entry.noteAt = note.sequence
-    // A stream that was made again has another message at this place.
-    if (read.origin['timestamp'] === entry.log.origin['timestamp']) entry.known = afterCrash(read)
+    // A stream that was made again has another message with this sequence.
+    if (read.origin['timestamp'] !== entry.log.origin['timestamp']) return 0
+    entry.known = afterCrash(read)
+    return read.notBefore
   }
 
   /** An attempt of a suspect begins. */
   begin(entry: Entry, log: AttemptLog): Promise<void> {
-    return this.write(entry, log, entry.known === undefined)
+    return this.write(entry, log, entry.known === undefined ? { isFirstSuspicion: true } : undefined)
   }
 
-  async write(entry: Entry, log: AttemptLog, isFirstSuspicion: boolean): Promise<void> {
+  async write(entry: Entry, log: AttemptLog, mark: LogMark | undefined): Promise<void> {
     const { publisher, streams, names } = this.#context
-    const mark = isFirstSuspicion ? { isFirstSuspicion } : undefined
     const [sequence] = await publisher.publish([
       {
         stream: streams.name(names.channel, 'state'),

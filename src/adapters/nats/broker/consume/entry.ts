@@ -22,7 +22,7 @@ export interface Entry {
   known: AttemptLog | undefined
   /** Where the state stream notes its attempts; undefined if it does not. */
   noteAt: number | undefined
-  /** Its place in the line of its key, if the order is kept. */
+  /** Where it stands in the line of its key, if the order is kept. */
   line: LineEvent<Entry> | undefined
   /** It is stored in the state stream, and its attempts are counted there. */
   isHeld: boolean

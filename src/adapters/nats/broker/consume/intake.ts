@@ -1,30 +1,16 @@
 import type { Cancel } from '../../../../ports/clock.ts'
 import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
-import { canHaveHad, type StreamPosition } from '../streams/stream-position.ts'
+import type { StreamPosition } from '../streams/stream-position.ts'
 import type { PullLimits } from '../streams/streams.ts'
 import type { StreamMessage } from '../wire/message.ts'
 import { readLog } from '../wire/message-log.ts'
 import { Acknowledgements, type MessageId } from './acknowledgements.ts'
 import type { SubscriptionContext } from './context.ts'
 import { type Entry, entryKey, type Source } from './entry.ts'
+import { findGone } from './gone-messages.ts'
 import { ProgressWriter } from './progress-writer.ts'
 import { Puller } from './puller.ts'
-
-/** A stream that messages come from. */
-interface SourceState {
-  /** When it was made, as far as this process knows. */
-  created: string | undefined
-  /**
-   * It is the stream that the messages here came from. After a connection was lost, that is not known: nothing is settled and
-   * nothing is asked for until the server has said it.
-   */
-  isVerified: boolean
-  /** How far it had counted. */
-  lastSequence: number
-  /** How often that could not be found out. */
-  failures: number
-  cancelRetry: Cancel
-}
+import { SourceState } from './source-state.ts'
 
 interface IntakeListener {
   /** How many more messages may come. */
@@ -57,7 +43,7 @@ export class Intake {
   /** The highest sequence of the channel's stream so far. */
   #lastSequence = 0
   readonly #states: Readonly<Record<Source, SourceState>>
-  /** How many connections there were: an answer that was asked for on an earlier one says nothing about this one. */
+  /** How many connections there were. */
   #connections = 0
   readonly #progress: ProgressWriter
   #cancelHeartbeat: Cancel = () => {}
@@ -84,7 +70,7 @@ export class Intake {
     await this.#pullers.retries.open()
     const { streams, names } = this.#context
     const position = await streams.examine(names.channel, 'events')
-    this.#states.events.lastSequence = position.lastSequence
+    this.#states.events.answered(position)
     this.#progress.write()
     this.#heartbeatLater()
     return position
@@ -186,8 +172,7 @@ export class Intake {
 
   #newState(source: Source): SourceState {
     const { streams, names } = this.#context
-    const created = streams.createdAt(names.streams[source])
-    return { created, isVerified: true, lastSequence: 0, failures: 0, cancelRetry: () => {} }
+    return new SourceState(streams.createdAt(names.streams[source]))
   }
 
   /** The server takes an acknowledgement for any message with that sequence, also for one of a stream that was made again. */
@@ -201,24 +186,21 @@ export class Intake {
 
   /** Finds out whether a stream is the one that the messages here came from, and forgets those that it does not have. */
   async #verify(source: Source): Promise<void> {
-    const { streams, names, link, stalls } = this.#context
+    const { jetstream, streams, names, link, stalls } = this.#context
     const state = this.#states[source]
-    const connection = this.#connections
-    const isOver = () => this.#isClosed || connection !== this.#connections
+    const wasAskedAgain = state.ask()
     // Before the question: a message that comes together with the answer can be younger than it.
     const known = this.#messagesOf(source)
-    state.cancelRetry()
     try {
       const position = await streams.examine(names.channel, source)
-      const isShorter = position.lastSequence < state.lastSequence
-      state.lastSequence = position.lastSequence
-      const gone = await this.#findGone(source, position, known)
-      if (isOver()) return
-      const beganAgain = this.#forgetGone(source, gone) || isShorter
+      const gone = await findGone(jetstream, names.streams[source], position, known)
+      if (this.#isClosed || wasAskedAgain()) return
+      const hasRestarted = state.answered(position)
+      const beganAgain = this.#forgetGone(source, gone) || hasRestarted
       if (beganAgain) this.#beganAgain(source)
       if (beganAgain || (source === 'events' && !state.isVerified)) this.#remakeConsumers()
     } catch (error) {
-      if (!isOver() && !state.isVerified) this.#verifyLater(source, error as Error)
+      if (!this.#isClosed && !wasAskedAgain() && !state.isVerified) this.#verifyLater(source, error as Error)
       return
     }
     state.failures = 0
@@ -226,6 +208,7 @@ export class Intake {
     if (state.isVerified) return
     state.isVerified = true
     for (const { ackSubject, word } of this.#acknowledged.of(source)) link.send(ackSubject, word)
+    for (const message of state.takePostponed()) this.#take(source, message)
     this.pull()
   }
 
@@ -242,21 +225,6 @@ export class Intake {
   #messagesOf(source: Source): readonly MessageId[] {
     const open = [...this.#entries.values()].filter(entry => entry.source === source)
     return [...open.map(({ message }) => message), ...this.#acknowledged.of(source)]
-  }
-
-  /** The messages that the stream does not have any more although nobody has removed them. */
-  async #findGone(
-    source: Source,
-    position: StreamPosition,
-    known: readonly MessageId[],
-  ): Promise<readonly MessageId[]> {
-    const { jetstream, names } = this.#context
-    const gone = known.filter(message => !canHaveHad(position, message))
-    const [sample] = gone
-    if (sample === undefined || sample.sequence > position.lastSequence) return gone
-    // If the message is still there, the clock of the server was set back, and later messages look older than the first.
-    const stored = await jetstream.message(names.streams[source], { seq: sample.sequence })
-    return stored?.storedAt === sample.storedAt ? [] : gone
   }
 
   /** The messages of these sequences are others now. False if nothing was known of them any more. */
@@ -320,7 +288,19 @@ export class Intake {
     })
   }
 
+  /** The server of the stream can have been killed although ours was not: then it is known only by its messages. */
   #received(source: Source, message: StreamMessage): void {
+    const state = this.#states[source]
+    if (state.isVerified && state.isContradictedBy(message)) {
+      state.isVerified = false
+      void this.#verify(source)
+    }
+    if (state.isVerified) this.#take(source, message)
+    else state.postpone(message)
+  }
+
+  #take(source: Source, message: StreamMessage): void {
+    this.#states[source].accept(message)
     this.#listener.delivered?.(source, message)
     const key = entryKey(source, message.sequence)
     const { storedAt, ackSubject } = message

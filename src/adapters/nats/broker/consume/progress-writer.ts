@@ -7,7 +7,7 @@ import type { SubscriptionContext } from './context.ts'
  */
 export class ProgressWriter {
   readonly #context: SubscriptionContext
-  /** The place that was written last. */
+  /** What was written last. */
   #written: string | undefined
   #isWriting = false
 
@@ -33,8 +33,8 @@ export class ProgressWriter {
     const consumer = await jetstream.consumerInfo(stream, names.consumer)
     if (consumer === undefined || created === undefined) return
     const settledTo = consumer.ack_floor.stream_seq
-    const place = `${settledTo} ${created}`
-    if (place === this.#written) return
+    const progress = `${settledTo} ${created}`
+    if (progress === this.#written) return
     // After the consumer, so that the stream has had everything that is settled.
     const info = await jetstream.streamInfo(stream)
     // The stream was made again, or has begun again, and the consumer was that of the old one.
@@ -42,6 +42,6 @@ export class ProgressWriter {
     const lastStoredAt = Date.parse(info.state.last_ts ?? '') || undefined
     const record = { created, settledTo, lastStoredAt }
     await publisher.publish([writeProgress(names, streams.name(names.channel, 'state'), record)])
-    this.#written = place
+    this.#written = progress
   }
 }

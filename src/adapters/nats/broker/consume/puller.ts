@@ -193,17 +193,19 @@ export class Puller {
     this.pull()
   }
 
-  /** A request can be lost: by a leader that moves, or between two servers. */
+  /** A request can be lost: by a leader that moves, or between two servers. A server of 2.9 answers none for a consumer that is missing. */
   #checkLater(): void {
-    if (this.#isClosed) return
     const { clock } = this.#context.settings
-    this.#cancelCheck ??= clock.schedule(LOST_AFTER_MS, () => {
+    const [oldest] = this.#requests.values()
+    if (this.#isClosed || oldest === undefined) return
+    this.#cancelCheck ??= clock.schedule(oldest.lostAt - monotonicNow(clock), () => {
       this.#cancelCheck = undefined
       const now = monotonicNow(clock)
-      for (const [token, { lostAt }] of this.#requests)
-        if (lostAt <= now) this.#answered(token, Number.POSITIVE_INFINITY)
+      const lost = [...this.#requests].filter(([, { lostAt }]) => lostAt <= now)
+      for (const [token] of lost) this.#answered(token, Number.POSITIVE_INFINITY)
+      if (lost.length > 0) this.#failed(new Error('a request for events has no answer'))
       this.pull()
-      if (this.#requests.size > 0) this.#checkLater()
+      this.#checkLater()
     })
   }
 }

@@ -1,12 +1,7 @@
 import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
 import { Fifo } from '../../../../core/fifo.ts'
-import {
-  type Delivery,
-  DeliveryLostError,
-  type Settlement,
-  type Subscription,
-} from '../../../../ports/broker.ts'
+import type { Delivery, Settlement, Subscription } from '../../../../ports/broker.ts'
 import { settlesWithin, yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { SubscriptionContext } from './context.ts'
@@ -14,6 +9,7 @@ import { CrashNotes } from './crash-notes.ts'
 import { Draining } from './draining.ts'
 import { type Entry, keyToUnblock, NatsDelivery } from './entry.ts'
 import { Intake } from './intake.ts'
+import { rejectLost } from './lost-delivery.ts'
 import { Settler } from './settler.ts'
 
 const CLOSE_MS = 5_000
@@ -68,7 +64,7 @@ export class NatsSubscription implements Subscription {
 
   /** The server counts deliveries, so that a crash is noticed. That a suspect runs is made durable here, because it runs alone. */
   begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void> {
-    if (!this.#holds(delivery)) return this.#rejectLost(delivery)
+    if (!this.#holds(delivery)) return rejectLost(this.#context, delivery)
     delivery.recordEnds(ended)
     delivery.recordStart()
     if (!delivery.entry.isSuspect) return
@@ -83,7 +79,7 @@ export class NatsSubscription implements Subscription {
   }
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
-    if (!this.#holds(delivery)) return this.#rejectLost(delivery)
+    if (!this.#holds(delivery)) return rejectLost(this.#context, delivery)
     const { entry } = delivery
     switch (settlement.outcome) {
       case 'done':
@@ -179,12 +175,16 @@ export class NatsSubscription implements Subscription {
   }
 
   /**
-   * The server waits, so that retries take no place of other events. One that comes again has waited there, by the clock of the
-   * consumer that gave it back: given back once more, it would look like one whose consumer has crashed.
+   * The server waits, so that retries take no room of other events. One that comes again too early has waited there by another
+   * clock, or the request to wait was lost. Given back once more, it would look like one whose consumer has crashed.
    */
   #wait(entry: Entry, waitMs: number): void {
-    if (entry.message.deliveries === 1 || waitMs > MAX_CLOCK_DIFFERENCE_MS) {
+    if (entry.message.deliveries === 1) {
       this.#intake.giveBack(entry, waitMs)
+      return
+    }
+    if (waitMs > MAX_CLOCK_DIFFERENCE_MS) {
+      void this.#waitAnew(entry, waitMs)
       return
     }
     this.#early.add(entry)
@@ -193,14 +193,37 @@ export class NatsSubscription implements Subscription {
     })
   }
 
+  /** The rest of the wait begins in a new message, whose deliveries the server counts from 1. */
+  async #waitAnew(entry: Entry, waitMs: number): Promise<void> {
+    const message = this.#settler.retryMessage(entry, entry.log.log, waitMs)
+    if (message === undefined) {
+      this.#intake.giveBack(entry, waitMs)
+      return
+    }
+    this.#settling.begin()
+    if (await this.#settler.putBack(message, () => !this.#hasGivenUp)) this.#intake.ack(entry)
+    this.#settling.end()
+    this.#intake.pull()
+  }
+
   async #suspect(entry: Entry): Promise<void> {
+    const { persist, settings } = this.#context
     this.#unread.add(entry)
-    const isRead = await this.#context.persist(
+    let notBefore = 0
+    const isRead = await persist(
       () => !this.#hasGivenUp,
       'deliveries',
-      () => this.#notes.read(entry),
+      async () => {
+        notBefore = await this.#notes.read(entry)
+      },
     )
     if (!this.#unread.delete(entry) || !isRead) return
+    const waitMs = notBefore - settings.clock.now()
+    if (waitMs > 0) {
+      this.#intake.giveBack(entry, waitMs)
+      this.#intake.pull()
+      return
+    }
     this.#suspects.push(entry)
     this.#pump()
   }
@@ -245,8 +268,10 @@ export class NatsSubscription implements Subscription {
     const message = this.#settler.retryMessage(entry, log, waitMs)
     if (message !== undefined)
       return this.#after(delivery, this.#settler.putBack(message, isWanted), () => this.#intake.ack(entry))
-    // There is no room for another header: the event stays where it is, and its attempts are noted.
-    const noted = this.#context.persist(isWanted, 'settlements', () => this.#notes.write(entry, log, false))
+    // There is no room for another header: the event stays where it is, and its attempts and its wait are noted.
+    const noted = this.#context.persist(isWanted, 'settlements', () =>
+      this.#notes.write(entry, log, waitMs > 0 ? { notBefore, waitMs } : undefined),
+    )
     return this.#after(delivery, noted, () => {
       entry.noteAt = undefined
       this.#intake.giveBack(entry, Math.max(0, waitMs))
@@ -258,7 +283,7 @@ export class NatsSubscription implements Subscription {
     this.#open.delete(delivery)
     this.#settling.begin()
     try {
-      if (!(await work)) return await this.#rejectLost(delivery)
+      if (!(await work)) return await rejectLost(this.#context, delivery)
       this.#settled(delivery.entry, acknowledge)
     } finally {
       this.#settling.end()
@@ -273,14 +298,10 @@ export class NatsSubscription implements Subscription {
   }
 
   async #unlessLost(delivery: NatsDelivery, work: Promise<boolean>): Promise<void> {
-    if (!(await work) || !this.#open.has(delivery)) await this.#rejectLost(delivery)
+    if (!(await work) || !this.#open.has(delivery)) await rejectLost(this.#context, delivery)
   }
 
   #holds(delivery: Delivery): delivery is NatsDelivery {
     return delivery instanceof NatsDelivery && this.#open.has(delivery)
-  }
-
-  #rejectLost(delivery: Delivery): Promise<void> {
-    return Promise.reject(new DeliveryLostError(this.#context.settings.name, delivery.channel))
   }
 }

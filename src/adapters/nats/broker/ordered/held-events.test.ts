@@ -3,8 +3,9 @@ import { EMPTY_LOG } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { FakeClock } from '../../../../testing/fake-clock.ts'
 import type { HeaderList } from '../../connection/headers.ts'
-import type { StoredMessage } from '../../connection/jetstream.ts'
+import { ERROR, type StoredMessage } from '../../connection/jetstream.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
+import { JetStreamError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { Entry } from '../consume/entry.ts'
 import { namesOf } from '../streams/names.ts'
@@ -33,13 +34,16 @@ function world() {
   const clock = new FakeClock()
   const stored = new Map<number, StoredMessage>()
   let last = 0
-  const gate = { deleting: Promise.resolve() }
+  const gate = { deleting: Promise.resolve(), failures: 0 }
+  /** As servers from 2.11 on. */
+  const server = { checksFences: true }
   const put = (subject: string, headers: HeaderList, data: Uint8Array): number => {
     for (const [sequence, message] of stored) if (message.subject === subject) stored.delete(sequence)
     stored.set(++last, { subject, sequence: last, headers, data, storedAt: clock.now() })
     return last
   }
   const context = {
+    id: 'us',
     settings: { clock, name: 'nats' },
     names: NAMES,
     streams: { name: () => NAMES.streams.state },
@@ -57,19 +61,30 @@ function world() {
       },
       deleteMessage: async (_: string, sequence: number) => {
         await gate.deleting
+        if (gate.failures-- > 0) throw new Error('no answer')
         stored.delete(sequence)
       },
     },
     publisher: {
       publish: async (messages: readonly OutgoingMessage[]) =>
-        messages.map(({ subject, headers, data }) => put(subject, headers, data)),
+        messages.map(({ subject, headers, data, fence, lastSequence }) => {
+          const checked = server.checksFences ? (fence?.subject ?? subject) : subject
+          const expected = fence?.sequence ?? lastSequence
+          const last = [...stored.values()].findLast(each => each.subject === checked)?.sequence ?? 0
+          if (expected !== undefined && expected !== last)
+            throw new JetStreamError('publish', ERROR.wrongLastSequence, 'wrong last sequence')
+          return put(subject, headers, data)
+        }),
     },
   } as unknown as SubscriptionContext
-  const held = new HeldEvents(context, () => true)
+  const newOwner = () => new HeldEvents(context, () => true)
   const putHeld = (kind: 'waiting' | 'dead', heldKey: string, header: string) =>
     put(`${NAMES.stateSubject}.${kind}.${heldKey}`, [[OWN.held, header]], new Uint8Array())
-  const subjects = () => [...stored.values()].map(({ subject }) => subject.split('.').slice(-2).join('.'))
-  return { held, gate, stored, putHeld, subjects }
+  const subjects = () =>
+    [...stored.values()]
+      .map(({ subject }) => subject.split('.').slice(-2).join('.'))
+      .filter(subject => !subject.startsWith('fence.'))
+  return { newOwner, gate, server, putHeld, subjects }
 }
 
 function entryOf(): Entry {
@@ -78,7 +93,9 @@ function entryOf(): Entry {
 
 describe('HeldEvents', () => {
   it('B9: an event that is held again while it is resolved knows where its state is', async () => {
-    const { held, gate, subjects } = world()
+    const { newOwner, gate, subjects } = world()
+    const held = newOwner()
+    await held.read()
     const event = eventOf('x')
     await held.markDead(event)
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -95,7 +112,8 @@ describe('HeldEvents', () => {
   it.each(['broken {', 'null', '7'])(
     'B9: a header of a stranger does not keep an owner from reading: %s',
     async header => {
-      const { held, putHeld } = world()
+      const { newOwner, putHeld } = world()
+      const held = newOwner()
       putHeld('waiting', 'foreign', header)
       putHeld('waiting', 'ours', JSON.stringify({ line: 'key a', place: 3, id: 'one' }))
       const events = [...(await held.read())]
@@ -104,7 +122,8 @@ describe('HeldEvents', () => {
   )
 
   it('P1: an event is not taken for another one that has its sequence in a state stream that was made again', async () => {
-    const { held, putHeld } = world()
+    const { newOwner, putHeld } = world()
+    const held = newOwner()
     const header = JSON.stringify({ line: 'key a', place: 3, id: 'one' })
     putHeld('waiting', 'other', header)
     expect(await held.entry(eventOf('x', 1))).toBeUndefined()
@@ -112,5 +131,62 @@ describe('HeldEvents', () => {
     const sequence = putHeld('waiting', 'y', header)
     expect((await held.entry(moved))?.message.sequence).toBe(sequence)
     expect(moved.heldAt).toBe(sequence)
+  })
+
+  it('B9: the server refuses what an owner writes after the next one has read the states', async () => {
+    const { newOwner, subjects } = world()
+    const old = newOwner()
+    await old.read()
+    await newOwner().read()
+    await expect(old.markDead(eventOf('x'))).rejects.toMatchObject({ name: 'LeaseExpiredError' })
+    expect(subjects()).toEqual([])
+  })
+
+  it('B9: many states are stored at once, and each keeps its sequence', async () => {
+    const { newOwner, subjects } = world()
+    const held = newOwner()
+    await held.read()
+    const events = Array.from({ length: 40 }, (_, index) => eventOf(`x${index}`))
+    const stored = events.map(event => ({ event, entry: entryOf(), log: EMPTY_LOG, notBefore: 0 }))
+    await held.hold(stored)
+    expect(subjects()).toHaveLength(40)
+    const read = await newOwner().read()
+    for (const { heldKey, heldAt } of read)
+      expect(events.find(event => event.heldKey === heldKey)?.heldAt).toBe(heldAt)
+  })
+
+  it('B9: a server that cannot check who writes gets the states too', async () => {
+    const { newOwner, server, subjects } = world()
+    server.checksFences = false
+    const held = newOwner()
+    await held.read()
+    await held.markDead(eventOf('x'))
+    await held.markDead(eventOf('y'))
+    expect(subjects()).toEqual(['dead.x', 'dead.y'])
+  })
+
+  it('B9: of two states of an event the later one is kept although the first removal fails', async () => {
+    const { newOwner, gate, putHeld, subjects } = world()
+    const header = JSON.stringify({ line: 'key a', place: 3, id: 'one' })
+    putHeld('waiting', 'x', header)
+    putHeld('dead', 'x', header)
+    const held = newOwner()
+    gate.failures = 1
+    await expect(held.read()).rejects.toThrow()
+    expect(await held.read()).toMatchObject([{ heldKey: 'x', state: 'dead' }])
+    expect(subjects()).toEqual(['dead.x'])
+  })
+
+  it('B9: an event that is resolved leaves no earlier state behind whose removal failed', async () => {
+    const { newOwner, gate, subjects } = world()
+    const held = newOwner()
+    await held.read()
+    const event = eventOf('x')
+    await held.hold([{ event, entry: entryOf(), log: EMPTY_LOG, notBefore: 0 }])
+    gate.failures = 1
+    await held.markDead(event)
+    expect(subjects()).toEqual(['waiting.x', 'dead.x'])
+    await held.resolve(event)
+    expect(subjects()).toEqual([])
   })
 })

@@ -11,6 +11,7 @@ import type { SubscriptionContext } from '../consume/context.ts'
 import type { Entry } from '../consume/entry.ts'
 import { asciiJson, OWN } from '../wire/headers.ts'
 import { afterCrash, headersWithLog, readLog } from '../wire/message-log.ts'
+import { WriteFences } from './write-fences.ts'
 
 type Event = LineEvent<Entry>
 
@@ -37,14 +38,18 @@ interface HeldState {
 export class HeldEvents {
   readonly #context: SubscriptionContext
   readonly #isOurs: () => boolean
+  readonly #fences: WriteFences
   readonly #writes = new PendingWork()
   /** What was read so far, and up to where. */
   readonly #read = { held: new Map<string, HeldState>(), from: { waiting: 1, dead: 1 } }
+  /** States that a later one of their event has replaced, and that may still be there: the next owner would obey them. */
+  readonly #replaced = new Map<string, Set<number>>()
 
   /** Another owner reads the states once. One that we wrote after that would bring back an event that is done. */
   constructor(context: SubscriptionContext, isOurs: () => boolean) {
     this.#context = context
     this.#isOurs = isOurs
+    this.#fences = new WriteFences(context, isOurs)
   }
 
   /** Resolves when no state is on its way. */
@@ -58,6 +63,7 @@ export class HeldEvents {
    */
   async read(): Promise<readonly Event[]> {
     const { held } = this.#read
+    await this.#fences.raise()
     for (const kind of ['waiting', 'dead'] as const)
       for await (const message of this.#messages(kind)) {
         const state = readHeld(message, kind)
@@ -67,9 +73,10 @@ export class HeldEvents {
         else {
           const [older, newer] = other.sequence < state.sequence ? [other, state] : [state, other]
           held.set(state.heldKey, newer)
-          await this.#remove(older.sequence)
+          this.#replace(state.heldKey, older.sequence)
         }
       }
+    await Promise.all([...this.#replaced.keys()].map(heldKey => this.#removeReplaced(heldKey)))
     const { clock } = this.#context.settings
     return [...held.values()].map(stored => {
       const { heldKey, state, line, place, id, sequence } = stored
@@ -150,7 +157,8 @@ export class HeldEvents {
     if (event.heldAt === undefined) return
     // Its request would be settled, and the new owner would not know that the key is free.
     if (!this.#isOurs()) throw new LeaseExpiredError(this.#context.names.streams.state)
-    const { heldAt } = event
+    const { heldAt, heldKey } = event
+    await this.#removeReplaced(heldKey)
     await this.#remove(heldAt)
     // It may have been held again meanwhile.
     if (event.heldAt === heldAt) event.heldAt = undefined
@@ -163,15 +171,32 @@ export class HeldEvents {
     for (const [index, { event }] of stored.entries()) {
       const before = event.heldAt
       event.heldAt = sequences[index]
-      // A state under the other subject, or one that the stream has replaced already.
-      if (before !== undefined) await this.#remove(before).catch(() => {})
+      if (before === undefined) continue
+      // It is under the other subject, or the stream has replaced it already.
+      this.#replace(event.heldKey, before)
+      await this.#removeReplaced(event.heldKey).catch(() => {})
     }
+  }
+
+  #replace(heldKey: string, sequence: number): void {
+    const replaced = this.#replaced.get(heldKey)
+    if (replaced === undefined) this.#replaced.set(heldKey, new Set([sequence]))
+    else replaced.add(sequence)
+  }
+
+  async #removeReplaced(heldKey: string): Promise<void> {
+    const replaced = this.#replaced.get(heldKey)
+    for (const sequence of replaced ?? []) {
+      await this.#remove(sequence)
+      replaced!.delete(sequence)
+    }
+    if (replaced?.size === 0) this.#replaced.delete(heldKey)
   }
 
   async #publish(messages: readonly OutgoingMessage[]): Promise<readonly number[]> {
     this.#writes.begin()
     try {
-      return await this.#context.publisher.publish(messages, this.#isOurs)
+      return await this.#fences.publish(messages)
     } finally {
       this.#writes.end()
     }

@@ -35,6 +35,8 @@ function world(state: readonly StoredMessage[], prefetch: number) {
     publish: () => {},
   }
   const context = {
+    id: 'us',
+    publisher: { publish: async () => [1] },
     settings: { clock, random: seededRandom(1), name: 'nats' },
     names: NAMES,
     prefetch,

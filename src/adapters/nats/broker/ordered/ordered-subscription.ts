@@ -1,13 +1,9 @@
 import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
-import {
-  type Delivery,
-  DeliveryLostError,
-  type Settlement,
-  type Subscription,
-} from '../../../../ports/broker.ts'
+import type { Delivery, Settlement, Subscription } from '../../../../ports/broker.ts'
 import { yieldToEventLoop } from '../../../../ports/clock.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import { NatsDelivery } from '../consume/entry.ts'
+import { rejectLost } from '../consume/lost-delivery.ts'
 import { KeyOrder } from './key-order.ts'
 import { OwnerLease } from './owner-lease.ts'
 
@@ -46,12 +42,12 @@ export class OrderedSubscription implements Subscription {
   }
 
   begin(delivery: Delivery, ended: readonly AttemptRecord[]): void | Promise<void> {
-    if (!this.#holds(delivery)) return this.#rejectLost(delivery)
+    if (!this.#holds(delivery)) return rejectLost(this.#context, delivery)
     return this.#unlessLost(delivery, this.#order!.begin(delivery, ended))
   }
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
-    if (!this.#holds(delivery)) return this.#rejectLost(delivery)
+    if (!this.#holds(delivery)) return rejectLost(this.#context, delivery)
     return this.#unlessLost(delivery, this.#order!.settle(delivery, settlement))
   }
 
@@ -101,10 +97,6 @@ export class OrderedSubscription implements Subscription {
 
   #unlessLost(delivery: Delivery, work: Promise<boolean> | undefined): void | Promise<void> {
     if (work === undefined) return
-    return work.then(isDurable => (isDurable ? undefined : this.#rejectLost(delivery)))
-  }
-
-  #rejectLost(delivery: Delivery): Promise<void> {
-    return Promise.reject(new DeliveryLostError(this.#context.settings.name, delivery.channel))
+    return work.then(isDurable => (isDurable ? undefined : rejectLost(this.#context, delivery)))
   }
 }

@@ -13,6 +13,7 @@ const position = (lastSequence: number, firstStoredAt: number | undefined = unde
   createdAt,
   firstSequence: 1,
   firstStoredAt,
+  lastStoredAt: undefined,
   lastSequence,
 })
 

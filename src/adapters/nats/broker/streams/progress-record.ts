@@ -2,7 +2,7 @@ import { countOf, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
 import type { JetStream } from '../../connection/jetstream.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { HandlerNames } from './names.ts'
-import type { StreamPosition } from './stream-position.ts'
+import { hasRestartedSince, type StreamPosition } from './stream-position.ts'
 
 /** How far a handler has come in the stream of its channel, as the state stream records it. */
 interface ProgressRecord {
@@ -41,14 +41,12 @@ export async function deleteProgress(jetstream: JetStream, names: HandlerNames):
   if (found !== undefined) await jetstream.deleteMessage(state, found.sequence)
 }
 
-/** Whether the stream counts from 1 again since the record was written: an event of a recorded sequence is younger than the record. */
-export function hasRestartedSince(
+/** Whether the stream counts from 1 again since the record was written. */
+export function hasRestartedSinceRecord(
   { settledTo, lastStoredAt }: ProgressRecord,
-  { firstSequence, firstStoredAt, lastSequence }: StreamPosition,
+  position: StreamPosition,
 ): boolean {
-  if (settledTo > lastSequence) return true
-  if (firstStoredAt === undefined || lastStoredAt === undefined) return false
-  return firstSequence <= settledTo && firstStoredAt > lastStoredAt
+  return hasRestartedSince({ lastSequence: settledTo, lastStoredAt }, position)
 }
 
 function subjectOf({ stateSubject }: HandlerNames): string {

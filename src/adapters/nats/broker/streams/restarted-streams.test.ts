@@ -11,11 +11,13 @@ function server({
   last,
   firstAt,
   replicas = 1,
+  retention = 'interest',
   isOtherFaster = false,
 }: {
   last: number
   firstAt: string
   replicas?: number
+  retention?: string
   isOtherFaster?: boolean
 }) {
   const done: string[] = []
@@ -28,7 +30,7 @@ function server({
   })
   const jetstream = {
     streamInfo: async (name: string) => ({
-      config: { name, retention: 'interest', num_replicas: replicas },
+      config: { name, retention, num_replicas: replicas },
       created: CREATED,
       state: { messages: last, first_seq: 1, first_ts: firstAt, last_seq: last },
     }),
@@ -52,8 +54,9 @@ function server({
       return 'guard'
     },
     deleteConsumer: async (_: string, name: string) => void done.push(`delete ${name}`),
-    createConsumer: async (_: string, { durable_name, deliver_policy }: Record<string, string>) => {
-      done.push(`create ${durable_name} ${deliver_policy}`)
+    createConsumer: async (_: string, config: Record<string, string>) => {
+      const { durable_name, deliver_policy, opt_start_seq } = config
+      done.push(['create', durable_name, deliver_policy, opt_start_seq].join(' ').trim())
       bill.settled = 0
     },
   } as unknown as JetStream
@@ -75,6 +78,18 @@ describe('remakeConsumersAhead', () => {
     expect(done).toEqual(REMADE)
     await look()
     expect(done).toEqual(REMADE)
+  })
+
+  it('P1: makes a consumer again that is ahead of a stream with limits', async () => {
+    const { done, look } = server({ last: 3, firstAt: AFTER, retention: 'limits' })
+    await look()
+    expect(done).toEqual(['delete bill', 'create bill all'])
+  })
+
+  it('B8: begins after the settled events of a stream that has lost its end', async () => {
+    const { done, look } = server({ last: 3, firstAt: BEFORE, retention: 'limits' })
+    await look()
+    expect(done).toEqual(['delete bill', 'create bill by_start_sequence 4'])
   })
 
   it('P1: leaves a consumer that another process has made again meanwhile', async () => {

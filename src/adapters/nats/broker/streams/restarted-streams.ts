@@ -6,13 +6,21 @@ import {
   type StreamInfo,
 } from '../../connection/jetstream.ts'
 import { fromToken, namesOf, streamsOf } from './names.ts'
-import { deleteProgress, hasRestartedSince, readProgress } from './progress-record.ts'
+import { deleteProgress, hasRestartedSinceRecord, readProgress } from './progress-record.ts'
 import { positionOf } from './stream-position.ts'
+
+/** A consumer that is ahead of its stream, and where the next one begins. */
+interface ConsumerAhead {
+  readonly consumer: ConsumerInfo
+  readonly start: object
+}
+
+const ALL = { deliver_policy: 'all' }
 
 /**
  * A server that is killed can forget how far an empty stream had counted, and begins it again at 1. The consumers of the stream are
  * ahead of it then, and would skip the next events. They are made again, and begin with all that the stream has. With
- * replicas the other servers know the number, and a stream with limits is rarely empty.
+ * replicas the other servers know the number.
  */
 export async function remakeConsumersAhead(jetstream: JetStream, channel: string): Promise<void> {
   const { events, retries } = streamsOf(channel)
@@ -26,30 +34,43 @@ export async function remakeConsumersAhead(jetstream: JetStream, channel: string
     // The stream is asked after its consumers, so that it has at least what they have had.
     const found = await jetstream.streamInfo(stream)
     if (found === undefined) continue
-    const ahead: ConsumerInfo[] = []
-    for (const consumer of consumers)
-      if (await isAhead(jetstream, channel, found, consumer)) ahead.push(consumer)
+    const ahead: ConsumerAhead[] = []
+    for (const consumer of consumers) {
+      const start = await startIfAhead(jetstream, channel, found, consumer)
+      if (start !== undefined) ahead.push({ consumer, start })
+    }
     if (ahead.length > 0) await remake(jetstream, channel, found, ahead)
   }
 }
 
 function canRestart(found: StreamInfo | undefined): boolean {
-  return found !== undefined && found.config.retention !== 'limits' && found.config['num_replicas'] === 1
+  return found?.config['num_replicas'] === 1
 }
 
-/** Publishers may have passed the consumer already. Then the record of its handler shows that the stream has begun again. */
-async function isAhead(
+/** Undefined if the consumer is not ahead. Publishers may have passed it: the record of its handler shows that the stream has begun again. */
+async function startIfAhead(
   jetstream: JetStream,
   channel: string,
   found: StreamInfo,
   { name, delivered, ack_floor }: ConsumerInfo,
-): Promise<boolean> {
-  if (delivered.stream_seq > found.state.last_seq) return true
-  if (found.config.name !== streamsOf(channel).events || ack_floor.stream_seq === 0) return false
+): Promise<object | undefined> {
+  const position = positionOf(found)
+  const { lastSequence, firstStoredAt } = position
+  const isAhead = delivered.stream_seq > lastSequence
+  if (found.config.name !== streamsOf(channel).events) return isAhead ? ALL : undefined
+  if (!isAhead && ack_floor.stream_seq === 0) return undefined
   const record = await readProgress(jetstream, namesOf(channel, fromToken(name)))
-  // A consumer that was made again after the record has settled less than the record says.
-  if (record === undefined || ack_floor.stream_seq < record.settledTo) return false
-  return record.created === found.created && hasRestartedSince(record, positionOf(found))
+  if (record?.created !== found.created) return isAhead ? ALL : undefined
+  if (!isAhead) {
+    // A consumer that was made again after the record has settled less than the record says.
+    const isOlder = ack_floor.stream_seq >= record.settledTo
+    return isOlder && hasRestartedSinceRecord(record, position) ? ALL : undefined
+  }
+  // A stream that has lost its end still has events that the handler has settled.
+  const hasLostItsEnd = firstStoredAt !== undefined && firstStoredAt <= (record.lastStoredAt ?? 0)
+  if (!hasLostItsEnd) return ALL
+  const firstUnsettled = Math.min(ack_floor.stream_seq, lastSequence) + 1
+  return { deliver_policy: 'by_start_sequence', opt_start_seq: firstUnsettled }
 }
 
 /** An event that no consumer wants is dropped, so that another consumer wants them all in the meantime. */
@@ -57,19 +78,19 @@ async function remake(
   jetstream: JetStream,
   channel: string,
   { config: { name: stream, retention } }: StreamInfo,
-  consumers: readonly ConsumerInfo[],
+  ahead: readonly ConsumerAhead[],
 ): Promise<void> {
   const guard = retention === 'interest' ? await jetstream.createTemporaryConsumer(stream) : undefined
   try {
-    for (const { name, created, config } of consumers) {
+    for (const { consumer, start } of ahead) {
+      const { name, created, config } = consumer
       // Another process was faster, and its consumer may have delivered events by now.
       if ((await jetstream.consumerInfo(stream, name))?.created !== created) continue
       const { opt_start_seq: _, opt_start_time: __, ...kept } = config
       if (stream === streamsOf(channel).events)
         await deleteProgress(jetstream, namesOf(channel, fromToken(name)))
       await jetstream.deleteConsumer(stream, name)
-      const consumer = { ...kept, durable_name: name, deliver_policy: 'all' }
-      await jetstream.createConsumer(stream, consumer).catch(error => {
+      await jetstream.createConsumer(stream, { ...kept, durable_name: name, ...start }).catch(error => {
         // Another process makes it at the same time. The record is deleted, so that it begins with everything too.
         if (!isError(error, ERROR.consumerExists)) throw error
       })

@@ -11,17 +11,40 @@ export interface StreamPosition {
    */
   readonly firstStoredAt: number | undefined
   readonly lastSequence: number
+  /** When the last message was stored that it has had, in epoch milliseconds. Undefined if the stream has replicas. */
+  readonly lastStoredAt: number | undefined
 }
 
+/** How far a stream had counted at an earlier time, and when it had stored the latest of these messages. */
+export type StreamEnd = Pick<StreamPosition, 'lastSequence' | 'lastStoredAt'>
+
 export function positionOf({ created, state, config }: StreamInfo): StreamPosition {
-  const storedAt = Date.parse(state.first_ts)
-  const isComparable = state.messages > 0 && config['num_replicas'] === 1 && !Number.isNaN(storedAt)
+  const timeOf = (text: string | undefined) => {
+    const time = Date.parse(text ?? '')
+    return config['num_replicas'] === 1 && !Number.isNaN(time) ? time : undefined
+  }
   return {
     createdAt: Date.parse(created),
     firstSequence: state.first_seq,
-    firstStoredAt: isComparable ? storedAt : undefined,
+    firstStoredAt: state.messages > 0 ? timeOf(state.first_ts) : undefined,
     lastSequence: state.last_seq,
+    lastStoredAt: timeOf(state.last_ts),
   }
+}
+
+/** Whether a message cannot be one of those that the stream had had: it has the sequence of one of them and is younger. */
+export function isYoungerThan(
+  { lastSequence, lastStoredAt }: StreamEnd,
+  { sequence, storedAt }: { readonly sequence: number; readonly storedAt: number },
+): boolean {
+  return lastStoredAt !== undefined && sequence <= lastSequence && storedAt > lastStoredAt
+}
+
+/** Whether a killed server counts the stream from 1 again since it ended there, or has lost its end. */
+export function hasRestartedSince(end: StreamEnd, position: StreamPosition): boolean {
+  const { firstSequence: sequence, firstStoredAt: storedAt, lastSequence } = position
+  if (end.lastSequence > lastSequence) return true
+  return storedAt !== undefined && isYoungerThan(end, { sequence, storedAt })
 }
 
 /**

@@ -7,7 +7,7 @@ import {
   type StreamInfo,
 } from '../../connection/jetstream.ts'
 import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
-import { StreamMismatchError, StreamMissingError } from '../../errors.ts'
+import { StreamMissingError } from '../../errors.ts'
 import type { NatsSettings } from '../../options.ts'
 import {
   type ChannelStreams,
@@ -18,7 +18,8 @@ import {
   streamsOf,
   subjectsOf,
 } from './names.ts'
-import { hasRestartedSince, readProgress } from './progress-record.ts'
+import { hasRestartedSinceRecord, readProgress } from './progress-record.ts'
+import { requireConsumer, requireStream } from './requirements.ts'
 import { remakeConsumersAhead } from './restarted-streams.ts'
 import { positionOf, type StreamPosition } from './stream-position.ts'
 
@@ -44,6 +45,8 @@ interface KnownStream {
   exists: boolean
   /** When it was made: a stream that was deleted and made again counts its messages from 1. */
   created: string | undefined
+  /** It stores several messages together or not at all. */
+  takesBatches: boolean
 }
 
 /** Makes the streams and consumers that a channel needs, and makes them again when they were deleted. */
@@ -71,7 +74,7 @@ export class Streams {
   name(channel: string, kind: Kind): string {
     const stream = streamsOf(channel)[kind]
     if (!this.#known.has(stream))
-      this.#known.set(stream, { channel, kind, exists: false, created: undefined })
+      this.#known.set(stream, { channel, kind, exists: false, created: undefined, takesBatches: false })
     return stream
   }
 
@@ -97,6 +100,7 @@ export class Streams {
         if (names.streams.retries === stream)
           await this.#makeConsumer(names, 'retries', { deliver_policy: 'all' })
     known.exists = true
+    known.takesBatches = doesTakeBatches(info)
     const before = known.created
     known.created = info.created
     if (before !== undefined && before !== info.created)
@@ -134,7 +138,7 @@ export class Streams {
       await this.restoreConsumer(names, kind)
       const info = await this.#jetstream.consumerInfo(names.streams[kind], names.consumer)
       if (info === undefined) throw new StreamMissingError(`${names.streams[kind]} > ${names.consumer}`)
-      ackWaitMs = Math.min(ackWaitMs, checkConsumer(names.streams[kind], info) / NANOSECONDS_PER_MS)
+      ackWaitMs = Math.min(ackWaitMs, requireConsumer(names.streams[kind], info) / NANOSECONDS_PER_MS)
     }
     return ackWaitMs
   }
@@ -147,8 +151,13 @@ export class Streams {
   /** Before the first event of a connection is published: consumers that are ahead of the stream would skip it. */
   beforePublishing = async (stream: string): Promise<void> => {
     const known = this.#known.get(stream)
-    if (known?.kind === 'events') await this.remakeConsumersAhead(known.channel)
+    if (known?.kind !== 'events') return
+    await this.remakeConsumersAhead(known.channel)
+    if (this.#settings.declare !== 'none' && !known.exists)
+      known.takesBatches = doesTakeBatches(await this.#jetstream.streamInfo(stream))
   }
+
+  takesBatches = (stream: string): boolean => this.#known.get(stream)?.takesBatches === true
 
   /**
    * Makes a missing consumer, and its stream before. `known` is what the subscription knows of the stream: the time at which
@@ -181,7 +190,7 @@ export class Streams {
     if (kind === 'retries' || (known !== undefined && known.created !== created)) return all
     await this.need(names.channel, 'state')
     const record = await readProgress(this.#jetstream, names)
-    if (record !== undefined && (record.created !== created || hasRestartedSince(record, position)))
+    if (record !== undefined && (record.created !== created || hasRestartedSinceRecord(record, position)))
       return all
     const firstUnsettled = Math.min(
       record === undefined ? Number.POSITIVE_INFINITY : record.settledTo + 1,
@@ -206,7 +215,7 @@ export class Streams {
     const found = await this.#jetstream.streamInfo(stream)
     const info = found ?? (await this.#create(channel, kind, stream))
     if (info.config.subjects?.[0] === makingSubject(stream)) await this.#finish(channel, info.config)
-    else checkStream(info, subjectsOf(channel)[kind], kind)
+    else requireStream(info, subjectsOf(channel)[kind], kind)
     return { info, isNew: found === undefined }
   }
 
@@ -274,6 +283,8 @@ export class Streams {
         // Of each state only the latest counts.
         max_msgs_per_subject: kind === 'state' ? 1 : UNLIMITED,
         duplicate_window: DUPLICATE_WINDOW_MS * NANOSECONDS_PER_MS,
+        // For events of one key. Servers before 2.12 ignore it.
+        ...(kind === 'events' && { allow_atomic: true }),
       },
     }
   }
@@ -296,29 +307,8 @@ export class Streams {
   }
 }
 
-/** A stream of the same name that is not what the channel needs would lose or mix events. */
-function checkStream({ config }: StreamInfo, subjects: string, kind: Kind): void {
-  if (!config.subjects?.includes(subjects))
-    throw new StreamMismatchError(
-      config.name,
-      `has the subjects ${config.subjects?.join(', ') || '(none)'} and not '${subjects}'`,
-    )
-  const isWorkQueue = config.retention === 'workqueue'
-  if (isWorkQueue !== (kind === 'retries'))
-    throw new StreamMismatchError(config.name, `has the retention '${config.retention}'`)
-}
-
-/** A consumer that somebody else has made must not lose events. Returns its time to wait, in ns. */
-function checkConsumer(stream: string, { name, config }: ConsumerInfo): number {
-  const place = `${stream} > ${name}`
-  if (config['ack_policy'] !== 'explicit' || config['deliver_subject'] !== undefined)
-    throw new StreamMismatchError(place, 'is not a pull consumer with explicit acknowledgements')
-  if (Number(config['max_deliver'] ?? UNLIMITED) > 0)
-    throw new StreamMismatchError(
-      place,
-      `has max_deliver ${config['max_deliver']}, after which the server drops events`,
-    )
-  return Number(config['ack_wait'])
+function doesTakeBatches(info: StreamInfo | undefined): boolean {
+  return info?.config['allow_atomic'] === true
 }
 
 /** An operator may have limited the requests; a consumer of ours has no limits. */

@@ -3,9 +3,11 @@ import { expect, it } from 'vitest'
 import { createFactory } from '../../../../testing/factories.ts'
 import { decodeHeaders, encodeHeaders, type HeaderList, headerText } from '../../connection/headers.ts'
 import { decode, encodeEvent } from './event-codec.ts'
+import { headersWithLog, readLog } from './message-log.ts'
 
 const make = createFactory()
 const origin = { broker: 'nats', stream: 'ORDERS', subject: 'orders.new', offset: 9, timestamp: 5_000 }
+const FIRST = { stream: 'ORDERS', sequence: 9, storedAt: 5_000 }
 const bytes = (text: string) => Buffer.from(text)
 
 /** A message as it comes from the server. */
@@ -72,14 +74,23 @@ it('P2: a CloudEvent of another program is an event, however it writes the names
   })
 })
 
-it('P2: a message without an envelope is an event whose id is its place in the stream', () => {
+it('P2: the id of a plain message has its time, because the next stream of this name has the same sequences', () => {
   expect(decode(sent({ data: bytes('{"total":3}'), headers: [] }), 'orders', origin)).toMatchObject({
-    id: 'ORDERS/9',
+    id: 'ORDERS/9@5000',
+    idempotencyKey: 'ORDERS/9@5000',
     type: 'orders.new',
     channel: 'orders',
     occurredAt: 5_000,
     payload: { total: 3 },
   })
+})
+
+it('P2: a copy of a plain message has the id of the first one, and not its own sequence and time', () => {
+  const { log: attempts } = readLog('nats', sent({ data: bytes('{}'), headers: [] }), FIRST, 0)
+  const headers = headersWithLog([], origin, attempts)
+  const copy = sent({ data: bytes('{}'), headers })
+  const { origin: carried } = readLog('nats', copy, { stream: 'COPIES', sequence: 70, storedAt: 80_000 }, 0)
+  expect(decode(copy, 'orders', carried)).toMatchObject({ id: 'ORDERS/9@5000' })
 })
 
 it('P2: a message that says it is JSON and is not keeps its bytes', () => {

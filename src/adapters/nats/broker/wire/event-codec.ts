@@ -137,8 +137,8 @@ function attributesOf(texts: ReadonlyMap<string, string>): ReadonlyMap<string, u
 }
 
 /**
- * Reads a message of another program as well as possible. Its place in the stream is its identity, which stays the same
- * when the message waits for a retry.
+ * Reads a message of another program as well as possible. Its stream, sequence and time are its identity, which stays the same
+ * when the message waits for a retry. Sequences begin again when a stream is deleted and made again.
  */
 function foreignEvent(
   { data, subject }: EventMessage,
@@ -147,7 +147,7 @@ function foreignEvent(
   origin: Origin,
   occurredAt: number,
 ): LazaretEvent {
-  const id = `${origin['stream']}/${origin.offset}`
+  const id = `${origin['stream']}/${origin.offset}@${occurredAt}`
   return {
     v: 1,
     id,

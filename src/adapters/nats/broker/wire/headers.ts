@@ -5,7 +5,7 @@ import { type HeaderList, withoutHeaders } from '../../connection/headers.ts'
 export const OWN = {
   /** What CloudEvents have no attribute for, as JSON. It says that Lazaret wrote the message. */
   event: 'lazaret-event',
-  /** The attempts, the wait and the first place of a message that was published again, as JSON. */
+  /** The attempts, the wait and the first position of a message that was published again, as JSON. */
   log: 'lazaret-log',
   /** Tells the consumer that keeps the order that a key is unblocked. It is the id of the dead-lettered event. */
   unblockKey: 'lazaret-unblock',

@@ -18,7 +18,7 @@ export interface MessageLog {
 }
 
 /** What is said about a message beside its attempts. */
-interface LogMark {
+export interface LogMark {
   readonly notBefore?: number
   readonly waitMs?: number
   readonly isFirstSuspicion?: boolean
@@ -28,7 +28,7 @@ interface LogMark {
 const MAX_LOG_BYTES = 100_000
 
 /** Where a message stands, for one that was never published again. */
-interface MessagePlace {
+interface MessagePosition {
   readonly stream: string
   readonly sequence: number
   readonly storedAt: number
@@ -38,7 +38,7 @@ interface MessagePlace {
 export function readLog(
   broker: string,
   { subject, headers }: EventMessage,
-  { stream, sequence, storedAt }: MessagePlace,
+  { stream, sequence, storedAt }: MessagePosition,
   now: number,
 ): MessageLog {
   const text = headerText(headers, OWN.log)

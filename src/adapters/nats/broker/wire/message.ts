@@ -1,6 +1,5 @@
 import type { NatsMessage } from '../../connection/client.ts'
 import type { HeaderList } from '../../connection/headers.ts'
-import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
 
 /** The parts of a message that an event is written to and read from. */
 export interface EventMessage {
@@ -12,7 +11,7 @@ export interface EventMessage {
 /** A message that a consumer of JetStream delivered. Its reply subject says where it is from. */
 export interface StreamMessage extends EventMessage {
   readonly stream: string
-  /** Its place in the stream. */
+  /** Its number in the stream. */
   readonly sequence: number
   /** The number of its delivery among all deliveries of the consumer. */
   readonly deliverySequence: number
@@ -28,6 +27,8 @@ export interface StreamMessage extends EventMessage {
 const SHORT_TOKENS = 9
 /** $JS.ACK.domain.account.stream.consumer.deliveries.sequence.deliverySequence.time.pending.random */
 const MORE_TOKENS = 2
+/** A number cannot hold the nanoseconds, and would be rounded to another millisecond than that of the stored message. */
+const NANOSECOND_DIGITS = 6
 
 /** Undefined if the message does not come from a consumer. */
 export function toStreamMessage({ subject, reply, data, headers }: NatsMessage): StreamMessage | undefined {
@@ -42,7 +43,7 @@ export function toStreamMessage({ subject, reply, data, headers }: NatsMessage):
     sequence: Number(sequence),
     deliverySequence: Number(deliverySequence),
     deliveries: Number(deliveries),
-    storedAt: Math.floor(Number(time) / NANOSECONDS_PER_MS),
+    storedAt: Number(time.slice(0, -NANOSECOND_DIGITS)),
     ackSubject: reply,
   }
 }
