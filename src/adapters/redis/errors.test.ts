@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { isReplyError, RedisError } from './errors.ts'
+import { openRedis } from './index.ts'
 
 class SimpleError extends Error {}
 
@@ -34,4 +35,14 @@ describe('an error of Redis', () => {
     const { message } = new RedisError('x', 'lost', new Error('cannot reach redis://u:secret@host/0'))
     expect(message).not.toContain('secret')
   })
+})
+
+describe('the URL of Redis', () => {
+  it.each(['redis://:secret@host:6379/abc', 'redis://:secret@host/0/1', 'http://:secret@host'])(
+    'F2, F7: %s is refused with the remedy, and without its password',
+    url => {
+      expect(() => openRedis({ url })).toThrow(/url: .*its path is the number of the database/)
+      expect(() => openRedis({ url })).not.toThrow(/secret/)
+    },
+  )
 })

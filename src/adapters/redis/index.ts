@@ -6,6 +6,7 @@ export type {
   RedisClient,
   RedisClusterClient,
   RedisCommandOptions,
+  RedisSentinelClient,
 } from './connection/client.ts'
 export { isVersionEnough, MIN_VERSION, type ServerFindings } from './connection/server.ts'
 export { RedisError, type RedisErrorKind, RedisServerError } from './errors.ts'

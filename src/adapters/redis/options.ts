@@ -69,7 +69,12 @@ export interface RedisConnectionOptions extends ClockAndRandomOptions {
 
 /** The rules of every part that connects to a server. */
 export const connectionRules = {
-  url: optional(custom(isRedisUrl, 'give a URL such as redis://localhost:6379/0 or rediss://…')),
+  url: optional(
+    custom(
+      isRedisUrl,
+      'give a URL such as redis://localhost:6379/0 or rediss://…; its path is the number of the database',
+    ),
+  ),
   client: optional(
     having<AnyRedisClient>(
       'give a client such as createClient() of redis, connected',
@@ -173,6 +178,8 @@ export function serverOf(url: string): string {
   }
 }
 
+/** The path is the number of the database. */
 function isRedisUrl(value: unknown): value is string {
-  return typeof value === 'string' && /^rediss?:\/\/[^\s]+$/.test(value) && URL.canParse(value)
+  if (typeof value !== 'string' || !/^rediss?:\/\/[^\s]+$/.test(value) || !URL.canParse(value)) return false
+  return /^(?:\/\d*)?$/.test(new URL(value).pathname)
 }

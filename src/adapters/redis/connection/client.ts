@@ -37,8 +37,25 @@ export interface RedisClusterClient {
   on(event: string, listener: (...args: any[]) => void): unknown
 }
 
-/** A client of node-redis for one server or for a cluster. */
-export type AnyRedisClient = RedisClient | RedisClusterClient
+/** A client of node-redis for servers under Redis Sentinel (`createSentinel()`). It follows the primary. */
+export interface RedisSentinelClient {
+  readonly isOpen: boolean
+  readonly isReady: boolean
+  getMasterNode(): unknown
+  sendCommand(
+    isReadonly: boolean | undefined,
+    args: RedisArgument[],
+    options?: RedisCommandOptions,
+  ): Promise<unknown>
+  duplicate(): RedisSentinelClient
+  connect(): Promise<unknown>
+  destroy(): unknown
+  // biome-ignore lint/suspicious/noExplicitAny: what listens is told whatever the event carries
+  on(event: string, listener: (...args: any[]) => void): unknown
+}
+
+/** A client of node-redis for one server, for servers under Sentinel, or for a cluster. */
+export type AnyRedisClient = RedisClient | RedisSentinelClient | RedisClusterClient
 
 /** Options of one command of node-redis. */
 export interface RedisCommandOptions {
@@ -46,8 +63,24 @@ export interface RedisCommandOptions {
   readonly typeMapping?: Record<never, never>
 }
 
-export function isCluster(client: AnyRedisClient): client is RedisClusterClient {
+function isCluster(client: AnyRedisClient): client is RedisClusterClient {
   return 'slots' in client
+}
+
+function isSentinel(client: AnyRedisClient): client is RedisSentinelClient {
+  return 'getMasterNode' in client
+}
+
+/** Each kind of client takes what it needs to find the server, then the command. `key` is one of the command's keys. */
+export function sendBy(
+  client: AnyRedisClient,
+  key: RedisArgument | undefined,
+  args: readonly RedisArgument[],
+  options: RedisCommandOptions,
+): Promise<unknown> {
+  if (isCluster(client)) return client.sendCommand(key, false, [...args], options)
+  if (isSentinel(client)) return client.sendCommand(false, [...args], options)
+  return client.sendCommand(args, options)
 }
 
 /** Whether the client sends commands at once. For a cluster this is unknown. */

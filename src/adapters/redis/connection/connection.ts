@@ -3,7 +3,7 @@ import type { Cancel } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import { isNeverSent, isReplyError, RedisError } from '../errors.ts'
 import type { RedisConnectionSettings } from '../options.ts'
-import { type AnyRedisClient, isCluster, isReady, type RedisArgument, type RedisClient } from './client.ts'
+import { type AnyRedisClient, isReady, type RedisArgument, type RedisClient, sendBy } from './client.ts'
 import { Deadlines, type Pending } from './deadlines.ts'
 import { createLink, type Link, linkError } from './link.ts'
 
@@ -95,7 +95,7 @@ export class RedisConnection {
     for (const call of [...this.#calls]) this.#fail(call, new StoreClosedError(this.#settings.name))
     this.#deadlines.close()
     this.#link?.close()?.destroy()
-    if (this.#isOurs && this.#given?.isOpen === true) this.#given.destroy()
+    if (this.#isOurs && this.#given?.isOpen === true) await this.#given.destroy()
   }
 
   #start(asked: Pick<Call, 'doing' | 'args' | 'options' | 'resolve' | 'reject'>): void {
@@ -135,10 +135,7 @@ export class RedisConnection {
   #write(call: Call, client: AnyRedisClient): void {
     const { args, options } = call
     call.client = client
-    const reply = isCluster(client)
-      ? client.sendCommand(options.key, false, [...args], AS_TEXT)
-      : client.sendCommand(args, AS_TEXT)
-    reply.then(
+    sendBy(client, options.key, args, AS_TEXT).then(
       answer => this.#answered(call, answer),
       (error: unknown) => this.#refused(call, error),
     )

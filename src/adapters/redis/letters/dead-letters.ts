@@ -9,6 +9,7 @@ import {
 } from '../../../adapter-kit/query/examined-letters.ts'
 import { resolveLetterFilter, resolveLetterQuery } from '../../../adapter-kit/query/letter-query.ts'
 import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
+import { readableLetter } from '../../../adapter-kit/query/readable-letters.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
@@ -143,20 +144,23 @@ export class RedisDeadLetters implements DeadLetterStore {
   }
 
   async #send(letter: DeadLetter): Promise<void> {
-    for (let known: KnownLetter | undefined; ; ) {
+    for (let known: Partial<KnownLetter> | undefined; ; ) {
       const merged = mergeLetter(known?.letter, letter)
-      if (known !== undefined && encodeLetter(merged) === encodeLetter(known.letter)) return
+      if (known?.letter !== undefined && encodeLetter(merged) === encodeLetter(known.letter)) return
       const saved = await this.#save(merged, known)
       if (saved.is === 'saved') return
       if (saved.is === 'full') throw new DeadLettersFullError(this.#name, this.#records.maxLetters)
-      known =
-        saved.is === 'known'
-          ? { letter: this.#records.decode(saved.body), version: saved.version }
-          : undefined
+      known = saved.is === 'known' ? this.#readKnown(saved) : undefined
     }
   }
 
-  async #save(letter: DeadLetter, known: KnownLetter | undefined) {
+  /** A record that cannot be read has nothing to merge with, and must not keep a letter from being saved. */
+  #readKnown({ body, version }: { readonly body: string; readonly version: string }): Partial<KnownLetter> {
+    const letter = readableLetter(() => this.#records.decode(body))
+    return letter === undefined ? { version } : { letter, version }
+  }
+
+  async #save(letter: DeadLetter, known: Pick<Partial<KnownLetter>, 'version'> | undefined) {
     try {
       return await this.#records.save(letter, known, this.retention, { idempotent: true })
     } catch (error) {

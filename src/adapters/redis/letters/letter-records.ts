@@ -57,7 +57,7 @@ export class LetterRecords extends ScriptRunner {
    */
   save(
     letter: DeadLetter,
-    from: KnownLetter | undefined,
+    from: Pick<Partial<KnownLetter>, 'version'> | undefined,
     retention: Retention | 'keep',
     options?: SendOptions,
   ): Promise<Saved> {

@@ -14,6 +14,7 @@ import {
 import { HandlerCounter, LetterStatsCounter } from '../../../adapter-kit/query/letter-stats.ts'
 import { type resolveTimeline, Timeline } from '../../../adapter-kit/query/letter-timeline.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
+import { readableLetter } from '../../../adapter-kit/query/readable-letters.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { HandlerCount, LetterPage, LetterStats, SeenLetter } from '../../../ports/dead-letters.ts'
 import { numberOf, pairsOf } from '../connection/replies.ts'
@@ -50,7 +51,10 @@ export async function listLetters(records: LetterRecords, query: ResolvedLetterQ
         search,
         ...ids.slice(from, from + READ_AT_ONCE),
       ])
-      for (const body of bodies) if (body !== '') letters.push(records.decode(body))
+      for (const body of bodies) {
+        const letter = body === '' ? undefined : readableLetter(() => records.decode(body))
+        if (letter !== undefined) letters.push(letter)
+      }
     }
     if (letters.length > limit) break
   }

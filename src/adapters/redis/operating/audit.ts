@@ -1,6 +1,7 @@
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { matchesAuditQuery, resolveAuditQuery } from '../../../adapter-kit/query/audit-query.ts'
 import { pageOf } from '../../../adapter-kit/query/page.ts'
+import { readAuditEntry } from '../../../adapter-kit/query/read-audit-entry.ts'
 import type { AuditEntry, AuditLog } from '../../../ports/audit.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { listOf, pairsOf, textOf } from '../connection/replies.ts'
@@ -38,7 +39,8 @@ export function redisAudit(connection: RedisConnection, keys: Keys, door: OpenSt
         before !== undefined && found.length <= limit;
       ) {
         const slice = await read(before)
-        found.push(...slice.filter(({ entry }) => matchesAuditQuery(entry, wanted)))
+        for (const { id, entry } of slice)
+          if (entry !== undefined && matchesAuditQuery(entry, wanted)) found.push({ id, entry })
         before = slice.length < READ_AT_ONCE ? undefined : `(${slice.at(-1)!.id}`
       }
       const { shown, cursor } = pageOf(found, limit, ({ id }) => cursorAt(id))
@@ -46,7 +48,10 @@ export function redisAudit(connection: RedisConnection, keys: Keys, door: OpenSt
     },
   }
 
-  async function read(before: string): Promise<NumberedEntry[]> {
+  /** An entry that is not one of ours has no content, and its id only. */
+  async function read(
+    before: string,
+  ): Promise<{ readonly id: string; readonly entry: AuditEntry | undefined }[]> {
     const words = ['XREVRANGE', key, before, '-', 'COUNT', String(READ_AT_ONCE)]
     const reply = await connection.send('reading the audit log', words, {
       key,
@@ -54,7 +59,7 @@ export function redisAudit(connection: RedisConnection, keys: Keys, door: OpenSt
     })
     return listOf(reply).map(each => {
       const [id, fields] = listOf(each)
-      return { id: textOf(id), entry: JSON.parse(textOf(new Map(pairsOf(fields)).get('entry'))) }
+      return { id: textOf(id), entry: readAuditEntry(textOf(new Map(pairsOf(fields)).get('entry'))) }
     })
   }
 }

@@ -1,5 +1,6 @@
 import type { OpenState } from '../../../adapter-kit/open-state.ts'
 import { portionsOf } from '../../../adapter-kit/portions.ts'
+import { readReplays } from '../../../adapter-kit/query/read-replays.ts'
 import type { IdSource } from '../../../core/event/uuid.ts'
 import {
   type ItemStatus,
@@ -62,8 +63,7 @@ export function redisReplays(
       const found: Replay[] = []
       for (let rank = 0, isMore = true; isMore && found.length < limit; rank += AT_ONCE) {
         const bodies = await scripts.runIdempotent(list, [String(rank), String(AT_ONCE)])
-        const replays = bodies.map(body => JSON.parse(body) as Replay)
-        found.push(...replays.filter(replay => state === undefined || replay.state === state))
+        found.push(...readReplays(bodies).filter(replay => state === undefined || replay.state === state))
         isMore = bodies.length === AT_ONCE
       }
       return found.slice(0, limit)
