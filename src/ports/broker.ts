@@ -18,6 +18,10 @@ export interface BrokerCapabilities {
 export interface Undecodable {
   readonly raw: Uint8Array
   readonly problem: string
+  /** The id that its sender gave it. Brokers whose origin names each message do not need it [none]. */
+  readonly messageId?: string | undefined
+  /** Its headers, as far as they are text [none]. */
+  readonly headers?: LazaretEvent['headers'] | undefined
 }
 
 /** One delivery of an event. It is open until it is settled, or until its subscription or process ends. */

@@ -1,4 +1,5 @@
 import type { BreakerMode } from '../core/breaker/state.ts'
+import type { StalledPart } from './broker.ts'
 import type { PauseReason } from './observer.ts'
 
 /** A consumer of a process, as the process reports it. */
@@ -10,6 +11,8 @@ export interface ReportedConsumer {
   /** An open breaker that admits its next event as a probe is reported as `half-open`. */
   readonly breaker: BreakerMode | 'off'
   readonly paused: readonly PauseReason[]
+  /** What its broker holds up. Absent if nothing, and in reports of earlier versions. */
+  readonly stalled?: readonly StalledPart[] | undefined
   /** Events that ended in the last minute, whatever became of them. */
   readonly perMinute: number
   /** The share of them that was retried or became dead letters. */

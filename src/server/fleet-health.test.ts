@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { changed } from '../../test/support/conformance.ts'
 import { serverWorld } from '../../test/support/server-world.ts'
 import { memoryBroker, memoryDeadLetters } from '../adapters/memory/index.ts'
+import type { Broker, SubscriptionStatus } from '../ports/broker.ts'
 import type { Fleet, InstanceReport } from '../ports/fleet.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { type FleetMembership, joinFleet } from '../runtime/fleet/join-fleet.ts'
@@ -16,8 +17,15 @@ function world(options: Parameters<typeof serverWorld>[0] = {}) {
   return {
     ...server,
     async start(service: string) {
+      const broker: Broker = memoryBroker({ clock })
+      const subscribe = broker.subscribe.bind(broker)
+      let tell = (_: SubscriptionStatus) => {}
+      broker.subscribe = (wanted, deliver, onStatus = () => {}) => {
+        tell = onStatus
+        return subscribe(wanted, deliver, onStatus)
+      }
       const consumer = createConsumer({
-        ...{ broker: memoryBroker({ clock }), channel: 'orders', name: 'bill', clock },
+        ...{ broker, channel: 'orders', name: 'bill', clock },
         deadLetters: memoryDeadLetters(),
         handle: () => {},
       })
@@ -37,7 +45,7 @@ function world(options: Parameters<typeof serverWorld>[0] = {}) {
       const crash = () => {
         life.isOver = true
       }
-      return { consumer, member, crash }
+      return { consumer, member, crash, tell: (status: SubscriptionStatus) => tell(status) }
     },
     health: async () => {
       await clock.advance(3_000)
@@ -70,6 +78,24 @@ describe('the health of a server without consumers', () => {
     first.crash()
     await clock.advance(GONE_MS)
     expect((await health()).body).toMatchObject({ status: 'UP', fleet: { alive: 1, gone: [] } })
+  })
+
+  it('F6, B17: is DEGRADED while the broker of a process holds it up, and says what', async () => {
+    const { start, health, clock, ask } = world()
+    const { tell } = await start('shop')
+    tell({ state: 'stalled', place: 'deliveries', error: new Error('kafka.internal: ECONNREFUSED') })
+    await clock.advance(5_000)
+    const stalled = await health()
+    expect(stalled).toMatchObject({
+      status: 503,
+      body: { status: 'DEGRADED', channels: [{ handler: 'bill', stalled: ['deliveries'] }] },
+    })
+    expect(JSON.stringify(stalled.body)).not.toContain('kafka.internal')
+    const { body } = await ask('/api/v1/fleet')
+    expect(body.instances[0].consumers).toMatchObject([{ stalled: ['deliveries'] }])
+    tell({ state: 'recovered', place: 'deliveries' })
+    await clock.advance(5_000)
+    expect((await health()).body).toMatchObject({ status: 'UP' })
   })
 
   it('F6, B17: a service whose last process vanished is DOWN, and one that was stopped in order is not', async () => {

@@ -37,6 +37,7 @@ const consumerRules: RulesFor<ReportedConsumer> = {
   broker: text(),
   breaker,
   paused: list(oneOf('breaker', 'store', 'ledger', 'manual'), { maxItems: MAX_PAUSES }),
+  stalled: optional(list(oneOf('deliveries', 'settlements', 'letters'), { maxItems: MAX_PAUSES })),
   perMinute: number({ min: 0 }),
   failureRate: number({ min: 0, max: 1 }),
   active: count,

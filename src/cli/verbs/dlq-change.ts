@@ -21,7 +21,9 @@ export async function dlqDiscard(context: Context<typeof discardFlags>): Promise
   const { args, flags } = context
   const isFiltered = Object.keys(filterOf(flags)).length > 0
   if (isFiltered === args.length > 0)
-    throw new UsageError('dlq discard: give IDs, or filters such as --where; not both')
+    throw new UsageError(
+      'dlq discard: give IDs, or filters such as --where and --reason; not both. Your own words go into --note',
+    )
   if (args.length > 0) return discardEach(context)
   return runOnMatching(context, {
     name: 'dlq discard',

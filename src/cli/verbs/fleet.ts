@@ -61,10 +61,12 @@ function columnsOf(io: Io): Column<Instance>[] {
 /** The consumers and sinks that do not work as usual. */
 function attentionOf({ report }: Instance): string {
   const paused = report.consumers.filter(({ paused }) => paused.length > 0).length
+  const stalled = report.consumers.filter(({ stalled = [] }) => stalled.length > 0).length
   const open = [...report.consumers, ...report.sinks].filter(({ breaker }) => /open/.test(breaker)).length
   const parts = [
     ...(open === 0 ? [] : [`${open} breaker open`]),
     ...(paused === 0 ? [] : [`${paused} paused`]),
+    ...(stalled === 0 ? [] : [`${stalled} stalled`]),
   ]
   return parts.length === 0 ? '-' : parts.join(', ')
 }

@@ -69,14 +69,17 @@ export function consumersOf(
 }
 
 function reportConsumer(consumer: Consumer, lag: number | undefined, now: number): ReportedConsumer {
+  const health = consumer.health()
   const { channel, handler, breakerState, paused, perMinute, failureRate, active, waiting, lastProcessedAt } =
-    consumer.health()
+    health
+  const stalled = (health.stalls ?? []).map(({ place }) => place)
   return {
     channel,
     handler,
     broker: consumer.brokerName,
     breaker: reportedMode(breakerState, consumer.breaker, now),
     paused,
+    ...(stalled.length > 0 && { stalled }),
     perMinute,
     failureRate,
     active,

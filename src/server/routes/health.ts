@@ -1,11 +1,13 @@
 import * as z from 'zod'
 import { countWaiting } from '../../core/dead-letter/state.ts'
 import { METRICS_TEXT_TYPE } from '../../core/metrics/exposition.ts'
+import type { StalledPart } from '../../ports/broker.ts'
 import {
   healthReport,
   type ConsumerHealth as LocalHealth,
   summarizeHealth,
 } from '../../runtime/consumer/health.ts'
+import type { Stall } from '../../runtime/consumer/pauses.ts'
 import type { ServerContext } from '../context.ts'
 import { routeFor } from '../http/route.ts'
 import { isoOr } from '../schema/common.ts'
@@ -33,6 +35,7 @@ export const healthRoutes = [
     access: 'public',
     answer: ready,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
+    statuses: [200, 503],
     async handle({ context }) {
       const { down } = await context.healthCheck.checkStores()
       return {
@@ -49,6 +52,7 @@ export const healthRoutes = [
     access: 'public',
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
+    statuses: [200, 503],
     async handle({ context }): Promise<ConsumerHealth> {
       const { stores, queues } = await context.healthCheck.checkLetters()
       const { stats } = stores
@@ -102,7 +106,11 @@ async function fleetHealth(fleet: FleetReader, dlqSize: number, degradedAt: numb
   const [instances, consumers] = await Promise.all([fleet.instances(), fleet.remoteConsumers()])
   const gone = goneServices(instances)
   const channels = healthByHandler(consumers)
-  const report = summarizeHealth(channels, dlqSize, degradedAt)
+  const report = summarizeHealth(
+    channels.map(({ stalled = [], ...each }) => ({ ...each, stalls: stalled.map(withoutProblem) })),
+    dlqSize,
+    degradedAt,
+  )
   return {
     ...report,
     status: gone.length > 0 ? 'DOWN' : report.status,
@@ -112,4 +120,9 @@ async function fleetHealth(fleet: FleetReader, dlqSize: number, degradedAt: numb
     })),
     fleet: { alive: instances.filter(({ state }) => state === 'alive').length, gone: [...gone] },
   }
+}
+
+/** Processes report only what is stalled: the problem names servers and queues. */
+function withoutProblem(place: StalledPart): Stall {
+  return { place, problem: '' }
 }

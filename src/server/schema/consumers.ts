@@ -36,6 +36,9 @@ export const breakerCounts = z
   .describe('The states of the breaker, with the number of processes in each.')
 export type BreakerCounts = z.infer<typeof breakerCounts>
 
+/** The parts of a consumer that its broker can hold up. */
+export const stalledParts = z.array(z.enum(['deliveries', 'settlements', 'letters']))
+
 /** A consumer of one process, or the sum of the same consumer in several. */
 export const consumerNumbers = z.object({
   handler: text('The name of the handler.'),
@@ -43,6 +46,7 @@ export const consumerNumbers = z.object({
   paused: z
     .array(pauseReason)
     .describe('The reasons why the consumer takes no events. Empty while the consumer takes events.'),
+  stalled: optional(stalledParts, 'What the broker holds up. Absent while the broker holds up nothing.'),
   perMinute: z.number().min(0).describe('The number of events that ended in the last minute.'),
   failureRate: share.describe('The share of them that was retried or became dead letters, from 0 to 1.'),
   active: count.describe('The number of attempts that run now.'),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { count, optional, share, storeName, text, time } from './common.ts'
-import { breakerState, pauseReason } from './consumers.ts'
+import { breakerState, pauseReason, stalledParts } from './consumers.ts'
 
 export const alive = z.object({ status: z.literal('UP').describe('Always `UP`: the process answers.') })
 
@@ -57,7 +57,7 @@ export const consumerHealth = z.object({
           'The number of settlements that failed. The broker delivers these events again. Absent for consumers of other processes.',
         ),
         stalled: optional(
-          z.array(z.enum(['deliveries', 'settlements', 'letters'])),
+          stalledParts,
           'The parts of the subscription that the broker holds up. Absent when there are none.',
         ),
       }),

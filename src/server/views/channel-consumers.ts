@@ -40,10 +40,11 @@ export function channelConsumers(
 
 /** A consumer of the server's own process. `report` is the one of this process, if it is in the fleet. */
 export function localInstance(local: LocalWithLag, report: StoreInstance | undefined): ChannelInstance {
-  const { processId: _, lag, broker, lastProcessedAt, paused, ...numbers } = countedLocal(local)
+  const { processId: _, lag, broker, lastProcessedAt, paused, stalled, ...numbers } = countedLocal(local)
   return {
     ...numbers,
     paused: [...paused],
+    stalled: stalled && [...stalled],
     broker,
     isLocal: true,
     ...(report && identityOf(report)),
@@ -62,6 +63,7 @@ export function remoteInstance(consumer: RemoteConsumer): ChannelInstance {
   return {
     ...pick(consumer, 'handler', 'broker', 'breaker', 'perMinute', 'failureRate', 'active', 'waiting'),
     paused: [...consumer.paused],
+    stalled: consumer.stalled && [...consumer.stalled],
     isLocal: false,
     ...identityOf(consumer.process),
     host,
@@ -84,6 +86,7 @@ function identityOf({ report, store }: StoreInstance) {
 function countedLocal({ consumer, health, lag }: LocalWithLag): CountedConsumer {
   return {
     ...pick(health, 'handler', 'paused', 'perMinute', 'failureRate', 'active', 'waiting', 'lastProcessedAt'),
+    stalled: health.stalls?.map(({ place }) => place),
     breaker: health.breakerState,
     broker: consumer.brokerName,
     processId: THIS_PROCESS,

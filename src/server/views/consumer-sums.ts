@@ -1,3 +1,4 @@
+import type { StalledPart } from '../../ports/broker.ts'
 import { breakerGauge } from '../../runtime/breaker.ts'
 import type { BreakerCounts, BreakerState, ConsumerSum, PauseReason } from '../schema/consumers.ts'
 
@@ -9,6 +10,7 @@ export interface CountedConsumer {
   readonly broker: string
   readonly breaker: BreakerState
   readonly paused: readonly PauseReason[]
+  readonly stalled?: readonly StalledPart[] | undefined
   readonly perMinute: number
   readonly failureRate: number
   readonly active: number
@@ -23,12 +25,14 @@ type Sum = Omit<ConsumerSum, 'lastProcessedAt'> & { readonly lastProcessedAt: nu
 /** The same consumer in several processes as one: the worst breaker, all pauses, the sum of the counts. */
 export function sumConsumers(same: readonly CountedConsumer[]): Sum {
   const perMinute = sum(same, each => each.perMinute)
+  const stalled = [...new Set(same.flatMap(each => each.stalled ?? []))]
   return {
     handler: same[0]!.handler,
     processes: processesOf(same),
     breaker: worstBreaker(same),
     breakers: countBreakers(same),
     paused: [...new Set(same.flatMap(({ paused }) => paused))],
+    stalled: stalled.length === 0 ? undefined : stalled,
     pausedProcesses: processesOf(same.filter(({ paused }) => paused.includes('manual'))),
     perMinute,
     failureRate: failureRateOf(same) ?? 0,

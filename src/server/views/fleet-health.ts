@@ -17,6 +17,7 @@ export function healthByHandler(consumers: readonly RemoteConsumer[]) {
       'handler',
       'processes',
       'paused',
+      'stalled',
       'failureRate',
       'active',
       'waiting',

@@ -11,9 +11,10 @@ export function instanceView(store: string, { report, state, seenAt, silentMs }:
     startedAt: iso(startedAt),
     seenAt: iso(seenAt),
     silentMs: Math.round(silentMs),
-    consumers: consumers.map(({ lastProcessedAt, paused, ...each }) => ({
+    consumers: consumers.map(({ lastProcessedAt, paused, stalled, ...each }) => ({
       ...each,
       paused: [...paused],
+      stalled: stalled && [...stalled],
       lastProcessedAt: isoOr(lastProcessedAt),
     })),
     sinks: sinks.map(({ lastDeliveredAt, ...each }) => ({
