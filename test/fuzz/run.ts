@@ -1,37 +1,14 @@
-import { spawn } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/ports/clock.ts'
-import { ROOT, sourceFiles } from '../support/source.ts'
+import { sourceFiles } from '../support/source.ts'
+import { type FailedTest, failuresOf, runVitest } from '../support/vitest-run.ts'
 
 const USAGE =
   'usage: npm run fuzz -- --minutes N [FILE…] draws new cases until the time is over; npm run fuzz -- --seed X [FILE…] repeats a round'
 const MINUTE_MS = 60_000
 /** The largest seed that fast-check keeps as it is. */
 const MAX_SEED = 0x7fff_ffff
-
-interface FailedTest {
-  readonly file: string
-  readonly name: string
-  readonly message: string
-}
-
-interface Report {
-  readonly numTotalTests: number
-  readonly testResults: readonly {
-    readonly name: string
-    readonly message: string
-    readonly status: string
-    readonly assertionResults: readonly {
-      readonly status: string
-      readonly fullName: string
-      readonly failureMessages: readonly string[]
-    }[]
-  }[]
-}
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
@@ -94,51 +71,13 @@ function tell({ file, name, message }: FailedTest, seed: number): void {
   print(`    repeat it: npm run fuzz -- --seed ${seed} ${file}`)
 }
 
-/** One run of the files in a process of its own, so that a crash or a leak ends with its round. */
 async function runRound(
   seed: number,
   files: readonly string[],
 ): Promise<{ readonly tests: number; readonly failed: readonly FailedTest[] }> {
-  const folder = await mkdtemp(join(tmpdir(), 'lazaret-fuzz-'))
-  const outputFile = join(folder, 'report.json')
-  try {
-    const output = await vitest([...files, '--reporter=json', `--outputFile=${outputFile}`], seed)
-    const report: Report | undefined = await readFile(outputFile, 'utf8').then(JSON.parse, () => undefined)
-    if (report === undefined)
-      return { tests: 0, failed: [{ file: '', name: 'the run wrote no report', message: output }] }
-    return { tests: report.numTotalTests, failed: failuresOf(report) }
-  } finally {
-    await rm(folder, { recursive: true })
-  }
-}
-
-function failuresOf(report: Report): FailedTest[] {
-  return report.testResults.flatMap(({ name, status, message, assertionResults }) => {
-    const file = relative(ROOT, name)
-    const failed = assertionResults
-      .filter(result => result.status === 'failed')
-      .map(({ fullName, failureMessages }) => ({ file, name: fullName, message: failureMessages.join('\n') }))
-    if (failed.length === 0 && status === 'failed') return [{ file, name: 'the file did not run', message }]
-    return failed
-  })
-}
-
-function vitest(words: readonly string[], seed: number): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(
-      process.execPath,
-      [
-        join(ROOT, 'node_modules/vitest/vitest.mjs'),
-        'run',
-        '--config',
-        'test/fuzz/vitest.config.ts',
-        ...words,
-      ],
-      { cwd: ROOT, env: { ...process.env, FUZZ_SEED: String(seed) }, stdio: ['ignore', 'pipe', 'pipe'] },
-    )
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', part => (output += part))
-    child.once('error', reject)
-    child.once('close', () => resolve(output))
-  })
+  const words = ['--config', 'test/fuzz/vitest.config.ts', ...files]
+  const { report, output } = await runVitest(words, { FUZZ_SEED: String(seed) })
+  if (report === undefined)
+    return { tests: 0, failed: [{ file: '', name: 'the run wrote no report', message: output }] }
+  return { tests: report.numTotalTests, failed: failuresOf(report) }
 }

@@ -54,6 +54,11 @@ export const hostileBytes = fc.oneof(
   fc.uint8Array({ maxLength: 60 }).map(bytes => Buffer.from(bytes)),
 )
 
+/** So many cases in `npm test`, which is to be quick; as many as usual in `npm run fuzz`. */
+export function cases(numRuns: number): { readonly numRuns?: number } {
+  return process.env['FUZZ_SEED'] === undefined ? { numRuns } : {}
+}
+
 export const maybe = <T>(given: fc.Arbitrary<T>) => fc.option(given, { nil: undefined })
 
 /** A valid JSON value with some of its parts replaced, removed or added. */

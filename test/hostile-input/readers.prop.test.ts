@@ -23,28 +23,17 @@ import { fromBinaryCloudEvent } from '../../src/core/event/cloudevents-binary.ts
 import type { JsonValue } from '../../src/core/event/event.ts'
 import { decodeEvent, encodeEvent } from '../../src/core/event/json.ts'
 import { WIDEST_EVENT_LIMITS } from '../../src/core/event/limits.ts'
-import { LazaretError } from '../../src/core/failure/errors.ts'
 import type { PatchOperation } from '../../src/ports/replays.ts'
 import { applyPatch } from '../../src/runtime/json-patch.ts'
 import { readJsonCursor, writeJsonCursor } from '../../src/server/routes/json-cursor.ts'
 import { createFactory } from '../../src/testing/factories.ts'
 import { FakeClock } from '../../src/testing/fake-clock.ts'
 import { damagedBytes, damagedJson, hostileBytes, hostileName, hostileText, maybe } from './arbitraries.ts'
+import { readsOrRefuses } from './reads-or-refuses.ts'
 
 const NOW = 1_767_225_600_000
 const make = createFactory({ clock: new FakeClock() })
 const defaults = { channel: 'orders', occurredAt: NOW, limits: WIDEST_EVENT_LIMITS }
-
-/** Reads the input. Only an error of Lazaret may come out: it names the thing, the value and the remedy. */
-function readsOrRefuses(read: () => unknown): void {
-  try {
-    read()
-  } catch (error) {
-    if (!(error instanceof LazaretError)) throw error
-    expect(error.code).toMatch(/^LAZARET_/)
-  }
-  expect(({} as Record<string, unknown>)['isAdmin']).toBeUndefined()
-}
 
 /** The values that a header of AMQP can have. */
 const amqpValue = fc.oneof(

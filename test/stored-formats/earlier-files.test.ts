@@ -12,6 +12,7 @@ import { seededRandom } from '../../src/testing/seeded-random.ts'
 import { cliWorld } from '../support/cli.ts'
 import { withTempFolder } from '../support/folder.ts'
 import { continueWork, handlesWaitingEvents } from './continue.ts'
+import { readMessages, type StoredMessages } from './messages.ts'
 import {
   asJson,
   type FILES,
@@ -102,6 +103,11 @@ describe.each(writtenVersions())('files of version %s', version => {
       expect(asJson(target.all)).toMatchObject(await expected(version, 'spill'))
       await spill.close()
     })
+  })
+
+  it('B20: messages in brokers, open alerts and reports of processes say what they said', async () => {
+    const stored: StoredMessages = JSON.parse(await readFile(inVersion(version, 'messages'), 'utf8'))
+    expect(readMessages(stored)).toMatchObject(await expected(version, 'messages'))
   })
 
   it('F8: the letters of an export are imported', async () => {

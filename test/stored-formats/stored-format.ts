@@ -16,6 +16,7 @@ export const FILES = {
   journal: 'journal',
   spill: 'spill',
   letters: 'letters.jsonl',
+  messages: 'messages.json',
 } as const
 
 /** The key of the sealed letters. It protects nothing: everybody can read it here. */

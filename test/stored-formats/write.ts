@@ -17,6 +17,7 @@ import { findRedis } from '../services/redis.ts'
 import { ROOT } from '../support/source.ts'
 import { writeLine } from '../support/write-line.ts'
 import { addSealedLetter, fillBroker, fillStore } from './content.ts'
+import { readMessages, writeMessages } from './messages.ts'
 import { dumpDatabase } from './postgres-dump.ts'
 import { dumpKeys } from './redis-keys.ts'
 import {
@@ -82,6 +83,13 @@ async function writeFiles(): Promise<void> {
   await expectLater('spill', [letter])
 }
 
+/** The functions that write messages are not exported by the package, so these come from its source. */
+async function writeBrokerMessages(): Promise<void> {
+  const messages = writeMessages()
+  await writeFile(path('messages'), `${JSON.stringify(messages, undefined, 1)}\n`)
+  await expectLater('messages', readMessages(messages))
+}
+
 async function writePostgres(): Promise<void> {
   const found = await findPostgres()
   if (!found.found) throw new Error(found.why)
@@ -122,6 +130,7 @@ async function writeExport(): Promise<void> {
 await writeSqlite()
 await writeFiles()
 await writeExport()
+await writeBrokerMessages()
 await packDatabases(join(path('expected'), '..'))
 await writePostgres()
 await writeRedis()

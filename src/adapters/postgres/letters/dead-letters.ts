@@ -14,9 +14,9 @@ import {
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
 import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
+import { readLetterPage } from '../../../adapter-kit/query/readable-letters.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import { yieldToEventLoop } from '../../../ports/clock.ts'
 import {
   type CountOptions,
   type DeadLetterStore,
@@ -39,11 +39,8 @@ import type { PostgresSettings } from '../options.ts'
 import { CountFolder } from './facet-counts.ts'
 import { countByHandler, countByTime, countLetters } from './letter-count.ts'
 import { readLetters } from './letter-list.ts'
-import { LetterTable, type StoredLetter } from './letter-table.ts'
+import { LetterTable } from './letter-table.ts'
 import { deleteSeen, readVersions, VERSIONS_AT_ONCE } from './letter-versions.ts'
-
-/** Letters that are read in one turn of the event loop, so that a large page does not hold up other work. */
-const READ_PER_TURN = 50
 
 /** The dead letters of a database: those of its outbox and those that other brokers' consumers save here. */
 export class PostgresDeadLetters implements DeadLetterStore {
@@ -75,11 +72,14 @@ export class PostgresDeadLetters implements DeadLetterStore {
     if (query !== undefined && isExamined(query)) return listExamined(this, query)
     this.#requireOpen()
     const { filter, limit, order, startAfter } = resolveLetterQuery(query)
-    const rows = await readLetters(this.#pool, { filter, order, startAfter, count: limit + 1 })
-    const letters = await this.#readAll(rows.slice(0, limit))
+    const { letters, hasMore } = await readLetterPage({
+      limit,
+      rows: count => readLetters(this.#pool, { filter, order, startAfter, count }),
+      read: row => this.#table.read(row),
+    })
     const last = letters.at(-1)
-    const hasMore = rows.length > limit && last !== undefined
-    return { letters, cursor: hasMore ? letterCursor(letterPosition(last, order), filter, order) : undefined }
+    const isMore = hasMore && last !== undefined
+    return { letters, cursor: isMore ? letterCursor(letterPosition(last, order), filter, order) : undefined }
   }
 
   async get(id: string): Promise<DeadLetter | undefined> {
@@ -160,15 +160,6 @@ export class PostgresDeadLetters implements DeadLetterStore {
     this.#folder.close()
     this.#closing ??= this.#pending.settled()
     return this.#closing
-  }
-
-  async #readAll(rows: readonly StoredLetter[]): Promise<DeadLetter[]> {
-    const letters: DeadLetter[] = []
-    for (const row of rows) {
-      if (letters.length % READ_PER_TURN === READ_PER_TURN - 1) await yieldToEventLoop()
-      letters.push(this.#table.read(row))
-    }
-    return letters
   }
 
   #requireOpen(): void {

@@ -1,4 +1,5 @@
 import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
+import { readableLetter } from '../../../adapter-kit/query/readable-letters.ts'
 import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import { changeLetter, type LetterReplay } from '../../../core/dead-letter/change.ts'
 import { groupingOf } from '../../../core/dead-letter/group.ts'
@@ -116,7 +117,8 @@ export class LetterTable {
         if (await this.#isFull(on)) throw new DeadLettersFullError(this.#name, this.#maxLetters)
         continue
       }
-      const known = this.read(stored)
+      // A row that cannot be read has nothing to merge with, and must not keep the letter from being saved.
+      const known = readableLetter(() => this.read(stored))
       const merged = mergeLetter(known, letter)
       if (merged === known || (await this.replace(on, merged, stored.revision))) return
     }

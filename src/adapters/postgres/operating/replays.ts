@@ -1,4 +1,5 @@
 import { portionsOf } from '../../../adapter-kit/portions.ts'
+import { readReplays } from '../../../adapter-kit/query/read-replays.ts'
 import { NO_COUNTS, type ReplayItem, type Replays } from '../../../ports/replays.ts'
 import { PlanCancelledError, ReplayExistsError } from '../../../ports/store.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
@@ -49,11 +50,13 @@ export function postgresReplays(openPool: () => PgPool): Replays {
     async list(options = {}) {
       const { state, limit = DEFAULT_LIMIT } = options
       const conditions = new Conditions(limit).equal('state', state)
-      return read(
+      const { rows } = await runQuery(
+        openPool(),
         'listing replays',
         `select body::text as body from lazaret.replays where ${conditions.text} order by created_at desc, id limit $1`,
         conditions.values,
       )
+      return readReplays(rows.map(({ body }) => body))
     },
 
     async update(replay) {

@@ -75,7 +75,7 @@ export const ANSWER_FIELDS = 'errors,items.*.status,items.*.error.type,items.*.e
 
 interface BulkItem {
   readonly status?: unknown
-  readonly error?: { readonly type?: unknown; readonly reason?: unknown } | undefined
+  readonly error?: { readonly type?: unknown; readonly reason?: unknown } | null | undefined
 }
 
 const CONFLICT = 409
@@ -92,9 +92,9 @@ export function refusedItems(
   const answer = parsed(text)
   if (answer?.errors === false) return []
   if (!Array.isArray(answer?.items) || answer.items.length !== pieces.length) return undefined
-  const items: readonly Readonly<Record<string, BulkItem>>[] = answer.items
+  const items: readonly ({ readonly create?: BulkItem | null } | null)[] = answer.items
   return items.flatMap((entry, at): RejectedItem[] => {
-    const { status, error } = entry['create'] ?? {}
+    const { status, error } = entry?.create ?? {}
     const isTaken = typeof status === 'number' && ((status >= 200 && status <= 299) || status === CONFLICT)
     return isTaken ? [] : [{ index: pieces[at]!.index, error: refusalOf(subject, status, error) }]
   })
