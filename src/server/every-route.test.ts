@@ -142,6 +142,12 @@ describe('every route of the OpenAPI document', () => {
     expect(pressed).toEqual([])
   })
 
+  it('F8: refuses a viewer before it reads the query', async () => {
+    const { ask } = await world(false)
+    const asked = { method: 'PATCH', token: secretOf('vic'), json: {} }
+    expect((await ask('/api/v1/groups/x?store=a&store=b', asked)).status).toBe(403)
+  })
+
   // Each kind of sign-in, as a person of each role sends its requests.
   const kinds: Readonly<Record<string, (role: Role, now: number) => Question>> = {
     token: each => ({ token: secretOf(PEOPLE.find(person => person.role === each)!.name) }),
@@ -212,6 +218,19 @@ describe('every route of the OpenAPI document', () => {
     }
     const actions = new Set(routes.map(({ operation }) => operation['x-lazaret-action']))
     for (const each of action.options) expect(actions).toContain(each)
+  })
+
+  it('F8: names every status that it answers in its own form', async () => {
+    const { routes } = await world(false)
+    const statuses = (path: string, method: string) =>
+      Object.keys(routes.find(each => each.path === path && each.method === method)!.operation.responses)
+    expect(statuses('/healthz/consumer', 'GET')).toEqual(['200', '503', 'default'])
+    expect(statuses('/readyz', 'GET')).toEqual(['200', '503', 'default'])
+    expect(statuses('/api/v1/replays', 'POST')).toEqual(['201', 'default'])
+    for (const { method, path, status } of ROUTES)
+      expect(status !== undefined, `${method} ${path}`).toBe(
+        ROUTES.find(each => each.method === method && each.path === path)!.statuses !== undefined,
+      )
   })
 
   it('F8: describes every parameter and every field in a plain sentence', async () => {

@@ -60,6 +60,12 @@ export function problemOf(error: unknown): ProblemError {
       return new ProblemError('conflict', error.message)
     if (error.code === 'LAZARET_PATCH_INVALID' || error.code === 'LAZARET_REPLAY_EMPTY')
       return new ProblemError('unprocessable', error.message)
+    // Its message quotes what was stored.
+    if (error.code === 'LAZARET_LETTER_INVALID')
+      return new ProblemError(
+        'unprocessable',
+        'The stored letter cannot be read: another program or another version wrote it. Read it in the store itself, or delete it.',
+      )
     if (/STORE|DEAD_LETTERS|BROKER/.test(error.code))
       return new ProblemError('unavailable', withoutCredentials(error.message))
   }

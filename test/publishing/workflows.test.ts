@@ -50,6 +50,7 @@ describe('the workflows', () => {
       ...Object.entries(jobs).flatMap(([job, { permissions: own }]) => (own === undefined ? [] : [job, own])),
     ])
     expect(granted).toEqual([
+      ['attack.yml', { contents: 'read' }],
       [
         'publish.yml',
         {},

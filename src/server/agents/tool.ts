@@ -97,7 +97,8 @@ export async function askRoute<T>(
   const request = new Request(`http://agent.invalid${API}`, { method, signal })
   // The document of the API is the only route that needs more than the parts of the server.
   const whole = { ...context, document: () => ({ openapi: '' }) }
-  return (await runRoute(route, whole, { caller, request, params, query, body: async () => body })) as T
+  const given = { caller, request, params, query: () => query, body: async () => body }
+  return (await runRoute(route, whole, given)) as T
 }
 
 export function counted(count: number, noun: string): string {

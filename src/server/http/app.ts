@@ -93,8 +93,11 @@ async function answer<C extends RequestChecks>(
   context.hosts.requireSameSite(request, !context.authenticator.isOpen)
   if (caller.agentOnly === true)
     throw new ProblemError('forbidden', `This token is for agents. It works at ${AGENTS_PATH} only.`)
-  const query = route.query && searchOf(new URL(request.url))
-  const given = { caller, request, params, query, body: () => jsonOf(request) }
+  const given = {
+    ...{ caller, request, params },
+    query: () => searchOf(new URL(request.url)),
+    body: () => jsonOf(request),
+  }
   const answered = await runRoute(route, context, given)
   const response = answered instanceof Response ? answered : toResponse(route, request, answered)
   if (cookie !== undefined) response.headers.append('set-cookie', cookie)

@@ -30,8 +30,17 @@ export function openApi(routes: readonly Route<never>[], version: string, basePa
 }
 
 function operation(route: Route<never>) {
-  const { about, access, action, params, query, body, answer, media = 'application/json' } = route
-  const good = action === 'replay.plan' && route.status !== undefined ? '201' : '200'
+  const {
+    about,
+    access,
+    action,
+    params,
+    query,
+    body,
+    answer,
+    media = 'application/json',
+    statuses = [200],
+  } = route
   return {
     operationId: operationId(route),
     summary: about,
@@ -47,13 +56,18 @@ function operation(route: Route<never>) {
           },
         }),
     responses: {
-      [good]: { description: 'Success', content: { [media]: { schema: jsonSchema(answer, 'output') } } },
+      ...Object.fromEntries(statuses.map(status => [status, answered(status, media, answer)])),
       default: {
         description: 'Problem details (RFC 9457)',
         content: { [PROBLEM_TYPE]: { schema: PROBLEM } },
       },
     },
   }
+}
+
+function answered(status: number, media: string, answer: z.ZodType) {
+  const description = status < 300 ? 'Success' : 'The same answer, which reports that something is wrong'
+  return { description, content: { [media]: { schema: jsonSchema(answer, 'output') } } }
 }
 
 function operationId({ method, path }: Route<never>): string {

@@ -37,6 +37,8 @@ interface RouteSpec<C, P extends Schema, Q extends Schema, B extends Schema, A e
   readonly media?: string
   /** [200] */
   readonly status?: (answer: z.output<A>) => number
+  /** Every status that `status` returns [200]. The OpenAPI document names them. */
+  readonly statuses?: readonly number[]
   readonly handle: (
     input: HandlerInput<C, Output<P>, Output<Q>, Output<B>>,
   ) => Promise<z.output<A> | Response> | z.output<A> | Response

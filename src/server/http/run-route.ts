@@ -3,12 +3,15 @@ import type { Permissions } from '../auth/permissions.ts'
 import { checked } from './input.ts'
 import type { HandlerInput, Route } from './route.ts'
 
-/** The parts of a request, as they came. The body is read last, because that takes the longest. */
+/**
+ * The parts of a request, as they came. Query and body are read after the permission is checked, the body last, because that takes the
+ * longest.
+ */
 interface Given {
   readonly caller: Caller
   readonly request: Request
   readonly params: unknown
-  readonly query: unknown
+  query(): unknown
   body(): Promise<unknown>
 }
 
@@ -24,7 +27,7 @@ export async function runRoute<C extends { readonly permissions: Permissions }>(
     caller,
     request,
     params: route.params && checked(route.params, params, 'path'),
-    query: route.query && checked(route.query, query, 'query'),
+    query: route.query && checked(route.query, query(), 'query'),
     body: route.body && checked(route.body, await body(), 'body'),
   }
   return route.handle(asked as HandlerInput<C>)

@@ -62,6 +62,7 @@ export const replayChangeRoutes = [
     body: planBody,
     answer: replaySchema,
     status: () => 201,
+    statuses: [201],
     async handle({ context, caller, request: httpRequest, body }) {
       requireNoMaskedTest(context, caller, body.patch)
       const { named, selected } = await select(context, body)
