@@ -1,10 +1,8 @@
 import { execFile } from 'node:child_process'
-import { mkdir } from 'node:fs/promises'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Found, missing } from './debian.ts'
-import { makeOnce } from './make-once.ts'
+import { CACHES, makeOnce } from './make-once.ts'
 
 const run = promisify(execFile)
 const BUILD_MS = 1_200_000
@@ -26,9 +24,7 @@ export interface GoProgram {
 
 /** Go builds the program once for this machine, in a folder that all runs share. */
 export async function findGoProgram({ name, version, source, module }: GoProgram): Promise<FoundProgram> {
-  const caches = join(process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache'), 'lazaret-tests')
-  const folder = join(caches, `${name}-${version}`)
-  await mkdir(caches, { recursive: true })
+  const folder = join(CACHES, `${name}-${version}`)
   try {
     await makeOnce(folder, partial => build(partial, source, module))
   } catch (error) {

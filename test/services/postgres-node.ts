@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
+import { appendFile, chown, mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
@@ -19,17 +19,21 @@ const POLL_MS = 50
 const UNSYNCED = 'LAZARET_TEST_POSTGRES_UNSYNCED'
 
 /** Whom its processes belong to: Postgres refuses to run as root. Nothing to change for anybody else. */
-type Owner = { readonly uid: number; readonly gid: number } | undefined
+export type Owner = { readonly uid: number; readonly gid: number } | undefined
 
 /** One private Postgres: loopback only, a free port, a folder of its own. It can be killed, stopped and started again. */
 export class PostgresNode {
   readonly folder: string
   readonly port: number
+  readonly #binaries: string
+  readonly #owner: Owner
   readonly #server: ServerProcess
 
   private constructor(folder: string, port: number, binaries: string, owner: Owner) {
     this.folder = folder
     this.port = port
+    this.#binaries = binaries
+    this.#owner = owner
     const place = [`port=${port}`, 'listen_addresses=127.0.0.1', 'unix_socket_directories=']
     const isUnsynced = process.env[UNSYNCED] === '1'
     const settings = [
@@ -43,7 +47,7 @@ export class PostgresNode {
       startMs: START_MS,
       pollMs: POLL_MS,
       spawn: () => spawnIn(folder, join(binaries, 'postgres'), words, owner),
-      answers: () => this.#answers(),
+      answers: () => answersAsPostgres(this.url),
       log: logIn(folder),
       // After a kill the processes of its connections may be there for a moment, and it refuses to start beside them.
       isTriedAgain: true,
@@ -54,11 +58,22 @@ export class PostgresNode {
   /** `binaries` is the folder of `initdb` and `postgres`. */
   static async create(binaries: string): Promise<PostgresNode> {
     const owner = await unprivileged()
-    const folder = await mkdtemp(join(tmpdir(), 'lazaret-postgres-'))
-    if (owner !== undefined) await chown(folder, owner.uid, owner.gid)
+    const folder = await makeFolder(owner)
     await fillData(folder, binaries, owner)
     const [port] = await freePorts(1)
     return new PostgresNode(folder, port!, binaries, owner)
+  }
+
+  /** A standby that begins with a copy of the data of this one, which must not run, and follows it while both run. */
+  async createStandby(): Promise<PostgresNode> {
+    const folder = await makeFolder(this.#owner)
+    const data = join(folder, 'data')
+    await run('cp', ['-a', join(this.folder, 'data'), data])
+    await writeFile(join(data, 'standby.signal'), '')
+    const primary = `host=127.0.0.1 port=${this.port} user=postgres`
+    await appendFile(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${primary}'\n`)
+    const [port] = await freePorts(1)
+    return new PostgresNode(folder, port!, this.#binaries, this.#owner)
   }
 
   get url(): string {
@@ -84,24 +99,42 @@ export class PostgresNode {
     await this.#server.end('SIGINT')
   }
 
+  /** Any statement, on a connection of its own. */
+  async command(statement: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
+    const client = new Client({ connectionString: this.url })
+    await client.connect()
+    try {
+      return (await client.query(statement)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
   async remove(): Promise<void> {
     await this.kill()
     // The processes of its connections may still write while they end.
     await rm(this.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: POLL_MS })
   }
+}
 
-  async #answers(): Promise<boolean> {
-    const client = new Client({ connectionString: this.url, connectionTimeoutMillis: 2_000 })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      return true
-    } catch {
-      return false
-    } finally {
-      await client.end().catch(() => {})
-    }
+/** Whether it lets a client in. */
+export async function answersAsPostgres(url: string): Promise<boolean> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
   }
+}
+
+async function makeFolder(owner: Owner): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'lazaret-postgres-'))
+  if (owner !== undefined) await chown(folder, owner.uid, owner.gid)
+  return folder
 }
 
 /** A new folder of data costs a second of processor time, and all of one version are alike: the first one is kept and copied. */
@@ -132,7 +165,7 @@ async function keepData(data: string, kept: string): Promise<void> {
   await rm(copy, { recursive: true })
 }
 
-async function unprivileged(): Promise<Owner> {
+export async function unprivileged(): Promise<Owner> {
   if (process.getuid?.() !== 0) return undefined
   const id = async (flag: string) =>
     Number((await run('id', [flag, 'postgres']).catch(() => run('id', [flag, 'nobody']))).stdout)

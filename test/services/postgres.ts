@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 import { findPackage, missing } from './debian.ts'
+import { givenBinary } from './given-binaries.ts'
 import { PostgresNode } from './postgres-node.ts'
 
 const run = promisify(execFile)
@@ -22,9 +23,10 @@ export type Postgres =
   | { readonly found: false; readonly why: string }
 
 /**
- * Postgres for tests: the one LAZARET_TEST_POSTGRES_URL names, else Debian's newest, which is installed where that can
- * be done without asking and started on a free port with a folder of its own. Without it the tests that need it are
- * skipped with the reason, except in CI, where that is a failure.
+ * Postgres for tests: the one LAZARET_TEST_POSTGRES_URL names, else the programs in the folder that
+ * LAZARET_TEST_POSTGRES_BINARIES names, else Debian's newest, which is installed where that can be done without asking.
+ * Programs are started on a free port with a folder of their own. Without any the tests that need it are skipped with the
+ * reason, except in CI, where that is a failure.
  */
 export async function findPostgres(): Promise<Postgres> {
   const given = process.env['LAZARET_TEST_POSTGRES_URL']
@@ -68,8 +70,10 @@ async function startOwn(folder: string): Promise<PostgresService> {
   return { url: node.url, node, close: () => node.remove() }
 }
 
-/** The folder of the newest version's `postgres`. */
+/** The folder of the `postgres` that the environment names, or else of Debian's newest. */
 function binaries(): string | undefined {
+  const given = givenBinary('POSTGRES', 'postgres')
+  if (given !== undefined) return dirname(given)
   if (!existsSync(VERSIONS)) return undefined
   return readdirSync(VERSIONS)
     .sort((a, b) => Number(b) - Number(a))

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createClient } from 'redis'
@@ -8,6 +8,8 @@ import { ServerNode } from './server-node.ts'
 import { logIn, spawnIn } from './server-process.ts'
 
 const POLL_MS = 20
+/** A busy machine can stand still for seconds. */
+const DOWN_AFTER_MS = 5_000
 
 export type RedisConfig = Readonly<Record<string, string>>
 
@@ -19,11 +21,12 @@ const CONFIG: RedisConfig = {
   'maxmemory-policy': 'noeviction',
 }
 
-/** One private Redis. */
+/** One private Redis, or a Sentinel. */
 export class RedisNode extends ServerNode {
-  readonly #config: RedisConfig
+  readonly #binary: string
+  readonly #words: readonly string[]
 
-  private constructor(folder: string, port: number, config: RedisConfig) {
+  private constructor(binary: string, folder: string, port: number, words: readonly string[]) {
     super(folder, port, {
       name: 'Redis',
       pollMs: POLL_MS,
@@ -31,13 +34,41 @@ export class RedisNode extends ServerNode {
       isTriedAgain: true,
       isGroup: false,
     })
-    this.#config = config
+    this.#binary = binary
+    this.#words = words
   }
 
-  static async create(config: RedisConfig = {}): Promise<RedisNode> {
+  static async create(binary: string, config: RedisConfig = {}): Promise<RedisNode> {
     const folder = await mkdtemp(join(tmpdir(), 'lazaret-redis-'))
     const [port] = await freePorts(1)
-    return new RedisNode(folder, port!, { ...CONFIG, ...config })
+    const settings = {
+      bind: '127.0.0.1',
+      port: String(port),
+      dir: folder,
+      daemonize: 'no',
+      ...CONFIG,
+      ...config,
+    }
+    const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
+    return new RedisNode(binary, folder, port!, words)
+  }
+
+  /** A Sentinel that watches a primary under the name `main`. Two of them must agree before they choose another one. */
+  static async createSentinel(binary: string, primary: RedisNode): Promise<RedisNode> {
+    const folder = await mkdtemp(join(tmpdir(), 'lazaret-sentinel-'))
+    const [port] = await freePorts(1)
+    const lines = [
+      'bind 127.0.0.1',
+      `port ${port}`,
+      `dir ${folder}`,
+      `sentinel monitor main 127.0.0.1 ${primary.port} 2`,
+      `sentinel down-after-milliseconds main ${DOWN_AFTER_MS}`,
+      'sentinel failover-timeout main 20000',
+    ]
+    // A Sentinel writes what it learns into this file.
+    const file = join(folder, 'sentinel.conf')
+    await writeFile(file, `${lines.join('\n')}\n`)
+    return new RedisNode(binary, folder, port!, [file, '--sentinel'])
   }
 
   get url(): string {
@@ -57,10 +88,7 @@ export class RedisNode extends ServerNode {
   }
 
   protected override spawn(): Promise<ChildProcess> {
-    const { folder, port } = this
-    const settings = { bind: '127.0.0.1', port: String(port), dir: folder, daemonize: 'no', ...this.#config }
-    const words = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, value])
-    return spawnIn(folder, 'redis-server', words)
+    return spawnIn(this.folder, this.#binary, this.#words)
   }
 
   protected override async answers(): Promise<boolean> {

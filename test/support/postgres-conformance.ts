@@ -13,7 +13,7 @@ import type { Postgres } from '../services/postgres.ts'
 import { TestDatabase } from './postgres.ts'
 
 /** What the outbox does with delivered rows. */
-export const DELIVERED = ['keep', 'delete', 'partition'] as const
+const DELIVERED = ['keep', 'delete', 'partition'] as const
 
 /** All suites on one server; each version has a test file of its own. */
 export async function postgresConforms(
