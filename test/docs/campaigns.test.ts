@@ -14,6 +14,7 @@ const result = {
   tookMs: 0,
   released: 0,
   skipped: 0,
+  missing: [],
 } as never
 
 it.each([

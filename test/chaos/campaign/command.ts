@@ -32,7 +32,9 @@ export async function runAsCommand<N extends string>(command: CampaignCommand<N>
     for (const violation of violations) process.stdout.write(`VIOLATION: ${violation}\n`)
     if (violations.length > 0) process.exitCode = 1
   } catch (error) {
-    process.stderr.write(`chaos: ${error instanceof Error ? error.message : error}; ${usageOf(command)}\n`)
+    process.stderr.write(
+      `${command.name}: ${error instanceof Error ? error.message : error}; ${usageOf(command)}\n`,
+    )
     process.exitCode = 2
   }
 }

@@ -47,6 +47,8 @@ export interface CampaignResult<F extends string = never> {
   /** Deliveries of handled events, refused by the ledger. */
   readonly skipped: number
   readonly publishedAgain: number
+  /** Where the events are that are neither handled nor dead, if the campaign stood still. */
+  readonly missing: readonly string[]
 }
 
 /** Events flow while consumers and servers die, join, leave and are cut off; then it is counted what became of each. */
@@ -110,13 +112,15 @@ class Campaign<F extends string> {
     })
     await this.#moves(() => isPublished)
     tell('no more faults; waiting until every event is handled or dead')
-    const findings = await this.#settle(tell)
+    const { findings, missing } = await this.#settle()
+    for (const line of missing) tell(line)
     const tookMs = systemClock.now() - startedAt
     this.#isOver = true
     await operating
     await Promise.all(this.#consumers.map(consumer => consumer.end()))
     const skipped = this.#consumers.reduce((sum, { outcomes }) => sum + (outcomes.get('skipped') ?? 0), 0)
-    return { options: this.#options, findings, tookMs, skipped, publishedAgain: this.#publisher.again }
+    const publishedAgain = this.#publisher.again
+    return { options: this.#options, findings, tookMs, skipped, publishedAgain, missing }
   }
 
   async close(): Promise<void> {
@@ -189,17 +193,17 @@ class Campaign<F extends string> {
   }
 
   /** Until every event is somewhere, and nothing but letters is left on the cluster. */
-  async #settle(tell: (line: string) => void): Promise<Findings> {
+  async #settle(): Promise<Pick<CampaignResult, 'findings' | 'missing'>> {
     const left = () => this.#cluster.broker.depth(CHANNEL, HANDLER)
     const isOver = async () => {
       const { size } = new Set(await this.#cluster.letters())
       return this.#effects.count + size >= this.#events.length && (await left()) === 0
     }
     // Events that are missing by then are lost for good: the report counts them.
-    if (!(await this.#moves(() => isOver().catch(() => false))))
-      for (const line of await this.#missing()) tell(line)
+    const isSettled = await this.#moves(() => isOver().catch(() => false))
+    const missing = isSettled ? [] : await this.#missing()
     const counted = collectFindings(this.#events, this.#effects, await this.#cluster.letters(), this.#killed)
-    return { ...counted, left: await left() }
+    return { findings: { ...counted, left: await left() }, missing }
   }
 
   async #missing(): Promise<readonly string[]> {

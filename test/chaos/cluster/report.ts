@@ -34,7 +34,7 @@ export function reportOf<F extends string = never>(
   result: CampaignResult<F>,
   texts: Readonly<Record<F, string>> = {} as Readonly<Record<F, string>>,
 ): string[] {
-  const { options, findings, tookMs, skipped, publishedAgain } = result
+  const { options, findings, tookMs, skipped, publishedAgain, missing } = result
   const { seed, messages, consumers, faults, ordering } = options
   const count = countKinds(options, SHARES)
   const order = ordering === 'by-key' ? `the order of ${KEYS} keys kept` : 'without order'
@@ -54,5 +54,6 @@ export function reportOf<F extends string = never>(
     row('second runs of a handler, refused by the transaction of the effect', findings.ranAgain),
     row('of these, after a first run in a process that was not killed', findings.unexplained),
     row('batches of 100 published again', publishedAgain),
+    ...missing,
   ]
 }
