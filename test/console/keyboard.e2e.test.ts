@@ -111,10 +111,21 @@ inBrowser('the keyboard', () => {
     await page.waitForURL(/search=mailbox/)
     await page.goBack()
     await page.waitForURL(/letters\?channel=emails$/)
-    expect(await page.getByRole('searchbox').inputValue()).toBe('')
+    await expect.poll(() => page.getByRole('searchbox').inputValue(), { timeout: 60_000 }).toBe('')
     await page.goBack()
     await page.getByText('10 letters match').waitFor()
     expect(await page.getByLabel('Channel').inputValue()).toBe('')
+  })
+
+  it('F8: a search keeps the space after its first word', async () => {
+    const page = await openLetters('?channel=emails')
+    const search = page.getByRole('searchbox')
+    await search.fill('mailbox ')
+    await page.waitForURL(/search=mailbox$/)
+    await page.getByText('4 letters match').waitFor()
+    await search.pressSequentially('full')
+    await page.waitForURL(/search=mailbox(\+|%20)full/)
+    expect(await search.inputValue()).toBe('mailbox full')
   })
 
   it('F8: a step of the wizard has the focus in its first field, and a reload keeps all that was typed', async () => {

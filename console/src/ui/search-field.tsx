@@ -17,8 +17,14 @@ export function SearchField({
 }) {
   const [text, setText] = useState(value)
   const stop = useRef(() => {})
-  // Going back in the browser changes the search without the field.
-  useEffect(() => setText(value), [value])
+  const searched = useRef(value)
+  // Going back in the browser changes the search without the field. A search by the field leaves what is typed as it is.
+  useEffect(() => {
+    if (value === searched.current) return
+    searched.current = value
+    stop.current()
+    setText(value)
+  }, [value])
   return (
     <div className="search">
       <Icon name="search" />
@@ -33,7 +39,10 @@ export function SearchField({
           const typed = event.target.value
           setText(typed)
           stop.current()
-          stop.current = after(SETTLE_MS, () => onSearch(typed.trim()))
+          stop.current = after(SETTLE_MS, () => {
+            searched.current = typed.trim()
+            onSearch(searched.current)
+          })
         }}
       />
       <kbd title="Press / to search">/</kbd>
