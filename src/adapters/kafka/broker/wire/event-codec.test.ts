@@ -153,3 +153,14 @@ it('P2: content that says it is JSON and is not keeps its bytes', () => {
   const broken = decode({ key: null, value: bytes('{'), headers }, 'orders', origin)
   expect(broken).toMatchObject({ raw: new Uint8Array([123]) })
 })
+
+it('P2: a record that is not an event keeps the headers of its sender, and those of a CloudEvent', () => {
+  const attributes = { ce_specversion: '1.0', ce_id: 'a-1', ce_type: 't', ce_source: '/shop' }
+  const given = { ...attributes, 'content-type': 'application/json', tenant: 'acme' }
+  const headers = Object.entries({ ...given, 'lazaret-log': '{}' }).map(
+    ([name, text]) => [bytes(name), bytes(text)] as const,
+  )
+  const broken = decode({ key: null, value: bytes('{'), headers }, 'orders', origin)
+  expect(broken).toMatchObject({ raw: new Uint8Array([123]) })
+  expect(broken.headers).toEqual(given)
+})

@@ -22,6 +22,7 @@ import {
   HeaderTexts,
   header,
   headerText,
+  isOfLazaret,
   isReserved,
   OWN,
 } from './headers.ts'
@@ -96,7 +97,7 @@ export function encodeEvent(event: LazaretEvent, topic: string): EventRecord {
   }
 }
 
-/** The event of a record, no matter which program wrote it, or all its bytes with the fault. */
+/** The event of a record, no matter which program wrote it, or all its bytes and headers with the fault. */
 export function decode(
   record: EventRecord,
   channel: string,
@@ -106,7 +107,8 @@ export function decode(
   try {
     return checkedEvent(read(record, texts, channel, origin))
   } catch (error) {
-    return undecodable(record.value ?? NOTHING, error)
+    // The attributes of a CloudEvent tell where the record is from, although it is not an event.
+    return { ...undecodable(record.value ?? NOTHING, error), headers: headersOf(texts, isOfLazaret) }
   }
 }
 
@@ -253,10 +255,10 @@ function keyText(key: Buffer | null): string | undefined {
 }
 
 /** The headers of the event itself as texts. */
-function headersOf(texts: HeaderTexts): Record<string, string> {
+function headersOf(texts: HeaderTexts, isLeftOut = isReserved): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const name of texts.names) {
-    if (isReserved(name) || name === '__proto__') continue
+    if (isLeftOut(name) || name === '__proto__') continue
     if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name)) continue
     const text = texts.get(name)!
     if (!text.includes('\0') && text.isWellFormed()) headers[name] = text

@@ -23,7 +23,11 @@ export const CLOUD_EVENT_PREFIX = 'ce_'
 
 /** Headers that a reader takes for something else than a header of the event. */
 export function isReserved(name: string): boolean {
-  return name.startsWith(CLOUD_EVENT_PREFIX) || name.startsWith('lazaret-') || isContentType(name)
+  return name.startsWith(CLOUD_EVENT_PREFIX) || isOfLazaret(name) || isContentType(name)
+}
+
+export function isOfLazaret(name: string): boolean {
+  return name.startsWith('lazaret-')
 }
 
 type HeaderEntry = RecordHeaders[number]

@@ -97,3 +97,23 @@ it('P2: a message that says it is JSON and is not keeps its bytes', () => {
   const message = sent({ data: bytes('{"no'), headers: [['content-type', 'application/json']] })
   expect(decode(message, 'orders', origin)).toMatchObject({ raw: new Uint8Array(bytes('{"no')) })
 })
+
+it('P2: a message that is not an event keeps the headers of its sender, and those of a CloudEvent', () => {
+  const attributes = [
+    ['ce-specversion', '1.0'],
+    ['ce-id', 'a-1'],
+    ['ce-type', 't'],
+    ['ce-source', '/shop'],
+  ] as const
+  const given = [...attributes, ['content-type', 'application/json'], ['tenant', 'acme']] as const
+  const added = [
+    ['lazaret-log', '{}'],
+    ['Nats-Msg-Id', '7'],
+  ] as const
+  const message = sent({ data: bytes('{"no'), headers: [...given, ...added] })
+  expect(decode(message, 'orders', origin)).toMatchObject({
+    raw: new Uint8Array(bytes('{"no')),
+    headers: Object.fromEntries(given),
+  })
+  expect(decode(message, 'orders', origin)).not.toHaveProperty(['headers', 'Nats-Msg-Id'])
+})

@@ -9,7 +9,7 @@ import { HEADER_NAME, MAX_HEADER_NAME_BYTES, WIDEST_EVENT_LIMITS } from '../../.
 import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
 import type { Undecodable } from '../../../../ports/broker.ts'
 import type { HeaderList } from '../../connection/headers.ts'
-import { asciiJson, CLOUD_EVENT_PREFIX, CONTENT_TYPE, isReserved, OWN } from './headers.ts'
+import { asciiJson, CLOUD_EVENT_PREFIX, CONTENT_TYPE, isOfTransport, isReserved, OWN } from './headers.ts'
 import type { EventMessage } from './message.ts'
 
 /** What an event has and a CloudEvent in binary mode has no attribute for. Absent fields have their usual value. */
@@ -66,12 +66,14 @@ export function encodeEvent(event: LazaretEvent): {
   return { data: isBytes(payload) ? payload : Buffer.from(encodePayload(event)), headers }
 }
 
-/** The event of a message, no matter which program wrote it, or all its bytes with the fault. */
+/** The event of a message, no matter which program wrote it, or all its bytes and headers with the fault. */
 export function decode(message: EventMessage, channel: string, origin: Origin): LazaretEvent | Undecodable {
   try {
     return checkedEvent(read(message, channel, origin))
   } catch (error) {
-    return undecodable(message.data, error)
+    // The attributes of a CloudEvent tell where the message is from, although it is not an event.
+    const headers = headersOf(readTexts(message.headers), isOfTransport)
+    return { ...undecodable(message.data, error), headers }
   }
 }
 
@@ -164,10 +166,10 @@ function foreignEvent(
 }
 
 /** The headers of the event itself. */
-function headersOf(texts: ReadonlyMap<string, string>): Record<string, string> {
+function headersOf(texts: ReadonlyMap<string, string>, isLeftOut = isReserved): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const [name, text] of texts) {
-    if (isReserved(name) || name === '__proto__') continue
+    if (isLeftOut(name) || name === '__proto__') continue
     if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name)) continue
     if (!text.includes('\0') && text.isWellFormed()) headers[name] = text
   }

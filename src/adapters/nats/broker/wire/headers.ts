@@ -26,12 +26,12 @@ const SERVER_PREFIX = 'nats-'
 /** Headers that a reader takes for something else than a header of the event. */
 export function isReserved(name: string): boolean {
   const lower = name.toLowerCase()
-  return (
-    lower.startsWith('lazaret-') ||
-    lower.startsWith(CLOUD_EVENT_PREFIX) ||
-    lower === CONTENT_TYPE ||
-    isOfServer(lower)
-  )
+  return lower.startsWith(CLOUD_EVENT_PREFIX) || lower === CONTENT_TYPE || isOfTransport(lower)
+}
+
+/** Headers that the sender of a message did not write: those of Lazaret and of the server. */
+export function isOfTransport(name: string): boolean {
+  return name.toLowerCase().startsWith('lazaret-') || isOfServer(name)
 }
 
 /** The headers of a message that is published again. Those of the server and what we noted of its attempts are left out. */
