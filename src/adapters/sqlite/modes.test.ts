@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, lstat, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -28,6 +28,26 @@ describe.skipIf(process.platform === 'win32')('a database file', () => {
     await store.ready()
     expect((await stat(path)).mode & 0o777).toBe(0o640)
     await store.close()
+    await rm(folder, { recursive: true })
+  })
+
+  it('K10: a symbolic link to a file that is not there yet stays, and the file is created where it points to', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'lazaret-modes-'))
+    const path = join(folder, 'shop.db')
+    const target = join(folder, 'volume', 'shop.db')
+    await symlink(join('volume', 'shop.db'), join(folder, 'second'))
+    await symlink('second', path)
+    const early = openSqlite({ path })
+    await expect(early.ready()).rejects.toThrow(path)
+    await early.close()
+    expect(await readdir(folder)).toEqual(['second', 'shop.db'])
+
+    await mkdir(join(folder, 'volume'))
+    const store = openSqlite({ path })
+    await store.deadLetters.send(createFactory().letter())
+    await store.close()
+    expect((await lstat(path)).isSymbolicLink()).toBe(true)
+    expect((await lstat(target)).mode & 0o777).toBe(0o600)
     await rm(folder, { recursive: true })
   })
 })
