@@ -17,6 +17,8 @@ import { seededRandom } from '../../src/testing/seeded-random.ts'
 
 const CHANNEL = 'orders'
 const NEW_CONSUMER = {
+  name: 'bill',
+  created: '2026-01-01T00:00:01Z',
   config: {},
   num_ack_pending: 0,
   num_pending: 0,
@@ -98,6 +100,10 @@ async function createContext(prefetch: number) {
     failure: undefined as Error | undefined,
     answered: Promise.resolve(),
     isWithoutConsumers: false,
+    /** The consumer of the channel's stream. One that is made again is another one. */
+    consumer: NEW_CONSUMER,
+    /** How often the consumer of the channel's stream was made again. */
+    consumersMade: 0,
     /** Messages with attempts in their headers fit. */
     hasRoom: true,
   }
@@ -144,8 +150,19 @@ async function createContext(prefetch: number) {
   }
   const jetstream = {
     streamInfo: (name: string) => answer(name === names.streams.events ? stream.info : otherStream(name)),
-    consumerInfo: () => (server.isWithoutConsumers ? NEVER : answer(NEW_CONSUMER)),
-    consumerNames: () => answer(['bill', 'ship']),
+    consumerInfo: (name: string) =>
+      server.isWithoutConsumers
+        ? NEVER
+        : answer(name === names.streams.events ? server.consumer : NEW_CONSUMER),
+    consumerNames: () => answer(['bill']),
+    createTemporaryConsumer: () => answer('guard'),
+    deleteConsumer: () => answer(undefined),
+    deleteMessage: () => answer(undefined),
+    createConsumer: async () => {
+      await answer(undefined)
+      server.consumersMade++
+      server.consumer = { ...NEW_CONSUMER, created: `2026-01-01T00:01:0${server.consumersMade}Z` }
+    },
     message: (name: string, { seq, last_by_subj }: { seq: number; last_by_subj?: string }) => {
       if (last_by_subj !== undefined) {
         const last = published.findLastIndex(({ subject }) => subject === last_by_subj)

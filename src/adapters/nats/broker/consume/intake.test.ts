@@ -140,6 +140,38 @@ describe('Intake', () => {
     expect(entries.map(({ message }) => message.sequence)).toEqual([1, 7])
   })
 
+  /** The server has written the state of the consumer to its disk a moment before it was killed, when event 1 was not settled. */
+  const KILLED = { delivered: { stream_seq: 1, consumer_seq: 1 }, num_ack_pending: 1 }
+
+  it('P1: a consumer that takes the first event of a stream that counts from 1 again for one it has delivered is made again', async () => {
+    const { clock, stream, server, entries, intake, deliver } = await createIntakeWorld()
+    stream.store(5)
+    for (const sequence of [1, 2, 3, 4, 5]) deliver(sequence)
+    for (const entry of entries) intake.ack(entry)
+    stream.restart()
+    server.consumer = { ...server.consumer, ...KILLED }
+    await clock.advance(1_000)
+    stream.store(2)
+    deliver(2)
+    await clock.advance(0)
+    expect(server.consumersMade).toBe(1)
+    await clock.advance(3 * HEARTBEAT_MS)
+    expect(server.consumersMade).toBe(1)
+  })
+
+  it('P1: a consumer that another process has made again since its stream counts from 1 again is left as it is', async () => {
+    const { clock, stream, server, deliver } = await createIntakeWorld()
+    stream.store(5)
+    for (const sequence of [1, 2, 3, 4, 5]) deliver(sequence)
+    stream.restart()
+    server.consumer = { ...server.consumer, ...KILLED, created: '2026-01-01T00:01:00Z' }
+    await clock.advance(1_000)
+    stream.store(2)
+    deliver(2)
+    await clock.advance(3 * HEARTBEAT_MS)
+    expect(server.consumersMade).toBe(0)
+  })
+
   it('P1: a server whose clock was set back is asked once about the events of that time', async () => {
     const { clock, stream, server, entries, deliver } = await createIntakeWorld()
     stream.store(1)

@@ -8,6 +8,7 @@ import { Acknowledgements, type MessageId } from './acknowledgements.ts'
 import type { SubscriptionContext } from './context.ts'
 import { type Entry, entryKey, type Source } from './entry.ts'
 import { findGone } from './gone-messages.ts'
+import { KnownConsumers } from './known-consumers.ts'
 import { ProgressWriter } from './progress-writer.ts'
 import { Puller } from './puller.ts'
 import { SourceState } from './source-state.ts'
@@ -43,8 +44,7 @@ export class Intake {
   /** The highest sequence of the channel's stream so far. */
   #lastSequence = 0
   readonly #states: Readonly<Record<Source, SourceState>>
-  /** How many connections there were. */
-  #connections = 0
+  readonly #consumers: KnownConsumers
   readonly #progress: ProgressWriter
   #cancelHeartbeat: Cancel = () => {}
   #isClosed = false
@@ -60,6 +60,7 @@ export class Intake {
       context.streams.onMadeAgain(stream => this.#madeAgain(stream)),
     ]
     this.#progress = new ProgressWriter(context)
+    this.#consumers = new KnownConsumers(context)
     this.#pullers = { events: this.#puller('events'), retries: this.#puller('retries') }
     this.#states = { events: this.#newState('events'), retries: this.#newState('retries') }
   }
@@ -68,11 +69,19 @@ export class Intake {
   async open(): Promise<StreamPosition> {
     await this.#pullers.events.open()
     await this.#pullers.retries.open()
-    const { streams, names } = this.#context
-    const position = await streams.examine(names.channel, 'events')
-    this.#states.events.answered(position)
+    await this.#examine('retries')
+    const position = await this.#examine('events')
     this.#progress.write()
     this.#heartbeatLater()
+    return position
+  }
+
+  async #examine(source: Source): Promise<StreamPosition> {
+    const { streams, names } = this.#context
+    const know = await this.#consumers.look(source)
+    const position = await streams.examine(names.channel, source)
+    this.#states[source].answered(position)
+    know()
     return position
   }
 
@@ -100,6 +109,7 @@ export class Intake {
   /** Ends the heartbeats. The server gives unsettled messages to another consumer. */
   close(): void {
     this.#isClosed = true
+    this.#consumers.close()
     this.#cancelHeartbeat()
     for (const stop of this.#stopListening) stop()
     for (const state of Object.values(this.#states)) {
@@ -119,6 +129,11 @@ export class Intake {
   /** How many messages are here and not settled. */
   get size(): number {
     return this.#entries.size
+  }
+
+  /** A consumer is made again, because its stream counts from 1 again. */
+  get isRemaking(): boolean {
+    return this.#consumers.areOutdated
   }
 
   /** In the order in which they came. */
@@ -177,7 +192,7 @@ export class Intake {
 
   /** The server takes an acknowledgement for any message with that sequence, also for one of a stream that was made again. */
   #connected(): void {
-    this.#connections++
+    this.#consumers.connected()
     for (const source of SOURCES) {
       this.#states[source].isVerified = false
       void this.#verify(source)
@@ -191,6 +206,7 @@ export class Intake {
     const wasAskedAgain = state.ask()
     // Before the question: a message that comes together with the answer can be younger than it.
     const known = this.#messagesOf(source)
+    const consumer = this.#consumers.look(source)
     try {
       const position = await streams.examine(names.channel, source)
       const gone = await findGone(jetstream, names.streams[source], position, known)
@@ -198,7 +214,12 @@ export class Intake {
       const hasRestarted = state.answered(position)
       const beganAgain = this.#forgetGone(source, gone) || hasRestarted
       if (beganAgain) this.#beganAgain(source)
-      if (beganAgain || (source === 'events' && !state.isVerified)) this.#remakeConsumers()
+      else {
+        void consumer.then(know => {
+          if (!wasAskedAgain()) know()
+        })
+        if (source === 'events' && !state.isVerified) this.#consumers.remake()
+      }
     } catch (error) {
       if (!this.#isClosed && !wasAskedAgain() && !state.isVerified) this.#verifyLater(source, error as Error)
       return
@@ -243,6 +264,11 @@ export class Intake {
 
   /** The stream counts from 1 again. The messages that are left here are from the stream as it is now. */
   #beganAgain(source: Source): void {
+    this.#consumers.streamBeganAgain(source)
+    this.#placesBeganAgain(source)
+  }
+
+  #placesBeganAgain(source: Source): void {
     if (source !== 'events') return
     this.#lastSequence = 0
     for (const { source: from, message } of this.#entries.values())
@@ -263,21 +289,9 @@ export class Intake {
         source,
         this.#messagesOf(source).filter(({ storedAt }) => storedAt < madeAt),
       )
-      this.#beganAgain(source)
+      this.#placesBeganAgain(source)
     }
     this.pull()
-  }
-
-  /** Consumers that are ahead of their stream would skip the next messages. Settlements do not wait for this. */
-  #remakeConsumers(): void {
-    const { streams, names, settings, link } = this.#context
-    const connection = this.#connections
-    streams.remakeConsumersAhead(names.channel).catch(() => {
-      if (connection === this.#connections && link.current !== undefined && !this.#isClosed)
-        settings.clock.schedule(VERIFY_AGAIN_MS, () => {
-          if (connection === this.#connections && !this.#isClosed) this.#remakeConsumers()
-        })
-    })
   }
 
   #puller(source: Source): Puller {
@@ -372,7 +386,9 @@ export class Intake {
       if (ackSubject !== undefined && this.#states[source].isVerified)
         this.#context.link.send(ackSubject, '+WPI')
     // A consumer that asks for nothing, because it has enough, is not told that its stream was deleted or begun again.
-    for (const source of SOURCES) if (this.#states[source].isVerified) void this.#verify(source)
-    this.#progress.write()
+    const verified = SOURCES.filter(source => this.#states[source].isVerified)
+    void Promise.all(verified.map(source => this.#verify(source))).then(() => {
+      if (!this.#isClosed && !this.#consumers.areOutdated) this.#progress.write()
+    })
   }
 }

@@ -33,14 +33,15 @@ export class ProgressWriter {
     const consumer = await jetstream.consumerInfo(stream, names.consumer)
     if (consumer === undefined || created === undefined) return
     const settledTo = consumer.ack_floor.stream_seq
-    const progress = `${settledTo} ${created}`
+    const consumerCreated = consumer.created
+    const progress = `${settledTo} ${created} ${consumerCreated}`
     if (progress === this.#written) return
     // After the consumer, so that the stream has had everything that is settled.
     const info = await jetstream.streamInfo(stream)
     // The stream was made again, or has begun again, and the consumer was that of the old one.
     if (info?.created !== created || info.state.last_seq < settledTo) return
     const lastStoredAt = Date.parse(info.state.last_ts ?? '') || undefined
-    const record = { created, settledTo, lastStoredAt }
+    const record = { created, settledTo, lastStoredAt, consumerCreated }
     await publisher.publish([writeProgress(names, streams.name(names.channel, 'state'), record)])
     this.#written = progress
   }

@@ -16,7 +16,12 @@ function world() {
   const clock = new FakeClock()
   const entries: Entry[] = []
   const statuses: SubscriptionStatus[] = []
-  const server = { num_ack_pending: 0, delivered: { consumer_seq: 0 }, answer: Promise.resolve() }
+  const server = {
+    num_ack_pending: 0,
+    delivered: { consumer_seq: 0, stream_seq: Number.POSITIVE_INFINITY },
+    answer: Promise.resolve(),
+    isRemaking: false,
+  }
   const context = {
     settings: { clock, random: seededRandom(1) },
     names: namesOf('orders', 'bill'),
@@ -30,7 +35,11 @@ function world() {
       },
     },
   } as unknown as SubscriptionContext
-  const completeness = new Completeness(context, { entries: () => entries, changed: () => {} })
+  const completeness = new Completeness(context, {
+    entries: () => entries,
+    isRemaking: () => server.isRemaking,
+    changed: () => {},
+  })
   const receive = (deliverySequence: number, deliveries = 1) => {
     const ackSubject = `$JS.ACK.ORDERS.bill.${deliveries}.${deliverySequence}.${deliverySequence}.1.0`
     entries.push({ source: 'events', ackSubject } as Entry)
@@ -73,6 +82,25 @@ describe('Completeness', () => {
     expect(completeness.isComplete).toBe(true)
     receive(3)
     expect(completeness.isComplete).toBe(false)
+  })
+
+  it('B9: an event of a consumer that is made again waits until the new one has delivered everything before it', async () => {
+    const { clock, server, completeness, receive } = world()
+    server.isRemaking = true
+    completeness.start()
+    receive(2)
+    await clock.advance(ACK_WAIT_MS)
+    expect(completeness.isComplete).toBe(false)
+    server.isRemaking = false
+    server.delivered.stream_seq = 0
+    await clock.advance(ACK_WAIT_MS)
+    expect(completeness.isComplete).toBe(false)
+    receive(1)
+    receive(2)
+    server.num_ack_pending = 2
+    server.delivered = { consumer_seq: 2, stream_seq: 2 }
+    await clock.advance(ACK_WAIT_MS)
+    expect(completeness.isComplete).toBe(true)
   })
 
   it('E21: an event that does not come back is reported, until it comes', async () => {

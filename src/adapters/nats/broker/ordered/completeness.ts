@@ -3,11 +3,13 @@ import type { ConsumerInfo } from '../../connection/jetstream.ts'
 import { EventsMissingError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { Entry } from '../consume/entry.ts'
-import { deliverySequenceOf, type StreamMessage } from '../wire/message.ts'
+import { deliverySequenceOf, type StreamMessage, streamSequenceOf } from '../wire/message.ts'
 
 interface CompletenessListener {
   /** The events that are here. */
   readonly entries: () => Iterable<Entry>
+  /** The consumer is about to be made again, and then delivers everything again that is not settled. */
+  readonly isRemaking: () => boolean
   /** Everything is here, or more may be asked for. */
   readonly changed: () => void
 }
@@ -26,7 +28,8 @@ const REPORTED_AFTER_WAITS = 2
  * consumer that has crashed, a later event of its key must not be delivered before it. The server delivers such an event
  * again when its time is over.
  *
- * The server numbers its deliveries. A number that is missing here went to somebody else, or was lost on its way.
+ * The server numbers its deliveries. A number that is missing here went to somebody else, or was lost on its way. A consumer that was
+ * made again begins before the events that are here from the old one, and can have others to deliver first.
  */
 export class Completeness {
   readonly #context: SubscriptionContext
@@ -103,11 +106,13 @@ export class Completeness {
     const { jetstream, names, stalls, ackWaitMs } = this.#context
     const { consumer, streams } = names
     const gaps = this.#gaps
+    const highest = this.#highestSequence()
     const info = await jetstream.consumerInfo(streams.events, consumer).catch(() => undefined)
     if (this.#isClosed) return
     const missing = info === undefined ? Number.NaN : this.#missing(info)
+    const isBehind = this.#listener.isRemaking() || (info?.delivered.stream_seq ?? 0) < highest
     // An answer that is older than a gap says nothing about what is missing there.
-    if (info !== undefined && missing <= 0 && gaps === this.#gaps) {
+    if (info !== undefined && missing <= 0 && !isBehind && gaps === this.#gaps) {
       this.#lastDelivery = Math.max(this.#lastDelivery, info.delivered.consumer_seq)
       this.#isComplete = true
       stalls.gaveUp('deliveries', this)
@@ -118,6 +123,15 @@ export class Completeness {
       this.#lookLater(nextMs)
     }
     this.#listener.changed()
+  }
+
+  /** The highest sequence of the events that are here. */
+  #highestSequence(): number {
+    let highest = 0
+    for (const { source, ackSubject } of this.#listener.entries())
+      if (source === 'events' && ackSubject !== undefined)
+        highest = Math.max(highest, streamSequenceOf(ackSubject))
+    return highest
   }
 
   /** Events that came after the server had counted do not make up for others that it counted. */

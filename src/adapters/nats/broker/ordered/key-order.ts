@@ -69,10 +69,12 @@ export class KeyOrder {
       },
       beganAgain: () => {
         this.#placeOffset = this.#lines.lastPlace
+        this.#completeness.doubt()
       },
     })
     this.#completeness = new Completeness(context, {
       entries: () => this.#intake.all,
+      isRemaking: () => this.#intake.isRemaking,
       changed: () => {
         if (this.#completeness.isComplete) this.#lines.completed()
         this.pump()

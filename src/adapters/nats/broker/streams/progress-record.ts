@@ -12,6 +12,8 @@ interface ProgressRecord {
   readonly settledTo: number
   /** When the last event was stored that the stream had then, in epoch milliseconds. Undefined in records of earlier versions. */
   readonly lastStoredAt?: number | undefined
+  /** When the consumer was made whose progress this is. Undefined in records of earlier versions. */
+  readonly consumerCreated?: string | undefined
 }
 
 /** Undefined if nothing is recorded. */
@@ -21,11 +23,14 @@ export async function readProgress(
 ): Promise<ProgressRecord | undefined> {
   const found = await jetstream.message(names.streams.state, { last_by_subj: subjectOf(names) })
   if (found === undefined) return undefined
-  const { created, settledTo, lastStoredAt } = parseLog(Buffer.from(found.data).toString('utf8'))
+  const { created, settledTo, lastStoredAt, consumerCreated } = parseLog(
+    Buffer.from(found.data).toString('utf8'),
+  )
   return {
     created: String(created),
     settledTo: countOf(settledTo),
     lastStoredAt: typeof lastStoredAt === 'number' ? lastStoredAt : undefined,
+    consumerCreated: typeof consumerCreated === 'string' ? consumerCreated : undefined,
   }
 }
 

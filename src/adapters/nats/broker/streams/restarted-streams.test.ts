@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { JetStream } from '../../connection/jetstream.ts'
-import { remakeConsumersAhead } from './restarted-streams.ts'
+import { type OutdatedConsumer, remakeConsumersAhead } from './restarted-streams.ts'
 
 const CREATED = '2026-01-01T00:00:00Z'
 const BEFORE = '2026-01-01T00:01:00Z'
@@ -13,20 +13,30 @@ function server({
   replicas = 1,
   retention = 'interest',
   isOtherFaster = false,
+  consumer = BEFORE,
+  settled = 5,
+  recorded = undefined,
 }: {
   last: number
   firstAt: string
   replicas?: number
   retention?: string
   isOtherFaster?: boolean
+  /** When the consumer was made. */
+  consumer?: string
+  /** How far it has settled, as it says itself. */
+  settled?: number
+  /** When the consumer was made that the record is about. */
+  recorded?: string | undefined
 }) {
   const done: string[] = []
   const at = (stream_seq: number) => ({ stream_seq, consumer_seq: stream_seq })
-  const bill = { settled: 5, created: BEFORE }
+  const bill = { settled, created: consumer }
   let record: string | undefined = JSON.stringify({
     created: CREATED,
     settledTo: 5,
     lastStoredAt: Date.parse(BEFORE),
+    consumerCreated: recorded,
   })
   const jetstream = {
     streamInfo: async (name: string) => ({
@@ -60,7 +70,10 @@ function server({
       bill.settled = 0
     },
   } as unknown as JetStream
-  return { done, look: () => remakeConsumersAhead(jetstream, 'orders') }
+  return {
+    done,
+    look: (outdated?: readonly OutdatedConsumer[]) => remakeConsumersAhead(jetstream, 'orders', outdated),
+  }
 }
 
 const REMADE = ['delete bill', 'create bill all', 'delete guard']
@@ -78,6 +91,32 @@ describe('remakeConsumersAhead', () => {
     expect(done).toEqual(REMADE)
     await look()
     expect(done).toEqual(REMADE)
+  })
+
+  it('P1: makes a consumer again, once, that a subscription knows from before its stream counts from 1 again', async () => {
+    const { done, look } = server({ last: 8, firstAt: AFTER, settled: 1 })
+    await look()
+    expect(done).toEqual([])
+    await look([{ stream: 'ORDERS', consumer: 'bill', created: BEFORE }])
+    expect(done).toEqual(REMADE)
+  })
+
+  it('P1: leaves a consumer that is not the one which a subscription knows', async () => {
+    const { done, look } = server({ last: 8, firstAt: AFTER, settled: 1, consumer: AFTER })
+    await look([{ stream: 'ORDERS', consumer: 'bill', created: BEFORE }])
+    expect(done).toEqual([])
+  })
+
+  it('P1: makes a consumer again that the killed server remembers as a moment before its record', async () => {
+    const { done, look } = server({ last: 8, firstAt: AFTER, settled: 4, recorded: BEFORE })
+    await look()
+    expect(done).toEqual(REMADE)
+  })
+
+  it('P1: leaves a consumer that was made after the record', async () => {
+    const { done, look } = server({ last: 8, firstAt: AFTER, recorded: BEFORE, consumer: AFTER })
+    await look()
+    expect(done).toEqual([])
   })
 
   it('P1: makes a consumer again that is ahead of a stream with limits', async () => {

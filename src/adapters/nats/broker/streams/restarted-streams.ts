@@ -15,14 +15,29 @@ interface ConsumerAhead {
   readonly start: object
 }
 
+/** A consumer that was made before its stream began to count from 1 again, as a subscription has noticed. */
+export interface OutdatedConsumer {
+  readonly stream: string
+  readonly consumer: string
+  /** When it was made. One that was made again since is another one. */
+  readonly created: string
+}
+
 const ALL = { deliver_policy: 'all' }
 
 /**
  * A server that is killed can forget how far an empty stream had counted, and begins it again at 1. The consumers of the stream are
  * ahead of it then, and would skip the next events. They are made again, and begin with all that the stream has. With
  * replicas the other servers know the number.
+ *
+ * The server can also have forgotten the last moments of a consumer. Such a consumer is not ahead, and still takes the next events
+ * for those that it has delivered before. Only a subscription that was there before knows that: it names the consumer as `outdated`.
  */
-export async function remakeConsumersAhead(jetstream: JetStream, channel: string): Promise<void> {
+export async function remakeConsumersAhead(
+  jetstream: JetStream,
+  channel: string,
+  outdated: readonly OutdatedConsumer[] = [],
+): Promise<void> {
   const { events, retries } = streamsOf(channel)
   for (const stream of [events, retries]) {
     if (!canRestart(await jetstream.streamInfo(stream))) continue
@@ -36,7 +51,11 @@ export async function remakeConsumersAhead(jetstream: JetStream, channel: string
     if (found === undefined) continue
     const ahead: ConsumerAhead[] = []
     for (const consumer of consumers) {
-      const start = await startIfAhead(jetstream, channel, found, consumer)
+      const isOutdated = outdated.some(
+        each =>
+          each.stream === stream && each.consumer === consumer.name && each.created === consumer.created,
+      )
+      const start = await startIfAhead(jetstream, channel, found, consumer, isOutdated)
       if (start !== undefined) ahead.push({ consumer, start })
     }
     if (ahead.length > 0) await remake(jetstream, channel, found, ahead)
@@ -52,18 +71,22 @@ async function startIfAhead(
   jetstream: JetStream,
   channel: string,
   found: StreamInfo,
-  { name, delivered, ack_floor }: ConsumerInfo,
+  { name, created, delivered, ack_floor }: ConsumerInfo,
+  isOutdated: boolean,
 ): Promise<object | undefined> {
   const position = positionOf(found)
   const { lastSequence, firstStoredAt } = position
-  const isAhead = delivered.stream_seq > lastSequence
+  const isAhead = isOutdated || delivered.stream_seq > lastSequence
   if (found.config.name !== streamsOf(channel).events) return isAhead ? ALL : undefined
   if (!isAhead && ack_floor.stream_seq === 0) return undefined
   const record = await readProgress(jetstream, namesOf(channel, fromToken(name)))
   if (record?.created !== found.created) return isAhead ? ALL : undefined
   if (!isAhead) {
-    // A consumer that was made again after the record has settled less than the record says.
-    const isOlder = ack_floor.stream_seq >= record.settledTo
+    // Records of earlier versions do not name their consumer. One that was made again after the record has settled less than it says.
+    const isOlder =
+      record.consumerCreated === undefined
+        ? ack_floor.stream_seq >= record.settledTo
+        : record.consumerCreated === created
     return isOlder && hasRestartedSinceRecord(record, position) ? ALL : undefined
   }
   // A stream that has lost its end still has events that the handler has settled.

@@ -20,7 +20,7 @@ import {
 } from './names.ts'
 import { hasRestartedSinceRecord, readProgress } from './progress-record.ts'
 import { requireConsumer, requireStream } from './requirements.ts'
-import { remakeConsumersAhead } from './restarted-streams.ts'
+import { type OutdatedConsumer, remakeConsumersAhead } from './restarted-streams.ts'
 import { positionOf, type StreamPosition } from './stream-position.ts'
 
 /** Within this time the server recognises a message that is sent again. It exceeds every time that we send one again. */
@@ -143,9 +143,9 @@ export class Streams {
     return ackWaitMs
   }
 
-  /** A killed server may have begun the streams of a channel again at 1. */
-  async remakeConsumersAhead(channel: string): Promise<void> {
-    if (this.#settings.declare !== 'none') await remakeConsumersAhead(this.#jetstream, channel)
+  /** A killed server may have begun the streams of a channel again at 1. Of the streams of `outdated` consumers that is known [none]. */
+  async remakeConsumersAhead(channel: string, outdated?: readonly OutdatedConsumer[]): Promise<void> {
+    if (this.#settings.declare !== 'none') await remakeConsumersAhead(this.#jetstream, channel, outdated)
   }
 
   /** Before the first event of a connection is published: consumers that are ahead of the stream would skip it. */

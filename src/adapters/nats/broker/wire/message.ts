@@ -48,6 +48,11 @@ export function toStreamMessage({ subject, reply, data, headers }: NatsMessage):
   }
 }
 
+/** The number of a message in its stream, by where it is acknowledged. */
+export function streamSequenceOf(ackSubject: string): number {
+  return Number(ackTokens(ackSubject)[3])
+}
+
 /** The number of a delivery among all deliveries of its consumer, by where it is acknowledged. */
 export function deliverySequenceOf(ackSubject: string): number {
   return Number(ackTokens(ackSubject)[4])
