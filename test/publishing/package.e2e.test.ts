@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { join, posix } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { type Missing, missing } from '../services/debian.ts'
@@ -17,7 +18,18 @@ const EXAMPLES = [
   ...['testing-handlers', 'tracing', 'tracking'],
 ]
 const ROOMS = [
-  ...['adapter-kit', 'adapters', 'cli', 'config', 'console', 'core', 'demo', 'integrations', 'operations'],
+  ...[
+    'adapter-kit',
+    'adapters',
+    'chunks',
+    'cli',
+    'config',
+    'console',
+    'core',
+    'demo',
+    'integrations',
+    'operations',
+  ],
   ...['ports', 'replay', 'runtime', 'server', 'testing'],
 ]
 
@@ -96,6 +108,17 @@ describe('the published package', () => {
     const command: string = manifest.bin.lazaret
     expect(textOf(command)).toMatch(/^#!\/usr\/bin\/env node\n/)
     expect(published.has(command)).toBe(true)
+  })
+
+  it('loads few files, and has one class for a name in all its entries', async () => {
+    const entries = Object.values<string | { readonly default: string }>(manifest.exports)
+      .flatMap(target => (typeof target === 'string' ? [] : target.default))
+      .map(path => pathToFileURL(join(ROOT, path)).href)
+    const loading = join(ROOT, 'test/publishing/load-entries.ts')
+    const { stdout: told } = await run(process.execPath, [loading, ...entries])
+    const { filesOfFirst, severalClasses } = JSON.parse(told)
+    expect(severalClasses).toEqual([])
+    expect(filesOfFirst).toBeLessThan(20)
   })
 
   it('has types that need nothing but the package, its dependencies, its peers and Node', () => {

@@ -53,13 +53,17 @@ function decode(path: string): string {
   }
 }
 
+/** Where this code runs: as a file of its own, or in the file of the published package that has it. */
+const OWN_FILE = /\/(core\/failure\/file-path\.[jt]s|chunks\/lazaret-core\.js)$/
+
 /**
  * The folder of this package, for installations outside node_modules (a link, a workspace). It is undefined inside a
  * bundle: there it would be the folder of the bundle, and all code of the application would count as ours.
  */
-const OWN_FOLDER = ownFolder(import.meta.url)
+const OWN_FOLDER = ownFolder(import.meta.filename)
 
-export function ownFolder(moduleUrl: string): string | undefined {
-  const at = moduleUrl.lastIndexOf('/core/failure/file-path.')
-  return at < 0 ? undefined : normalPath(moduleUrl.slice(0, at + 1))
+/** A bundle in the format of CommonJS does not know its file. */
+export function ownFolder(file: string | undefined): string | undefined {
+  const path = file && normalPath(file)
+  return path && OWN_FILE.test(path) ? path.replace(OWN_FILE, '/') : undefined
 }

@@ -57,8 +57,10 @@ describe('the first application frame', () => {
   })
 
   it('B4: inside a bundle Lazaret claims no folder as its own', () => {
-    expect(ownFolder('file:///app/dist/server.js')).toBeUndefined()
-    expect(ownFolder('file:///work/lazaret/dist/core/failure/file-path.js')).toBe('/work/lazaret/dist/')
+    expect(ownFolder('/app/dist/server.js')).toBeUndefined()
+    expect(ownFolder(undefined)).toBeUndefined()
+    expect(ownFolder('/work/lazaret/src/core/failure/file-path.ts')).toBe('/work/lazaret/src/')
+    expect(ownFolder('C:\\lazaret\\dist\\chunks\\lazaret-core.js')).toBe('C:/lazaret/dist/')
   })
 
   it('B4: lines of a message that look like frames are not taken for frames', () => {

@@ -1,0 +1,92 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { posix, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { defineConfig, type Plugin } from 'vite'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const SOURCES = `${ROOT}src/`
+const BUILT = `${ROOT}dist/`
+
+/** Stands for the way from a file of the build to `dist`, until the file has its place. */
+const WAY_TO_DIST = '__WAY_TO_DIST__/'
+
+/**
+ * Builds the package: few files that share their code, because Node takes longer to find and open hundreds of files than
+ * to run them. What users import has the path of its source. TypeScript writes the types beside it.
+ */
+// biome-ignore lint/style/noDefaultExport: Vite reads its configuration from the default export
+export default defineConfig({
+  root: ROOT,
+  publicDir: false,
+  plugins: [removeEarlierBuild(), keepPlaces()],
+  build: {
+    ssr: true,
+    outDir: BUILT,
+    emptyOutDir: false,
+    minify: false,
+    target: 'node22',
+    rolldownOptions: {
+      input: Object.fromEntries(entries().map(path => [path, `${SOURCES}${path}.ts`])),
+      external: /^[^./]/,
+      output: {
+        entryFileNames: '[name].js',
+        chunkFileNames: ({ name }) => (name.startsWith('demo/') ? '[name].js' : 'chunks/[name].js'),
+        codeSplitting: {
+          groups: [
+            { name: 'lazaret-core', test: /\/src\/(adapter-kit|core|ports|runtime)\//, priority: 3 },
+            { name: 'operations', test: /\/src\/(config|operations|replay)\//, priority: 2 },
+            { name: 'server', test: /\/src\/server\//, priority: 1 },
+            // The stacks in the letters of the demo name the files of its shop.
+            { name: placeOf, debugName: 'demo', test: /\/src\/demo\/(relocate-stacks|shop\/)/, priority: 0 },
+          ],
+        },
+      },
+    },
+  },
+})
+
+/** What is imported or started by its path. */
+function entries(): string[] {
+  const { exports, bin } = JSON.parse(readFileSync(`${ROOT}package.json`, 'utf8')) as {
+    readonly exports: Readonly<Record<string, string | { readonly default: string }>>
+    readonly bin: Readonly<Record<string, string>>
+  }
+  const imported = Object.values(exports).flatMap(target =>
+    typeof target === 'string' ? [] : target.default,
+  )
+  const named = [...imported, ...Object.values(bin)].map(path =>
+    path.replace(/^(\.\/)?dist\/(.*)\.js$/, '$2'),
+  )
+  return [...named, 'adapters/sqlite/connection/worker']
+}
+
+/** `/work/lazaret/src/demo/shop/orders.ts` becomes `demo/shop/orders`. */
+function placeOf(id: string): string {
+  return relative(SOURCES, id).replaceAll('\\', '/').replace(/\.ts$/, '')
+}
+
+/** The console stays: it has a build of its own. */
+function removeEarlierBuild(): Plugin {
+  return {
+    name: 'remove-earlier-build',
+    buildStart() {
+      for (const name of readdirSync(BUILT).filter(each => each !== 'console'))
+        rmSync(`${BUILT}${name}`, { recursive: true })
+    },
+  }
+}
+
+/** A module finds files beside it by its URL. In the build, that is the URL it would have as a file of its own. */
+function keepPlaces(): Plugin {
+  return {
+    name: 'keep-places',
+    transform(code, id) {
+      if (!id.startsWith(SOURCES) || !code.includes('import.meta.url')) return undefined
+      const place = `${WAY_TO_DIST}${placeOf(id)}.js`
+      return code.replaceAll('import.meta.url', `new URL('${place}', import.meta.url).href`)
+    },
+    renderChunk(code, { fileName }) {
+      return code.replaceAll(WAY_TO_DIST, `${posix.relative(posix.dirname(fileName), '.') || '.'}/`)
+    },
+  }
+}
