@@ -2,10 +2,11 @@ import { masksOfEvent } from '../core/dead-letter/event-masks.ts'
 import { maskForDisplay } from '../core/dead-letter/mask.ts'
 import { MASK } from '../core/dead-letter/mask-text.ts'
 import type { Masks } from '../core/dead-letter/masks.ts'
+import { masksAt } from '../core/dead-letter/masks-at.ts'
 import type { JsonValue } from '../core/event/event.ts'
 import type { GateCheck, PatchOperation, Replay, ReplayItem } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
-import { hiddenInPatch, masksAt } from './payload-masks.ts'
+import { hiddenInPatch } from './payload-masks.ts'
 import { MAX_QUOTED_LETTERS, masksOfStoredLetters, quotesError } from './quoted-letters.ts'
 
 type ReplayStore = Pick<Store, 'deadLetters' | 'replays'>

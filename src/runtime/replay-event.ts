@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
+import { movedHeader } from '../core/event/moved-values.ts'
 import { replayHeaders } from '../core/event/replay-headers.ts'
 import type { Replay } from '../ports/replays.ts'
 import { payloadOf } from './schema-fault.ts'
@@ -13,13 +14,16 @@ export function replayEvent(letter: DeadLetter, replay: Replay, cycle: number): 
   return {
     ...event,
     channel: replay.to ?? letter.channel,
-    headers: replayHeaders(event, {
-      attempt: cycle,
-      replayId: replay.id,
-      letterId: letter.id,
-      // A broker may deliver it to every handler of the channel. The header lets the handlers that did not fail skip it.
-      handler: replay.to === undefined ? letter.handler : undefined,
-    }),
+    headers: {
+      ...replayHeaders(event, {
+        attempt: cycle,
+        replayId: replay.id,
+        letterId: letter.id,
+        // A broker may deliver it to every handler of the channel. The header lets the handlers that did not fail skip it.
+        handler: replay.to === undefined ? letter.handler : undefined,
+      }),
+      ...movedHeader(event.headers, replay.patch),
+    },
     payload: payloadOf(letter, replay),
   }
 }

@@ -5,6 +5,7 @@ import { type Grouping, groupingOf } from './group.ts'
 import { type HiddenValues, hiddenValues, joinHidden, NOTHING_HIDDEN } from './hidden-values.ts'
 import type { DeadLetter } from './letter.ts'
 import type { Masks } from './masks.ts'
+import { masksOfMoved } from './moved-masks.ts'
 import { notReplayable } from './storable-event.ts'
 import { TextMasker } from './text-masker.ts'
 
@@ -19,7 +20,7 @@ export function masksOfEvent(
   more: HiddenValues = NOTHING_HIDDEN,
 ): Masks {
   return masksOfTexts(masks, () =>
-    joinHidden(event === undefined ? NOTHING_HIDDEN : hiddenValues(event, masks), more),
+    joinHidden(event === undefined ? NOTHING_HIDDEN : hiddenInEvent(event, event, masks), more),
   )
 }
 
@@ -41,12 +42,17 @@ type MaskedParts = DeadLetter | Pick<DeadLetter, 'event' | 'metadata'>
 /** The values that the masks hide in the event, the detail and the metadata of a letter. */
 export function hiddenInLetter(letter: MaskedParts, masks: Masks): HiddenValues {
   const { event, metadata } = letter
-  if (!('cycle' in letter)) return hiddenValues({ ...event, metadata }, masks)
-  const hidden = hiddenValues({ ...event, metadata, detail: letter.detail }, masks)
+  if (!('cycle' in letter)) return hiddenInEvent(event, { ...event, metadata }, masks)
+  const hidden = hiddenInEvent(event, { ...event, metadata, detail: letter.detail }, masks)
   const written = (masks as Partial<MasksOfReplays>).hiddenByReplays?.(letter) ?? NOTHING_HIDDEN
   // An error may quote a value that the letter does not have.
   const isComplete = notReplayable(letter) === undefined || !hasLeftOut(event.payload)
   return joinHidden(hidden, written, { ...NOTHING_HIDDEN, isComplete })
+}
+
+/** The values that the masks hide in a form of the event. */
+function hiddenInEvent(event: LazaretEvent, form: object, masks: Masks): HiddenValues {
+  return hiddenValues(form, masksOfMoved(event, masks))
 }
 
 /** Collects the values when the first text needs them. */

@@ -4,6 +4,7 @@ import type { DeadLetter } from './letter.ts'
 import { maskForDisplay } from './mask.ts'
 import { MASK } from './mask-text.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
+import { masksOfMoved } from './moved-masks.ts'
 
 /**
  * Masks a letter for display. Paths begin at the event, so that one mask fits events and letters; the detail and the metadata
@@ -30,7 +31,7 @@ export function maskLetter(
  * can hold the error of another system.
  */
 export function maskEvent(event: LazaretEvent, masks: Masks, own: Masks): Facts {
-  const shown = maskForDisplay(event, masks)
+  const shown = maskForDisplay(event, masksOfMoved(event, masks))
   // A path may hide the whole event.
   if (shown === MASK) return { headers: {}, payload: MASK }
   const { key, idempotencyKey, source, headers } = event

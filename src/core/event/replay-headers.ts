@@ -13,6 +13,8 @@ export const REPLAY_HEADERS = {
   handler: 'x-replay-handler',
   /** The trace of the earlier cycle, if the replay has its own trace. */
   originalTraceparent: 'x-original-traceparent',
+  /** What a patch moved or copied in the payload, so that masks hide it at its new place too. */
+  moved: 'x-replay-moved',
 } as const
 
 type Headers = Readonly<Record<string, string>>

@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { masksOfMoved } from '../../core/dead-letter/moved-masks.ts'
 import { givenFields } from '../../core/options/merge.ts'
 import { maskChecks } from '../../operations/mask-replay.ts'
 import { masksOfResend } from '../../operations/payload-masks.ts'
@@ -257,7 +258,7 @@ function sampleOf(
   { patch }: Pick<PlanBody, 'patch'>,
   verdict: GateVerdict | Error,
 ): Preview['samples'][number] {
-  const { masks } = context
+  const masks = masksOfMoved(letter.event, context.masks)
   const { payload } = letter.event
   const ofTexts = masksOfResend(letter, patch, masks)
   const shown = { letterId: letter.id, store: named.name, before: payloadView(payload, masks) }
