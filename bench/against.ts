@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, rm, symlink } from 'node:fs/promises'
+import { cp, mkdir, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -33,7 +33,11 @@ async function buildOf(revision: string): Promise<string> {
   await run('tar', ['-xf', archive, '-C', folder])
   if (!existsSync(join(folder, 'node_modules')))
     await symlink(resolve('node_modules'), join(folder, 'node_modules'))
-  await run(resolve('node_modules/.bin/tsc'), ['-p', 'tsconfig.build.json'], { cwd: folder })
+  // Revisions without the script have a file for each module, which TypeScript writes.
+  const { scripts } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'))
+  const [command, ...args] =
+    'build:package' in scripts ? ['npm', 'run', 'build:package'] : ['npx', 'tsc', '-p', 'tsconfig.build.json']
+  await run(command!, args, { cwd: folder })
   return dist
 }
 

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { defineConfig, type Plugin } from 'vite'
@@ -70,6 +70,7 @@ function removeEarlierBuild(): Plugin {
   return {
     name: 'remove-earlier-build',
     buildStart() {
+      mkdirSync(BUILT, { recursive: true })
       for (const name of readdirSync(BUILT).filter(each => each !== 'console'))
         rmSync(`${BUILT}${name}`, { recursive: true })
     },
