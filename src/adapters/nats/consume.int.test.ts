@@ -173,6 +173,22 @@ describe.runIf(service !== undefined)(`Consuming from NATS${why}`, () => {
     expect(await outside.jetstream.countOf(names.streams.state, `${names.stateSubject}.note.>`)).toBe(0)
   })
 
+  it('P2: a header whose name has a space in it keeps neither its message back nor those after it', async () => {
+    const channel = uniqueName('spaced')
+    const { ids, deliveries, subscription } = await subscribe(open(), channel)
+    const headers = [
+      ['x y', '1'],
+      ['x-trace', 'kept'],
+    ] as const
+    await outside.link.call(`${channel}.raw`, Buffer.from('{}'), headers)
+    await outside.link.call(`${channel}.raw`, Buffer.from('{}'))
+    await eventually(() => ids().length).toBe(2)
+    expect(deliveries[0]!.content).toMatchObject({ headers: { 'x-trace': 'kept' } })
+    // A retry is the same message, published again.
+    await subscription.settle(deliveries[0]!, { outcome: 'retry', notBefore: 0, ended: [] })
+    await eventually(() => ids()[2]).toBe(ids()[0])
+  })
+
   it.each(['none', 'by-key'] as const)(
     'F4: a message of another program that looks like a request to unblock a key is an event (%s)',
     async ordering => {

@@ -123,6 +123,7 @@ export function escaped(text: string): string {
 
 /** Quotes around the value are allowed. A percent sign that begins no escape stands for itself. */
 export function unescaped(text: string): string {
+  if (!text.includes('%') && !text.startsWith('"')) return text
   const bare = /^"(.*)"$/s.exec(text)?.[1]?.replaceAll(/\\(.)/g, '$1') ?? text
   try {
     return bare.replaceAll(/(?:%[0-9a-f]{2})+/gi, run => decodeURIComponent(run))

@@ -39,6 +39,8 @@ export interface NatsMessage {
   readonly reply?: string
   readonly data: Uint8Array
   readonly headers?: NatsHeaders | undefined
+  /** The bytes of the subject, the reply, the headers and the data. */
+  size?(): number
 }
 
 /** The headers of a message. A message of the server itself has a status code. */

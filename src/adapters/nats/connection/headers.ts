@@ -1,8 +1,8 @@
 /** The headers of a message, in their order. */
 export type HeaderList = readonly (readonly [name: string, value: string])[]
 
-const FIRST_LINE = 'NATS/1.0\r\n'
-const END = '\r\n'
+export const FIRST_LINE = 'NATS/1.0\r\n'
+export const END = '\r\n'
 
 /** The headers as they stand in a message. Names and values contain no line breaks; those who make headers see to it. */
 export function encodeHeaders(headers: HeaderList): Uint8Array {

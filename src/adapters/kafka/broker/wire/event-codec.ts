@@ -1,4 +1,5 @@
 import { checkedEvent, readJson, readPayload, undecodable } from '../../../../adapter-kit/wire/content.ts'
+import { TimeTextReader } from '../../../../adapter-kit/wire/time-text.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import { timeText } from '../../../../core/event/attributes.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
@@ -26,7 +27,6 @@ import {
   isReserved,
   OWN,
 } from './headers.ts'
-import { TimeTextReader } from './time-text.ts'
 
 /** The parts of a record that an event is written to and read from. */
 export interface EventRecord {

@@ -28,28 +28,27 @@ export interface Entry {
   isHeld: boolean
 }
 
-/** Names a message among those of a subscription. A stream that was deleted and made again uses its names again. */
-export function entryKey(source: Source, sequence: number): string {
-  return source === 'events' ? `e${sequence}` : `r${sequence}`
-}
-
-/** The stream of a message with this key. */
-export function sourceOf(key: string): Source {
-  return key.startsWith('e') ? 'events' : 'retries'
+/**
+ * Names a message among those of a subscription. A stream that was deleted and made again uses its names again. It is a number,
+ * because every message is looked for several times, and a text would have to be made for each.
+ */
+export function entryKey(source: Source, sequence: number): number {
+  return source === 'events' ? 2 * sequence : 2 * sequence + 1
 }
 
 /** Names a message for good: one of a stream that was made again has another time. */
 export function permanentKey({ source, message }: Entry): string {
-  return `${message.storedAt.toString(36)}-${entryKey(source, message.sequence)}`
+  return `${message.storedAt.toString(36)}-${source === 'events' ? 'e' : 'r'}${message.sequence}`
 }
 
 /** The message of a permanent key. Undefined if the text is not such a key. */
 export function readPermanentKey(
   key: string,
 ): { readonly source: Source; readonly sequence: number; readonly storedAt: number } | undefined {
-  const [, time, name] = /^([0-9a-z]+)-([er][0-9]+)$/.exec(key) ?? []
-  if (time === undefined || name === undefined) return undefined
-  return { source: sourceOf(name), sequence: Number(name.slice(1)), storedAt: Number.parseInt(time, 36) }
+  const [, time, stream, sequence] = /^([0-9a-z]+)-([er])([0-9]+)$/.exec(key) ?? []
+  if (time === undefined) return undefined
+  const source = stream === 'e' ? 'events' : 'retries'
+  return { source, sequence: Number(sequence), storedAt: Number.parseInt(time, 36) }
 }
 
 /**

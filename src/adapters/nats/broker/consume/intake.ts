@@ -39,8 +39,8 @@ export class Intake {
   readonly #context: SubscriptionContext
   readonly #listener: IntakeListener
   readonly #pullers: Readonly<Record<Source, Puller>>
-  readonly #entries = new Map<string, Entry>()
-  readonly #acknowledged: Acknowledgements
+  readonly #entries = new Map<number, Entry>()
+  readonly #acknowledged: Readonly<Record<Source, Acknowledgements>>
   /** The highest sequence of the channel's stream so far. */
   #lastSequence = 0
   readonly #states: Readonly<Record<Source, SourceState>>
@@ -53,7 +53,11 @@ export class Intake {
   constructor(context: SubscriptionContext, listener: IntakeListener) {
     this.#context = context
     this.#listener = listener
-    this.#acknowledged = new Acknowledgements(Math.max(MIN_REMEMBERED, 2 * context.prefetch))
+    const remembered = Math.max(MIN_REMEMBERED, 2 * context.prefetch)
+    this.#acknowledged = {
+      events: new Acknowledgements(remembered),
+      retries: new Acknowledgements(remembered),
+    }
     // Before the pullers: a message that is acknowledged must not be delivered again.
     this.#stopListening = [
       context.link.onUp(() => this.#connected()),
@@ -161,7 +165,7 @@ export class Intake {
     if (ackSubject === undefined) return
     const { sequence, storedAt } = message
     const isSent = this.#states[source].isVerified
-    this.#acknowledged.add(source, { sequence, storedAt, ackSubject, word }, isSent)
+    this.#acknowledged[source].add({ sequence, storedAt, ackSubject, word }, isSent)
     this.#settle(entry, word)
   }
 
@@ -228,7 +232,7 @@ export class Intake {
     stalls.gaveUp('settlements', state)
     if (state.isVerified) return
     state.isVerified = true
-    for (const { ackSubject, word } of this.#acknowledged.of(source)) link.send(ackSubject, word)
+    for (const { ackSubject, word } of this.#acknowledged[source].all) link.send(ackSubject, word)
     for (const message of state.takePostponed()) this.#take(source, message)
     this.pull()
   }
@@ -245,7 +249,7 @@ export class Intake {
   /** The messages of a stream that are here, or were acknowledged. */
   #messagesOf(source: Source): readonly MessageId[] {
     const open = [...this.#entries.values()].filter(entry => entry.source === source)
-    return [...open.map(({ message }) => message), ...this.#acknowledged.of(source)]
+    return [...open.map(({ message }) => message), ...this.#acknowledged[source].all]
   }
 
   /** The messages of these sequences are others now. False if nothing was known of them any more. */
@@ -257,7 +261,7 @@ export class Intake {
         this.#forget(entry)
         hasForgotten = true
       }
-      if (this.#acknowledged.delete(source, message)) hasForgotten = true
+      if (this.#acknowledged[source].delete(message)) hasForgotten = true
     }
     return hasForgotten
   }
@@ -324,7 +328,7 @@ export class Intake {
       known.ackSubject = ackSubject
       return
     }
-    const acknowledged = this.#acknowledged.get(source, message.sequence)
+    const acknowledged = this.#acknowledged[source].get(message.sequence)
     if (acknowledged?.storedAt === storedAt) {
       // The acknowledgement was lost.
       this.#context.link.send(ackSubject, acknowledged.word)
@@ -333,7 +337,7 @@ export class Intake {
     if (known !== undefined || acknowledged !== undefined) {
       // Another message with the same sequence: the stream was deleted and made again, or counts from 1 again.
       if (known !== undefined) this.#forget(known)
-      if (acknowledged !== undefined) this.#acknowledged.delete(source, acknowledged)
+      if (acknowledged !== undefined) this.#acknowledged[source].delete(acknowledged)
       void this.#verify(source)
     }
     if (source === 'events') this.#lastSequence = Math.max(this.#lastSequence, message.sequence)

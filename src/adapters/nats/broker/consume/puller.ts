@@ -1,5 +1,6 @@
 import { type Cancel, equalJitter, monotonicNow } from '../../../../ports/clock.ts'
 import type { NatsConnection, NatsMessage, NatsSubscription } from '../../connection/client.ts'
+import { HeaderReader } from '../../connection/header-reader.ts'
 import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
 import type { PullLimits } from '../streams/streams.ts'
 import { type StreamMessage, toStreamMessage } from '../wire/message.ts'
@@ -42,6 +43,7 @@ export class Puller {
   readonly #listener: PullListener
   readonly #inbox: string
   readonly #subject: string
+  readonly #headers = new HeaderReader()
   #connection: NatsConnection | undefined
   #subscription: NatsSubscription | undefined
   /** The requests that are not answered in full, with how much is missing and when they were sent. */
@@ -131,7 +133,7 @@ export class Puller {
   }
 
   #receive(message: NatsMessage, answers: string): void {
-    const received = toStreamMessage(message)
+    const received = toStreamMessage(message, this.#headers)
     if (received !== undefined) {
       // A message has the subject it was published with, so that it does not say which request it answers.
       const [oldest] = this.#requests.keys()

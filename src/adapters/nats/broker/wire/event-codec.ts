@@ -5,24 +5,22 @@ import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
 import { escaped, fromAttributes, unescaped } from '../../../../core/event/cloudevents-binary.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
-import { HEADER_NAME, MAX_HEADER_NAME_BYTES, WIDEST_EVENT_LIMITS } from '../../../../core/event/limits.ts'
+import { WIDEST_EVENT_LIMITS } from '../../../../core/event/limits.ts'
 import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
 import type { Undecodable } from '../../../../ports/broker.ts'
 import type { HeaderList } from '../../connection/headers.ts'
-import { asciiJson, CLOUD_EVENT_PREFIX, CONTENT_TYPE, isOfTransport, isReserved, OWN } from './headers.ts'
+import {
+  asciiJson,
+  CLOUD_EVENT_PREFIX,
+  CONTENT_TYPE,
+  canBeOfEvent,
+  isOfTransport,
+  isReserved,
+  OWN,
+} from './headers.ts'
 import type { EventMessage } from './message.ts'
-
-/** What an event has and a CloudEvent in binary mode has no attribute for. Absent fields have their usual value. */
-interface OwnFields {
-  readonly v: 1
-  readonly channel: string
-  readonly idempotencyKey?: string
-  readonly expiresAt?: number
-  /** CloudEvents require a source; the event has none. */
-  readonly hasNoSource?: true
-  /** Headers that a header of NATS cannot carry, or whose names stand for something else. */
-  readonly headers?: Record<string, string>
-}
+import type { OwnFields } from './own-fields.ts'
+import { plainEvent } from './plain-event.ts'
 
 const JSON_TYPE = 'application/json'
 const BYTES_TYPE = 'application/octet-stream'
@@ -66,10 +64,10 @@ export function encodeEvent(event: LazaretEvent): {
   return { data: isBytes(payload) ? payload : Buffer.from(encodePayload(event)), headers }
 }
 
-/** The event of a message, no matter which program wrote it, or all its bytes and headers with the fault. */
+/** The event of a message, no matter which program wrote it, or all its bytes and headers with the fault. `channel` is a valid name. */
 export function decode(message: EventMessage, channel: string, origin: Origin): LazaretEvent | Undecodable {
   try {
-    return checkedEvent(read(message, channel, origin))
+    return plainEvent(message, channel) ?? checkedEvent(read(message, channel, origin))
   } catch (error) {
     // The attributes of a CloudEvent tell where the message is from, although it is not an event.
     const headers = headersOf(readTexts(message.headers), isOfTransport)
@@ -168,10 +166,6 @@ function foreignEvent(
 /** The headers of the event itself. */
 function headersOf(texts: ReadonlyMap<string, string>, isLeftOut = isReserved): Record<string, string> {
   const headers: Record<string, string> = {}
-  for (const [name, text] of texts) {
-    if (isLeftOut(name) || name === '__proto__') continue
-    if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name)) continue
-    if (!text.includes('\0') && text.isWellFormed()) headers[name] = text
-  }
+  for (const [name, text] of texts) if (!isLeftOut(name) && canBeOfEvent(name, text)) headers[name] = text
   return headers
 }

@@ -1,4 +1,5 @@
 import { LETTER_HEADERS } from '../../../../adapter-kit/wire/letter-headers.ts'
+import { HEADER_NAME, MAX_HEADER_NAME_BYTES } from '../../../../core/event/limits.ts'
 import { type HeaderList, withoutHeaders } from '../../connection/headers.ts'
 
 /** Every header of Lazaret. The headers of the event itself keep their own names. */
@@ -32,6 +33,12 @@ export function isReserved(name: string): boolean {
 /** Headers that the sender of a message did not write: those of Lazaret and of the server. */
 export function isOfTransport(name: string): boolean {
   return name.toLowerCase().startsWith('lazaret-') || isOfServer(name)
+}
+
+/** Whether an event can have this header. */
+export function canBeOfEvent(name: string, text: string): boolean {
+  if (name.length > MAX_HEADER_NAME_BYTES || !HEADER_NAME.test(name) || name === '__proto__') return false
+  return !text.includes('\0') && text.isWellFormed()
 }
 
 /** The headers of a message that is published again. Those of the server and what we noted of its attempts are left out. */

@@ -1,4 +1,5 @@
 import type { NatsMessage } from '../../connection/client.ts'
+import type { HeaderReader } from '../../connection/header-reader.ts'
 import type { HeaderList } from '../../connection/headers.ts'
 
 /** The parts of a message that an event is written to and read from. */
@@ -27,18 +28,21 @@ export interface StreamMessage extends EventMessage {
 const SHORT_TOKENS = 9
 /** $JS.ACK.domain.account.stream.consumer.deliveries.sequence.deliverySequence.time.pending.random */
 const MORE_TOKENS = 2
+const ACK_PREFIX = '$JS.ACK.'
 /** A number cannot hold the nanoseconds, and would be rounded to another millisecond than that of the stored message. */
 const NANOSECOND_DIGITS = 6
 
 /** Undefined if the message does not come from a consumer. */
-export function toStreamMessage({ subject, reply, data, headers }: NatsMessage): StreamMessage | undefined {
-  if (reply === undefined || !reply.startsWith('$JS.ACK.')) return undefined
+export function toStreamMessage(message: NatsMessage, reader: HeaderReader): StreamMessage | undefined {
+  const { reply } = message
+  if (reply === undefined || !reply.startsWith(ACK_PREFIX)) return undefined
   const [stream, , deliveries, sequence, deliverySequence, time] = ackTokens(reply)
   if (stream === undefined || time === undefined) return undefined
+  const { subject, data } = message
   return {
     subject,
     data,
-    headers: headers === undefined ? [] : listOf(headers),
+    headers: headersOf(message, data, subject.length + reply.length, reader),
     stream,
     sequence: Number(sequence),
     deliverySequence: Number(deliverySequence),
@@ -61,6 +65,23 @@ export function deliverySequenceOf(ackSubject: string): number {
 function ackTokens(ackSubject: string): readonly string[] {
   const tokens = ackSubject.split('.')
   return tokens.slice(tokens.length === SHORT_TOKENS ? 2 : 2 + MORE_TOKENS)
+}
+
+/**
+ * The client reads headers slowly, and gives up the connection when the name of one has a space in it. Their bytes stand before the
+ * data, where it received both. Should that not be so, the bytes are not those of headers, and those of the client are taken.
+ */
+function headersOf(
+  message: NatsMessage,
+  data: Uint8Array,
+  subjectBytes: number,
+  reader: HeaderReader,
+): HeaderList {
+  const length = (message.size?.() ?? 0) - subjectBytes - data.length
+  const from = data.byteOffset - length
+  const read = length > 0 && from >= 0 ? reader.read(Buffer.from(data.buffer, from, length)) : undefined
+  if (read !== undefined) return read
+  return message.headers === undefined ? [] : listOf(message.headers)
 }
 
 function listOf(headers: Iterable<readonly [string, readonly string[]]>): HeaderList {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { timeText } from '../../../../core/event/attributes.ts'
+import { timeText } from '../../core/event/attributes.ts'
 import { TimeTextReader } from './time-text.ts'
 
 const runs = { seed: 22, numRuns: 500 }

@@ -1,10 +1,10 @@
-import { timeText } from '../../../../core/event/attributes.ts'
+import { timeText } from '../../core/event/attributes.ts'
 
 const MINUTE_LENGTH = '2026-01-02T03:04:'.length
 const WHOLE_LENGTH = '2026-01-02T03:04:05.678Z'.length
 
 /**
- * Reads times in the one form in which we write them. The records of a batch were mostly published in the same minute, so
+ * Reads times in the one form in which we write them. Messages that are read together were mostly published in the same minute, so
  * that the date is read once for many.
  */
 export class TimeTextReader {
