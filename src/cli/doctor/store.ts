@@ -1,6 +1,8 @@
+import { letterPages } from '../../adapter-kit/query/letter-pages.ts'
 import type { RedisStore, ServerFindings } from '../../adapters/redis/index.ts'
 import { isHeld, type LetterState } from '../../core/dead-letter/state.ts'
 import { countSelection, freezeBulk } from '../../operations/bulk.ts'
+import { watchMissingLetters } from '../../operations/missing-letters.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Store } from '../../ports/store.ts'
 import { counted, sizeText } from '../print/fields.ts'
@@ -11,6 +13,9 @@ interface ReportsUsage {
   usage(): Promise<{ readonly bytes: number; readonly files: number; readonly damaged: number }>
 }
 
+/** The checks that read every letter are skipped in larger stores. */
+const MAX_READ = 20_000
+
 /** Checks that the letters can be read, and counts those that wait. */
 export async function checkLetters(store: Store): Promise<{ checks: Check[]; newestAt: number | undefined }> {
   try {
@@ -19,17 +24,37 @@ export async function checkLetters(store: Store): Promise<{ checks: Check[]; new
       (sum, [state, n]) => sum + (isHeld(state as LetterState) ? n : 0),
       0,
     )
-    await store.deadLetters.list({ limit: 10 })
-    return {
-      checks: [ok('letters', `${counted(count, 'letter')}, ${held} of them waiting`)],
-      newestAt,
-    }
+    const found = `${counted(count, 'letter')}, ${held} of them waiting`
+    const unreadable = await countUnreadable(store, count)
+    const check = unreadable === 0 ? ok('letters', found) : unreadableCheck(found, unreadable)
+    return { checks: [check], newestAt }
   } catch (error) {
     return {
       checks: [failWith('letters', error, 'fix this error, then run lazaret doctor again')],
       newestAt: undefined,
     }
   }
+}
+
+/** Lists leave out a letter that another program changed, and counts include it. */
+async function countUnreadable({ deadLetters }: Store, count: number): Promise<number> {
+  if (count > MAX_READ) {
+    await deadLetters.list({ limit: 10 })
+    return 0
+  }
+  const missingOf = await watchMissingLetters(deadLetters, {})
+  let listed = 0
+  for await (const page of letterPages(deadLetters, {})) listed += page.length
+  return missingOf(listed)
+}
+
+function unreadableCheck(found: string, unreadable: number): Check {
+  const are = unreadable === 1 ? 'is' : 'are'
+  return warn(
+    'letters',
+    `${found}; ${unreadable} cannot be read, and ${are} in no list, export or replay`,
+    'another program changed what is stored: restore it from a backup, or import an earlier export with lazaret dlq import; a purge deletes it',
+  )
 }
 
 export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
@@ -50,9 +75,6 @@ export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
     return [failWith('damage', error, 'fix this error, then run lazaret doctor again')]
   }
 }
-
-/** The check reads every letter, so it is skipped in larger stores. */
-const MAX_READ = 20_000
 
 export async function checkExpired(store: Store, now: number): Promise<Check[]> {
   try {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { withAudit } from '../../adapter-kit/with-audit.ts'
 import { auditedFilter } from '../../operations/filter-text.ts'
 import { CSV_HEADER } from '../../operations/letter-csv.ts'
+import { watchMissingLetters } from '../../operations/missing-letters.ts'
 import type { Context } from '../command.ts'
 import { type exportFlags, filterOf, type importFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
@@ -32,6 +33,7 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
     })
     const out = flags.out === undefined ? undefined : await openAtomic(resolve(io.cwd, flags.out), flags.out)
     const progress = new Progress(io, undefined)
+    const missingOf = await watchMissingLetters(store.deadLetters, filter)
     let exported = 0
     try {
       if (isCsv) await (out ?? io.stdout).write(CSV_HEADER)
@@ -55,7 +57,13 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
           ? jsonLine({ exported, file: flags.out })
           : `exported ${counted(exported, 'dead letter')} to ${flags.out}\n`,
       )
-    return 0
+    const missing = await missingOf(exported)
+    if (missing === 0) return 0
+    const are = missing === 1 ? 'is' : 'are'
+    await io.stderr.write(
+      `lazaret: ${counted(missing, 'letter')} ${are} not in the export: another program changed what is stored, or the letters failed again meanwhile; run lazaret doctor before you purge them\n`,
+    )
+    return 3
   })
 }
 

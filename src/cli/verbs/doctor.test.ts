@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../../test/services/free-ports.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
@@ -52,6 +53,28 @@ ok    clock      2026-01-01T00:00:00.000Z
     expect(out).toContain(`FAIL  store   no store at ${join(folder, 'gone.db')}`)
     expect(out).toContain('→ pass another one with --store')
     expect(out).toMatch(/ disk +[\d.]+ \w+ \(\d+ %\) free\n/)
+  })
+
+  it('F8: counts letters that another program changed, which no list has', async () => {
+    const path = join(folder, 'shop.db')
+    const factory = createFactory()
+    const store = await openStore(`sqlite:${path}`, { ...OPEN, folder })
+    for (let left = 3; left > 0; left--) await store.deadLetters.send(factory.letter())
+    await store.close()
+    const database = new DatabaseSync(path)
+    database.exec("update letters set body = '{broken' where seq > (select min(seq) from letters)")
+    database.close()
+    const { lazaretWith } = cliWorld(folder)
+    const run = (...words: string[]) => lazaretWith({ openStore }, ...words, '--store', `sqlite:${path}`)
+    const { out } = await run('doctor')
+    expect(out).toContain(
+      '3 letters, 3 of them waiting; 2 cannot be read, and are in no list, export or replay',
+    )
+    expect(await run('dlq', 'export', '--out', 'letters.jsonl')).toMatchObject({
+      code: 3,
+      out: 'exported 1 dead letter to letters.jsonl\n',
+      err: expect.stringContaining('2 letters are not in the export'),
+    })
   })
 
   it('F8: names a missing file once, with the remedy for a missing file', async () => {
