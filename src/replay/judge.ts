@@ -4,7 +4,7 @@ import { readThrown } from '../core/failure/thrown.ts'
 import type { GateAnswer, Replay, ReplayDecision } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import { AnswerLimit, NoAnswerError } from '../runtime/answer-limit.ts'
-import { payloadOf, schemaFault } from '../runtime/schema-fault.ts'
+import { readPayloadOf, replacesPayload, schemaFault } from '../runtime/schema-fault.ts'
 import { type GateVerdict, passGates } from './gates.ts'
 import type { DownstreamAnswer, ReplayEnvironment } from './target.ts'
 
@@ -69,7 +69,7 @@ export async function examine(
     isEdited: asked.patch !== undefined,
     allowQuarantined: asked.allowQuarantined,
     routeFault: route?.kind === 'none' ? route.reason : undefined,
-    unsendable: replacesPayload(asked) ? undefined : notReplayable(letter),
+    unsendable: asked.patch !== undefined && replacesPayload(asked.patch) ? undefined : notReplayable(letter),
     downstreamFault: downstream.fault,
   })
   if (!AFTER_SCHEMA.has(verdict.decision)) return { verdict, receiver, schema: 'not reached', downstream }
@@ -108,10 +108,6 @@ function receiverOf({ channel, handler, origin }: DeadLetter, { to }: JudgedOpti
   return origin.broker === undefined && to === undefined ? { channel, sink: handler } : { channel, handler }
 }
 
-function replacesPayload({ patch }: Pick<Replay, 'patch'>): boolean {
-  return patch?.some(({ op, path }) => (op === 'replace' || op === 'add') && path === '') ?? false
-}
-
 async function payloadFault(
   letter: DeadLetter,
   asked: Pick<Replay, 'patch'>,
@@ -119,7 +115,7 @@ async function payloadFault(
   answers: AnswerLimit,
 ): Promise<string | undefined> {
   try {
-    const payload = payloadOf(letter, asked)
+    const payload = readPayloadOf(letter, asked)
     return schema && (await schemaFault(schema, payload, answers))
   } catch (error) {
     return readThrown(error).message

@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { JsonValue } from '../core/event/event.ts'
+import { isJsonBytes, withJson } from '../core/event/exact-numbers.ts'
 import type { PatchOperation } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { AnswerLimit } from './answer-limit.ts'
@@ -10,7 +11,33 @@ export function payloadOf(
   { event }: Pick<DeadLetter, 'event'>,
   { patch }: { readonly patch?: readonly PatchOperation[] | undefined },
 ): unknown {
-  return patch === undefined ? event.payload : applyPatch(event.payload as JsonValue, patch)
+  if (patch === undefined) return event.payload
+  if (isJsonBytes(event) && !replacesPayload(patch)) throw new RoundedNumbersError()
+  return applyPatch(withJson(event).payload as JsonValue, patch)
+}
+
+/** The same as a schema and a handler get it. */
+export function readPayloadOf(
+  { event }: Pick<DeadLetter, 'event'>,
+  asked: { readonly patch?: readonly PatchOperation[] | undefined },
+): unknown {
+  return asked.patch === undefined ? withJson(event).payload : payloadOf({ event }, asked)
+}
+
+/** Whether the patch writes a whole new payload. */
+export function replacesPayload(patch: readonly PatchOperation[]): boolean {
+  return patch.some(({ op, path }) => (op === 'replace' || op === 'add') && path === '')
+}
+
+/** A patch would write the payload again, and round its other numbers. */
+class RoundedNumbersError extends Error {
+  override readonly name = 'RoundedNumbersError'
+
+  constructor() {
+    super(
+      'the payload has numbers that JavaScript would round, so a patch cannot change a part of it; replay it without a patch, or replace the whole payload',
+    )
+  }
 }
 
 /** Why the schema refuses a payload; undefined if it accepts it. Rejects if the schema throws or does not answer in time. */

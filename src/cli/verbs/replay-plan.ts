@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { changesNumbers } from '../../core/event/exact-numbers.ts'
 import { createIdSource } from '../../core/event/uuid.ts'
 import { describeFilter } from '../../operations/filter-text.ts'
 import { maskChecks, maskReplay } from '../../operations/mask-replay.ts'
@@ -130,6 +131,10 @@ async function readPatch(io: Io, named: string): Promise<readonly PatchOperation
   const text = await readFile(resolve(io.cwd, named), 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new FailedError(`cannot read the patch ${named} (${error.code}); give the path of a JSON file`)
   })
+  if (changesNumbers(text))
+    throw new UsageError(
+      `the patch ${named} has a number with more digits than a JSON number keeps; write it as a text`,
+    )
   try {
     return JSON.parse(text) as readonly PatchOperation[]
   } catch (error) {

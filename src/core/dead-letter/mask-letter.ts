@@ -1,4 +1,5 @@
 import type { JsonValue, LazaretEvent } from '../event/event.ts'
+import { withNumberTexts } from '../event/exact-numbers.ts'
 import { masksOfLetter } from './event-masks.ts'
 import type { DeadLetter } from './letter.ts'
 import { maskForDisplay } from './mask.ts'
@@ -31,7 +32,7 @@ export function maskLetter(
  * can hold the error of another system.
  */
 export function maskEvent(event: LazaretEvent, masks: Masks, own: Masks): Facts {
-  const shown = maskForDisplay(event, masksOfMoved(event, masks))
+  const shown = maskForDisplay(withNumberTexts(event), masksOfMoved(event, masks))
   // A path may hide the whole event.
   if (shown === MASK) return { headers: {}, payload: MASK }
   const { key, idempotencyKey, source, headers } = event

@@ -1,5 +1,7 @@
 // Conditions on the fields of an event: `payload.customer.id = 7 and header.tenant = acme`.
+
 import type { JsonValue } from '../event/event.ts'
+import { withNumberTexts } from '../event/exact-numbers.ts'
 import { isBytes } from '../event/plain.ts'
 import type { DeadLetter } from './letter.ts'
 
@@ -96,7 +98,7 @@ function meets(
   { root, steps, operator, wanted }: FieldCondition,
 ): boolean {
   if (root === 'header') return compares(headersNamed(event.headers, steps[0]!), operator, wanted)
-  const whole = root === 'payload' ? event.payload : metadata
+  const whole = root === 'payload' ? withNumberTexts(event).payload : metadata
   const isReadable = whole !== undefined && !isBytes(whole)
   return compares(isReadable ? valuesAt(whole as JsonValue, steps) : [], operator, wanted)
 }

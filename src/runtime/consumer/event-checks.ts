@@ -56,7 +56,7 @@ function checkSchema(
     return { reason: 'schema', thrown }
   }
   try {
-    const result = schema['~standard'].validate(work.event.payload)
+    const result = schema['~standard'].validate(work.input.payload)
     if (!isPromiseLike(result)) return judged(result, work)
     return Promise.resolve(result)
       .then(settled => judged(settled, work))

@@ -5,6 +5,7 @@ import type { DeadLetter, Origin } from '../../core/dead-letter/letter.ts'
 import { type LetterMetadata, metadataOf } from '../../core/dead-letter/metadata.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import { isKnownReplay } from '../../core/dead-letter/verify.ts'
+import { withJson } from '../../core/event/exact-numbers.ts'
 import type { EventReplay } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Broker, Delivery, Settlement } from '../../ports/broker.ts'
@@ -212,14 +213,15 @@ export class ConsumerLetters {
   ): LetterMetadata | undefined {
     const { name: handler, metadata, faults } = this.#policy
     if (typeof metadata !== 'function') return metadata
-    const subject = () => filterSubject({ event, handler, reason, attemptCount: started, error, failure })
+    const subject = () =>
+      filterSubject({ event: withJson(event), handler, reason, attemptCount: started, error, failure })
     return metadataOf(metadata, subject, fault => faults.report('metadata', fault))
   }
 
   #isKept({ event, channel, handler, cycle }: DeadLetter, { failure, thrown: error }: GiveUp): boolean {
     const { filter, observer } = this.#policy
     const { number: replay, reason, attemptCount } = cycle
-    const about = { event, channel, handler, replay, reason, attemptCount, error, failure }
+    const about = { event: withJson(event), channel, handler, replay, reason, attemptCount, error, failure }
     return isKept(filter, about, observer)
   }
 

@@ -1,6 +1,7 @@
 import type { AttemptRecord, DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { withJson } from '../../core/event/exact-numbers.ts'
 import { type EventReplay, replayOf } from '../../core/event/replay-headers.ts'
 import { identityOf } from '../../core/event/source-and-id.ts'
 import type { Failure } from '../../core/failure/failure.ts'
@@ -46,7 +47,7 @@ export class Work {
   readonly delivery: Delivery
   /** The event as it was published. A dead letter keeps this form. */
   readonly event: LazaretEvent
-  /** The event for the handler: the same one, or with the payload that the schema returned. */
+  /** The event for the handler: the same one, with JSON for bytes that keep its numbers, or with what the schema returned. */
   input: LazaretEvent
   /** Undefined for an event that is not a replay. */
   readonly replayed: EventReplay | undefined
@@ -84,7 +85,7 @@ export class Work {
     this.event = isUndecodable(delivery.content)
       ? placeholderEvent(delivery, delivery.content)
       : delivery.content
-    this.input = this.event
+    this.input = withJson(this.event)
     this.replayed = replayOf(this.event)
     this.started = delivery.started
     this.ended = delivery.ended

@@ -10,7 +10,7 @@ import { AnswerLimit } from '../answer-limit.ts'
 import { ClosedError } from '../closed-error.ts'
 import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { EVERY_SINK } from '../dispatcher/track/entry-limit.ts'
-import { payloadOf, schemaFault } from '../schema-fault.ts'
+import { readPayloadOf, schemaFault } from '../schema-fault.ts'
 import { dispatchersOf } from './open-parts.ts'
 import { consumersOf, type FleetParts } from './report.ts'
 import { IS_LEAVING, type TaskContext } from './task-context.ts'
@@ -99,7 +99,7 @@ async function validityOf(
   const unsendable = task.patch === undefined ? notReplayable(letter) : undefined
   if (unsendable !== undefined) return { validity: 'unknown', reason: cut(unsendable) }
   try {
-    const payload = payloadOf(letter, task)
+    const payload = readPayloadOf(letter, task)
     for (const { schema } of concerned) {
       const reason = await schemaFault(schema, payload, answers)
       if (reason !== undefined) return { validity: 'invalid', reason: cut(reason) }

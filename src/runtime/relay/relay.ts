@@ -1,5 +1,6 @@
 import { channelRule } from '../../core/event/channel.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { exactPayloadOf } from '../../core/event/exact-numbers.ts'
 import { withoutReplayHeaders } from '../../core/event/replay-headers.ts'
 import { type Relations, resolveOptions } from '../../core/options/resolve.ts'
 import { custom, optional, text } from '../../core/options/rules.ts'
@@ -81,7 +82,11 @@ export function createRelay(given: RelayOptions): Consumer {
     broker: from,
     channel,
     name,
-    handle: (event, context) => handOver(asFirstSent(event, toChannel ?? event.channel), context),
+    handle(event, context) {
+      // Another broker gets large numbers as they were sent. Sinks and functions get JSON, as handlers do.
+      const payload = isBroker(to) ? exactPayloadOf(event) : event.payload
+      return handOver(asFirstSent({ ...event, payload }, toChannel ?? event.channel), context)
+    },
   }
   return consumerThatUses(typeof to === 'function' ? [] : [to as Closeable], options, { preset: 'outbox' })
 }

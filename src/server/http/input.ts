@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import { changesNumbers } from '../../core/event/exact-numbers.ts'
 import { show } from '../../core/options/show.ts'
 import { ProblemError } from '../problem.ts'
 import type { InputFault } from '../schema/problem.ts'
@@ -90,11 +91,16 @@ async function textOf(request: Request): Promise<string> {
 }
 
 function parse(text: string): unknown {
+  let value: unknown
   try {
-    return JSON.parse(text)
+    value = JSON.parse(text)
   } catch {
     throw new ProblemError('invalid-request', 'The request body is not valid JSON. Send a JSON object.')
   }
+  // A patch would write another number than its author did.
+  if (!changesNumbers(text)) return value
+  const remedy = 'The request body has a number with more digits than a JSON number keeps. Send it as a text.'
+  throw new ProblemError('invalid-request', remedy)
 }
 
 /** Works without recursion, because the value may be a million levels deep. */

@@ -7,6 +7,7 @@ import type { DeadLetter, Origin } from '../../../core/dead-letter/letter.ts'
 import { isChannelName } from '../../../core/event/channel.ts'
 import { checkEvent } from '../../../core/event/check.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
+import { changesNumbers } from '../../../core/event/exact-numbers.ts'
 import {
   MAX_ID_BYTES,
   MAX_IDEMPOTENCY_KEY_BYTES,
@@ -226,9 +227,6 @@ function routeBack(queue: string, death: Death | undefined, fault: Fault | undef
   return { exchange: '', routingKey: queue }
 }
 
-/** A number is exact up to fifteen digits. */
-const MAY_BE_ROUNDED = /\d{16}|\d\.\d{14}|\d[eE][+-]?\d/
-
 /**
  * The payload as it can be shown and patched. It is left as bytes when it claims to be JSON but is not, and when
  * reading and writing it would change a number: a replay must send the original.
@@ -238,30 +236,8 @@ function collectedPayload(message: AmqpMessage): unknown {
   try {
     const payload = payloadOf(message)
     const isJson = typeof payload !== 'string' && !(payload instanceof Uint8Array)
-    return isJson && changesNumbers(content) ? new Uint8Array(content) : payload
+    return isJson && changesNumbers(content.toString('utf8')) ? new Uint8Array(content) : payload
   } catch {
     return new Uint8Array(content)
   }
-}
-
-const NUMBER_OR_TEXT = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
-
-function changesNumbers(content: Buffer): boolean {
-  const text = content.toString('utf8')
-  if (!MAY_BE_ROUNDED.test(text)) return false
-  for (const [token] of text.matchAll(NUMBER_OR_TEXT))
-    if (!token.startsWith('"') && canonical(token) !== canonical(String(Number(token)))) return true
-  return false
-}
-
-/** Sign, digits without zeroes at either end, and the position of the point. Two forms of one number become equal. */
-function canonical(number: string): string {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? []
-  const digits = `${whole}${fraction}`
-  const significant = digits.replace(/^0+/, '')
-  const bare = significant.replace(/0+$/, '')
-  if (bare === '') return '0'
-  const scale = Number(exponent) - fraction.length + (significant.length - bare.length)
-  return `${sign}${bare}e${scale}`
 }

@@ -5,6 +5,7 @@ import { timeText } from '../../../../core/event/attributes.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
 import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
+import { withExactData, withExactNumbers } from '../../../../core/event/exact-numbers.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
 import {
   HEADER_NAME,
@@ -124,14 +125,15 @@ function read(record: EventRecord, texts: HeaderTexts, channel: string, origin: 
   const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }
   const value = record.value ?? NOTHING
   if (contentType?.startsWith('application/cloudevents+json'))
-    return withKey(fromCloudEvent(readJson(value), defaults), record)
+    return withKey(withExactData(fromCloudEvent(readJson(value), defaults), value), record)
   if (texts.get('ce_specversion') !== undefined) {
     const plain = plainCloudEvent(record, texts, channel)
-    if (plain !== undefined) return plain
+    if (plain !== undefined) return withExactNumbers(plain, value)
     const event = fromAttributes(attributesOf(texts), contentType, value, defaults)
-    return withKey({ ...event, headers: { ...headersOf(texts), ...event.headers } }, record)
+    const whole = withKey({ ...event, headers: { ...headersOf(texts), ...event.headers } }, record)
+    return withExactNumbers(whole, value)
   }
-  return foreignEvent(record, texts, channel, origin, occurredAt)
+  return withExactNumbers(foreignEvent(record, texts, channel, origin, occurredAt), value)
 }
 
 function ownEvent(

@@ -4,6 +4,7 @@ import { timeText } from '../../../../core/event/attributes.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
 import { escaped, fromAttributes, unescaped } from '../../../../core/event/cloudevents-binary.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
+import { withExactData, withExactNumbers } from '../../../../core/event/exact-numbers.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
 import { WIDEST_EVENT_LIMITS } from '../../../../core/event/limits.ts'
 import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
@@ -83,12 +84,12 @@ function read(message: EventMessage, channel: string, origin: Origin): LazaretEv
   const occurredAt = Math.max(0, Number(origin['timestamp'] ?? 0))
   const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }
   if (contentType?.startsWith('application/cloudevents+json'))
-    return fromCloudEvent(readJson(message.data), defaults)
+    return withExactData(fromCloudEvent(readJson(message.data), defaults), message.data)
   if (texts.has('ce-specversion')) {
     const event = fromAttributes(attributesOf(texts), contentType, message.data, defaults)
-    return { ...event, headers: { ...headersOf(texts), ...event.headers } }
+    return withExactNumbers({ ...event, headers: { ...headersOf(texts), ...event.headers } }, message.data)
   }
-  return foreignEvent(message, texts, channel, origin, occurredAt)
+  return withExactNumbers(foreignEvent(message, texts, channel, origin, occurredAt), message.data)
 }
 
 /** Programs in Go write names of headers with capitals. */

@@ -5,6 +5,7 @@ import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
 import { CORRELATION_HEADER } from '../../../../core/event/correlation.ts'
 import { correlationIdOf } from '../../../../core/event/correlation-id.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
+import { withExactData, withExactNumbers } from '../../../../core/event/exact-numbers.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
 import {
   HEADER_NAME,
@@ -90,13 +91,13 @@ function read(message: AmqpMessage, channel: string, origin: Origin): LazaretEve
   const occurredAt = (properties.timestamp ?? 0) * 1_000
   const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }
   if (properties.contentType?.startsWith('application/cloudevents+json'))
-    return fromCloudEvent(readJson(content), defaults)
+    return withExactData(fromCloudEvent(readJson(content), defaults), content)
   const { headers = {} } = properties
-  if (!isBinaryCloudEvent(headers)) return foreignEvent(message, channel, origin)
+  if (!isBinaryCloudEvent(headers)) return withExactNumbers(foreignEvent(message, channel, origin), content)
   const { attributes, others } = splitHeaders(headers)
   const contentType = isCompressed(properties) ? BYTES_TYPE : properties.contentType
   const event = fromAttributes(attributes, contentType, content, defaults)
-  return { ...event, headers: { ...headersOf(others), ...event.headers } }
+  return withExactNumbers({ ...event, headers: { ...headersOf(others), ...event.headers } }, content)
 }
 
 /** The AMQP binding writes the prefix of attributes with a colon, and with an underscore for JMS. */
