@@ -23,6 +23,11 @@ const MAX_UNANSWERED_PINGS = 2
 const SWEEP_MS = 100
 const NO_RESPONDERS = 503
 
+/** Words that are sent for every event. The client would encode them each time. */
+const WORDS: ReadonlyMap<unknown, Uint8Array> = new Map(
+  ['+ACK', '+TERM', '+WPI', '-NAK'].map(word => [word, Buffer.from(word)]),
+)
+
 interface Waiting {
   readonly deadline: number
   resolve(message: NatsMessage): void
@@ -98,7 +103,7 @@ export class Link {
   send(subject: string, payload: string | Uint8Array, headers?: HeaderList): void {
     const connection = this.current
     if (connection === undefined || connection.isClosed()) return
-    if (headers === undefined) connection.publish(subject, payload)
+    if (headers === undefined) connection.publish(subject, WORDS.get(payload) ?? payload)
     else connection.publish(subject, payload, { headers: { encode: () => encodeHeaders(headers) } })
   }
 

@@ -36,18 +36,18 @@ const NANOSECOND_DIGITS = 6
 export function toStreamMessage(message: NatsMessage, reader: HeaderReader): StreamMessage | undefined {
   const { reply } = message
   if (reply === undefined || !reply.startsWith(ACK_PREFIX)) return undefined
-  const [stream, , deliveries, sequence, deliverySequence, time] = ackTokens(reply)
-  if (stream === undefined || time === undefined) return undefined
+  const place = shortPlaceOf(reply) ?? placeOf(reply)
+  if (place === undefined) return undefined
   const { subject, data } = message
   return {
     subject,
     data,
     headers: headersOf(message, data, subject.length + reply.length, reader),
-    stream,
-    sequence: Number(sequence),
-    deliverySequence: Number(deliverySequence),
-    deliveries: Number(deliveries),
-    storedAt: Number(time.slice(0, -NANOSECOND_DIGITS)),
+    stream: place.stream,
+    sequence: place.sequence,
+    deliverySequence: place.deliverySequence,
+    deliveries: place.deliveries,
+    storedAt: place.storedAt,
     ackSubject: reply,
   }
 }
@@ -60,6 +60,57 @@ export function streamSequenceOf(ackSubject: string): number {
 /** The number of a delivery among all deliveries of its consumer, by where it is acknowledged. */
 export function deliverySequenceOf(ackSubject: string): number {
   return Number(ackTokens(ackSubject)[4])
+}
+
+type Place = Pick<StreamMessage, 'stream' | 'sequence' | 'deliverySequence' | 'deliveries' | 'storedAt'>
+
+function placeOf(ackSubject: string): Place | undefined {
+  const [stream, , deliveries, sequence, deliverySequence, time] = ackTokens(ackSubject)
+  if (stream === undefined || time === undefined) return undefined
+  return {
+    stream,
+    sequence: Number(sequence),
+    deliverySequence: Number(deliverySequence),
+    deliveries: Number(deliveries),
+    storedAt: Number(time.slice(0, -NANOSECOND_DIGITS)),
+  }
+}
+
+/** The same for the short form, without a text for each part. Undefined for every other form. */
+function shortPlaceOf(ackSubject: string): Place | undefined {
+  const from = ACK_PREFIX.length
+  const streamEnd = ackSubject.indexOf('.', from)
+  const consumerEnd = nextDot(ackSubject, streamEnd)
+  const deliveriesEnd = nextDot(ackSubject, consumerEnd)
+  const sequenceEnd = nextDot(ackSubject, deliveriesEnd)
+  const deliverySequenceEnd = nextDot(ackSubject, sequenceEnd)
+  const timeEnd = nextDot(ackSubject, deliverySequenceEnd)
+  if (timeEnd === -1 || nextDot(ackSubject, timeEnd) !== -1) return undefined
+  return {
+    stream: ackSubject.slice(from, streamEnd),
+    sequence: digits(ackSubject, deliveriesEnd + 1, sequenceEnd),
+    deliverySequence: digits(ackSubject, sequenceEnd + 1, deliverySequenceEnd),
+    deliveries: digits(ackSubject, consumerEnd + 1, deliveriesEnd),
+    storedAt: digits(ackSubject, deliverySequenceEnd + 1, timeEnd - NANOSECOND_DIGITS),
+  }
+}
+
+/** -1 if there is none, or if there was none before. */
+function nextDot(text: string, dot: number): number {
+  return dot === -1 ? -1 : text.indexOf('.', dot + 1)
+}
+
+const ZERO = 0x30
+
+/** NaN if one of the characters is not a digit. */
+function digits(text: string, from: number, to: number): number {
+  let value = 0
+  for (let at = from; at < to; at++) {
+    const digit = text.charCodeAt(at) - ZERO
+    if (digit < 0 || digit > 9) return Number.NaN
+    value = 10 * value + digit
+  }
+  return value
 }
 
 function ackTokens(ackSubject: string): readonly string[] {
