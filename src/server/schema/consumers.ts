@@ -38,6 +38,7 @@ export type BreakerCounts = z.infer<typeof breakerCounts>
 
 /** The parts of a consumer that its broker can hold up. */
 export const stalledParts = z.array(z.enum(['deliveries', 'settlements', 'letters']))
+export type StalledParts = z.infer<typeof stalledParts>
 
 /** A consumer of one process, or the sum of the same consumer in several. */
 export const consumerNumbers = z.object({

@@ -6,7 +6,7 @@ import { plainText } from '../../lib/plain-text.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { Sparkline } from '../../ui/charts.tsx'
 import { Breakers, Paused } from '../../ui/part-states.tsx'
-import { NotConsuming } from '../../ui/pauses.tsx'
+import { HeldUp, NotConsuming } from '../../ui/pauses.tsx'
 import { ConsumerActions } from './consumer-actions.tsx'
 import { BreakerDetails, Numbers } from './consumer-cells.tsx'
 import { InstanceRows } from './instance-rows.tsx'
@@ -48,7 +48,7 @@ interface HandlerRowsProps {
 
 /** A handler: the sum over all living processes, and each process when asked. */
 function HandlerRows({ channel, consumer, isFirst = false }: HandlerRowsProps) {
-  const { handler, processes, isLocal, breakers, paused } = consumer
+  const { handler, processes, isLocal, breakers, paused, stalled } = consumer
   const [isOpen, setOpen] = useState(false)
   const isHereAlone = isLocal && processes === 1
   const toggle = `${isOpen ? 'Hide' : 'Show'} ${counted(processes, 'process', 'processes')}`
@@ -60,6 +60,7 @@ function HandlerRows({ channel, consumer, isFirst = false }: HandlerRowsProps) {
           <div className="small quiet external-text">
             {plainText(handler)}
             <NotConsuming paused={paused} />
+            <HeldUp stalled={stalled} />
           </div>
           {!isHereAlone && (
             <Button

@@ -6,7 +6,7 @@ import { processName } from '../../lib/process-name.ts'
 import { relative } from '../../lib/times.ts'
 import { Button } from '../../ui/buttons.tsx'
 import { ErrorNote, Loading } from '../../ui/notes.tsx'
-import { NotConsuming, PausedTag } from '../../ui/pauses.tsx'
+import { HeldUp, NotConsuming, PausedTag } from '../../ui/pauses.tsx'
 import { BreakerTag } from '../../ui/tags.tsx'
 import { InstanceActions } from './consumer-actions.tsx'
 import { BreakerDetails, Numbers } from './consumer-cells.tsx'
@@ -51,7 +51,7 @@ export function InstanceRows({ channel, handler, cursor }: InstanceRowsProps) {
 }
 
 function InstanceRow({ channel, instance }: { channel: string; instance: ChannelInstance }) {
-  const { breaker, paused } = instance
+  const { breaker, paused, stalled } = instance
   return (
     <tr className="also instance">
       <td className="title">
@@ -59,6 +59,7 @@ function InstanceRow({ channel, instance }: { channel: string; instance: Channel
         <div className="small quiet external-text">
           {aboutOf(instance)}
           <NotConsuming paused={paused} />
+          <HeldUp stalled={stalled} />
         </div>
       </td>
       <td />

@@ -1,7 +1,7 @@
 import { percent, whole } from '../../lib/numbers.ts'
 import { plainText } from '../../lib/plain-text.ts'
 import { Breakers, Paused } from '../../ui/part-states.tsx'
-import { NotConsuming } from '../../ui/pauses.tsx'
+import { HeldUp, NotConsuming } from '../../ui/pauses.tsx'
 import { RelativeTime } from '../../ui/time.tsx'
 import { FleetActions, type Recipients } from './fleet-actions.tsx'
 import type { Part } from './service-view.ts'
@@ -69,13 +69,14 @@ export function PartRows({ parts, to, where }: PartRowsProps) {
   ))
 }
 
-function PartName({ part: { kind, name, handler, broker, paused, lastAt } }: { part: Part }) {
+function PartName({ part: { kind, name, handler, broker, paused, stalled, lastAt } }: { part: Part }) {
   return (
     <>
       <strong className="external-text">{plainText(name)}</strong>
       <div className="small quiet external-text">
         {kind === 'sink' ? 'sink' : `${plainText(handler ?? '')} on ${plainText(broker ?? '')}`}
         <NotConsuming paused={paused} />
+        <HeldUp stalled={stalled} />
         {lastAt !== undefined && (
           <div>
             <RelativeTime at={lastAt} prefix={kind === 'sink' ? 'last delivered ' : 'last processed '} />

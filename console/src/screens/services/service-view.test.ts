@@ -1,5 +1,8 @@
+import { createElement } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it } from 'vitest'
 import type { FleetInstance, FleetService } from '../../api/types.ts'
+import { HeldUp } from '../../ui/pauses.tsx'
 import { partsOfInstance, partsOfService } from './service-view.ts'
 
 const time = '2026-05-04T03:00:00.000Z'
@@ -51,15 +54,31 @@ describe('partsOfInstance', () => {
       {
         ...{ kind: 'consumer', name: 'orders', handler: 'bill', broker: 'rabbitmq', hasSchema: true },
         ...{ processes: 1, breakers: [{ state: 'open', processes: 1 }] },
-        ...{ paused: ['breaker', 'manual'], pausedProcesses: 1 },
+        ...{ paused: ['breaker', 'manual'], stalled: [], pausedProcesses: 1 },
         ...{ perMinute: 4, failureRate: 0.25, active: 1, waiting: 2, backlog: 42, lastAt: time },
       },
       {
         ...{ kind: 'sink', name: 'crm', handler: undefined, broker: undefined, hasSchema: false },
-        ...{ processes: 1, breakers: [{ state: 'closed', processes: 1 }], paused: [], pausedProcesses: 0 },
+        ...{
+          processes: 1,
+          breakers: [{ state: 'closed', processes: 1 }],
+          paused: [],
+          stalled: [],
+          pausedProcesses: 0,
+        },
         ...{ perMinute: undefined, failureRate: 0.25, active: 2, waiting: 1, backlog: 5, lastAt: time },
       },
     ])
+  })
+
+  it('B17: shows what the broker of a process holds up', () => {
+    const stalled: FleetInstance = { ...instance, consumers: [{ ...consumer, stalled: ['deliveries'] }] }
+    const [part] = partsOfInstance(stalled)
+    expect(part?.stalled).toEqual(['deliveries'])
+    expect(renderToStaticMarkup(createElement(HeldUp, { stalled: part!.stalled }))).toContain(
+      'Stalled by the broker: no events arrive',
+    )
+    expect(renderToStaticMarkup(createElement(HeldUp, {}))).toBe('')
   })
 
   it('B17: has no failure rate for what has no events', () => {

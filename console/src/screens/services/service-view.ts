@@ -1,4 +1,10 @@
-import type { BreakerCounts, FleetInstance, FleetService, PauseReason } from '../../api/types.ts'
+import type {
+  BreakerCounts,
+  FleetInstance,
+  FleetService,
+  PauseReason,
+  StalledParts,
+} from '../../api/types.ts'
 
 type ConsumerSum = FleetService['consumers'][number]
 type SinkSum = FleetService['sinks'][number]
@@ -16,6 +22,8 @@ export interface Part {
   readonly breakers: BreakerCounts
   /** The pauses in any of the processes. None for a sink. */
   readonly paused: readonly PauseReason[]
+  /** What the broker holds up in any of the processes. None for a sink. */
+  readonly stalled: StalledParts
   /** The processes in which a person paused it. */
   readonly pausedProcesses: number
   /** Undefined for a sink, which does not count by the minute. */
@@ -57,6 +65,7 @@ export function partsOfInstance({ consumers, sinks }: FleetInstance): readonly P
 
 function consumerPart(sum: ConsumerSum): Part {
   const { channel, handler, brokers, hasSchema, processes, breakers, paused, pausedProcesses } = sum
+  const { stalled = [] } = sum
   const { perMinute, failureRate, active, waiting, lag, lastProcessedAt } = sum
   return {
     ...{
@@ -66,7 +75,7 @@ function consumerPart(sum: ConsumerSum): Part {
       broker: brokers.join(', '),
       hasSchema: hasSchema === true,
     },
-    ...{ processes, breakers, paused, pausedProcesses, perMinute, active, waiting },
+    ...{ processes, breakers, paused, stalled, pausedProcesses, perMinute, active, waiting },
     failureRate: perMinute === 0 ? undefined : failureRate,
     backlog: lag,
     lastAt: lastProcessedAt,
@@ -77,7 +86,7 @@ function sinkPart(sum: SinkSum): Part {
   const { name, processes, breakers, delivered, gaveUp, inFlight, retrying, buffered, lastDeliveredAt } = sum
   return {
     ...{ kind: 'sink', name, handler: undefined, broker: undefined, hasSchema: false },
-    ...{ processes, breakers, paused: [], pausedProcesses: 0, perMinute: undefined },
+    ...{ processes, breakers, paused: [], stalled: [], pausedProcesses: 0, perMinute: undefined },
     failureRate: delivered + gaveUp === 0 ? undefined : gaveUp / (delivered + gaveUp),
     active: inFlight,
     waiting: retrying,
