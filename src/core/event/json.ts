@@ -1,4 +1,4 @@
-import { Faults } from '../options/faults.ts'
+import { type Fault, Faults } from '../options/faults.ts'
 import { decodeBase64, encodeBase64 } from './base64.ts'
 import { type ClaimedEvent, checkEvent } from './check.ts'
 import { EventError } from './errors.ts'
@@ -36,6 +36,20 @@ export function eventFromJson(value: unknown): LazaretEvent {
   const event = readEvent(value, 'event', faults)
   if (event === undefined) throw new EventError('stored event', faults.list)
   return event
+}
+
+/**
+ * Returns an event that its reader has made of stored values of its own. It throws if a value is not valid. The channel is one
+ * that was checked before.
+ */
+export function requireEvent(event: ClaimedEvent & { readonly v: 1 }, channel: string): LazaretEvent {
+  const faults = checkEvent(event, WIDEST_EVENT_LIMITS, { channel })
+  if (faults.length > 0) throw new EventError('stored event', faults.map(inEvent))
+  return event as LazaretEvent
+}
+
+function inEvent(fault: Fault): Fault {
+  return { ...fault, path: `event.${fault.path}` }
 }
 
 /** Writes an event as JSON text. */

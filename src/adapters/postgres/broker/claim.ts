@@ -6,7 +6,7 @@ import { arrayOf } from '../connection/values.ts'
 import type { PostgresSettings } from '../options.ts'
 import { IS_BLOCKED } from '../schema/functions.ts'
 import type { ClaimedRows, ClaimNumber, MakeClaim } from './claimed-rows.ts'
-import { CLAIMED_ROW, type ClaimedRow, OutboxDelivery, readRow } from './delivery.ts'
+import { CLAIMED_ROW, type ClaimedRow, OutboxDelivery } from './delivery.ts'
 import type { ProcessLease } from './lease.ts'
 
 /** The rows that a subscription claims. */
@@ -39,19 +39,18 @@ export class Claimer {
    * need not wait for the reading.
    */
   async claim(scope: ClaimScope, limit: number, onFull: () => void): Promise<readonly OutboxDelivery[]> {
-    const { name, codec } = this.#settings
     const owner = await this.#lease.owner()
-    const rows = await this.#claimed.claim<ClaimedRow>(owner, make =>
+    const deliveries = await this.#claimed.claim<OutboxDelivery>(owner, make =>
       this.#claim(scope, owner, limit, make, onFull),
     )
     try {
-      await this.#lease.forgetAttempts(rows.map(({ seq }) => seq))
+      await this.#lease.forgetAttempts(deliveries)
     } catch (error) {
-      for (const row of rows) this.#claimed.lose(row)
+      for (const delivery of deliveries) this.#claimed.lose(delivery)
       throw error
     }
-    if (rows.length > 0) this.#rounds.resetBackoff()
-    return rows.map(row => new OutboxDelivery(row, owner, name, codec.events))
+    if (deliveries.length > 0) this.#rounds.resetBackoff()
+    return deliveries
   }
 
   /** Called when there was nothing to claim: replaces a lost lease, and polls again when the next retry is due. */
@@ -69,19 +68,25 @@ export class Claimer {
     scope: ClaimScope,
     owner: number,
     limit: number,
-    make: MakeClaim<ClaimedRow>,
+    make: MakeClaim<OutboxDelivery>,
     onFull: () => void,
-  ): Promise<ClaimedRow[]> {
-    const { pool } = this.#settings
+  ): Promise<OutboxDelivery[]> {
+    const { pool, name: broker, codec } = this.#settings
+    const { channel } = scope
+    const deliveriesOf = (claimRows: (claim: OwnerClaim) => Promise<ClaimedRow[]>) =>
+      make(async claim => {
+        const rows = await claimRows({ owner, ...claim })
+        const origin = { channel, number: claim.number, owner, broker }
+        return rows.map(row => new OutboxDelivery(row, origin, codec.events))
+      })
     const unordered = (room: number, tell: () => void) =>
-      make(claim => claimRows(pool, scope, { owner, ...claim }, room, tell))
+      deliveriesOf(claim => claimRows(pool, scope, claim, room, tell))
     if (!scope.isByKey) return unordered(limit, onFull)
     const lanes = this.#lanes.get(scope) ?? new LaneScan()
     this.#lanes.set(scope, lanes)
     const { seqs, dueInMs } = await lanes.ready(pool, scope, limit)
     if (dueInMs !== undefined) this.#rounds.wakeIn(dueInMs)
-    const first =
-      seqs.length === 0 ? [] : await make(claim => claimFirst(pool, scope, { owner, ...claim }, seqs))
+    const first = seqs.length === 0 ? [] : await deliveriesOf(claim => claimFirst(pool, scope, claim, seqs))
     const room = limit - first.length
     return room === 0 ? first : [...first, ...(await unordered(room, () => {}))]
   }
@@ -143,6 +148,10 @@ export function claimFirst(
   return runClaim(on, CLAIM_FIRST, scope, claim, arrayOf(seqs))
 }
 
+/** Places in a `ClaimedRow`. */
+const SEQ = 0
+const DUE = 1
+
 async function runClaim(
   on: PgQueryable,
   statement: string,
@@ -154,7 +163,8 @@ async function runClaim(
   const values = [channel, handler, owner, generation, which, number, arrayOf(ended)]
   const { rows } = await runQuery(on, `claiming events of channel ${channel}`, statement, values)
   await onAnswer?.(rows.length)
-  return rows.map(({ row }) => readRow(row, channel, number)).sort((a, b) => a.due - b.due || a.seq - b.seq)
+  const claimed: ClaimedRow[] = rows.map(({ row }) => JSON.parse(row))
+  return claimed.sort((one, other) => one[DUE] - other[DUE] || one[SEQ] - other[SEQ])
 }
 
 const LOOK_AHEAD = `select exists (select from lazaret.outbox_owners where id = $3) as "isAlive", (

@@ -125,9 +125,9 @@ export class ProcessLease {
   }
 
   /** Rows that are claimed again must not look as if an attempt had begun. */
-  async forgetAttempts(seqs: readonly number[]): Promise<void> {
-    for (const seq of seqs) this.#running.delete(seq)
-    if (seqs.some(seq => this.#written.has(seq))) await this.#writes.add(undefined)
+  async forgetAttempts(rows: readonly RowClaim[]): Promise<void> {
+    for (const { seq } of rows) this.#running.delete(seq)
+    if (rows.some(({ seq }) => this.#written.has(seq))) await this.#writes.add(undefined)
   }
 
   /** Ends the lease, and makes rows that are still in flight pending. If that fails, the lease runs out. */
