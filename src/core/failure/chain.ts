@@ -6,16 +6,18 @@ export type CauseChain = readonly [Thrown, ...Thrown[]]
 const CAUSES_MAX = 8
 const MEMBERS_MAX = 16
 const ERRORS_MAX = 64
+const NO_MEMBERS: readonly unknown[] = []
 
 /**
  * Walks the causes and members of a thrown value. It visits each object once, and a limited number of them, so that it
  * ends for cycles and for getters that create a new cause at each call.
  */
 export class CauseWalk {
-  readonly #met = new Set<unknown>()
+  /** An array, because most walks meet one value, and a set for it takes longer than the walk. */
+  readonly #met: unknown[] = []
 
   chainFrom(value: unknown): CauseChain {
-    this.#met.add(value)
+    this.#met.push(value)
     const chain: [Thrown, ...Thrown[]] = [readThrown(value)]
     let cause = property(value, 'cause')
     while (chain.length < CAUSES_MAX && this.#meets(cause)) {
@@ -26,8 +28,15 @@ export class CauseWalk {
   }
 
   /** The errors that an AggregateError or a SuppressedError carries in addition to its cause. */
-  *membersOf(thrown: Thrown): Generator<unknown> {
+  membersOf(thrown: Thrown): Iterable<unknown> {
     const errors = property(thrown.value, 'errors')
+    return errors === undefined && thrown.name !== 'SuppressedError'
+      ? NO_MEMBERS
+      : this.#members(thrown, errors)
+  }
+
+  /** Each member is met when it is read: the causes of one may contain the next. */
+  *#members(thrown: Thrown, errors: unknown): Generator<unknown> {
     if (isArray(errors)) {
       const length = property(errors, 'length')
       const count = Math.min(typeof length === 'number' ? length : 0, MEMBERS_MAX)
@@ -45,8 +54,8 @@ export class CauseWalk {
 
   #meets(value: unknown): boolean {
     if (value === undefined || value === null) return false
-    if (this.#met.size >= ERRORS_MAX || this.#met.has(value)) return false
-    this.#met.add(value)
+    if (this.#met.length >= ERRORS_MAX || this.#met.includes(value)) return false
+    this.#met.push(value)
     return true
   }
 }

@@ -1,3 +1,4 @@
+import { memoizeRecent } from '../memoize-recent.ts'
 import { CauseWalk } from './chain.ts'
 import type { Failure } from './failure.ts'
 import { normalise } from './normalise.ts'
@@ -46,10 +47,13 @@ export class FingerprintSamples {
   }
 }
 
+/** Most failures of a moment have the same few messages. */
+const normaliseRecent = memoizeRecent<undefined, string>(normalise, () => true)
+
 /** Undefined if no earlier failure can stand for this one: it names its own group, or it carries several errors. */
 function keyOf(thrown: unknown, { name, code, message, decidedBy }: Failure): string | undefined {
   if (property(thrown, 'errors') !== undefined) return undefined
-  const head = `${decidedBy}\n${name}\n${code}\n${normalise(message)}`
+  const head = `${decidedBy}\n${name}\n${code}\n${normaliseRecent(message, undefined)}`
   const cause = property(thrown, 'cause')
   if (cause === undefined || cause === null) return namesGroup(thrown) ? undefined : head
   const chain = new CauseWalk().chainFrom(thrown)
