@@ -1,5 +1,12 @@
 import type { BreakerMode } from '../../core/breaker/state.ts'
-import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
+import {
+  addToNewestSlice,
+  addToWindow,
+  emptyWindow,
+  isInNewestSlice,
+  type Window,
+  windowTotal,
+} from '../../core/limit/window.ts'
 import type { ChannelLimits } from '../../core/watch/options.ts'
 import type { PauseReason, ProcessedOutcome } from '../../ports/observer.ts'
 import { breakerGauge } from '../breaker.ts'
@@ -41,12 +48,34 @@ export interface ConsumerHealth {
   readonly stalls?: readonly Stall[]
 }
 
+/** Counts the last minute. It adds up the newest slice by itself, because a new window for each event costs more than its settlement. */
+class RecentCount {
+  #window: Window = emptyWindow(RATE_WINDOW_MS)
+  #newest = 0
+
+  add(now: number): void {
+    if (isInNewestSlice(this.#window, now)) this.#newest++
+    else this.#window = addToWindow(this.#counted(), now, 1)
+  }
+
+  total(now: number): number {
+    this.#window = this.#counted()
+    return windowTotal(this.#window, now)
+  }
+
+  #counted(): Window {
+    const newest = this.#newest
+    this.#newest = 0
+    return newest === 0 ? this.#window : addToNewestSlice(this.#window, newest)
+  }
+}
+
 /** Keeps what a look at a consumer shows. */
 export class ConsumerActivity {
   readonly #policy: ConsumerPolicy
   #lastProcessedAt: number | undefined
-  #ended: Window = emptyWindow(RATE_WINDOW_MS)
-  #failed: Window = emptyWindow(RATE_WINDOW_MS)
+  readonly #ended = new RecentCount()
+  readonly #failed = new RecentCount()
   #settlementFailures = 0
 
   constructor(policy: ConsumerPolicy) {
@@ -56,8 +85,8 @@ export class ConsumerActivity {
   processed(outcome: ProcessedOutcome, now: number): void {
     if (outcome === 'released') return
     this.#lastProcessedAt = now
-    this.#ended = addToWindow(this.#ended, now, 1)
-    if (outcome === 'retried' || outcome === 'dead') this.#failed = addToWindow(this.#failed, now, 1)
+    this.#ended.add(now)
+    if (outcome === 'retried' || outcome === 'dead') this.#failed.add(now)
   }
 
   settlementFailed(error: unknown): void {
@@ -71,14 +100,14 @@ export class ConsumerActivity {
   ): ConsumerHealth {
     const { channel, name: handler, breaker, clock, faults, watch } = this.#policy
     const now = clock.now()
-    const ended = windowTotal(this.#ended, now)
+    const ended = this.#ended.total(now)
     return {
       channel,
       handler,
       breakerState: breaker?.state.mode ?? 'off',
       lastProcessedAt: this.#lastProcessedAt,
       perMinute: ended,
-      failureRate: ended === 0 ? 0 : windowTotal(this.#failed, now) / ended,
+      failureRate: ended === 0 ? 0 : this.#failed.total(now) / ended,
       ...counts,
       userFunctions: faults.health(),
       settlementFailures: this.#settlementFailures,

@@ -117,8 +117,8 @@ export class Work {
 
   record(attempt: AttemptRecord): void {
     this.ended++
-    this.history = [...this.history, attempt]
-    this.unrecorded = [...this.unrecorded, attempt]
+    this.history = this.history.length === 0 ? [attempt] : [...this.history, attempt]
+    this.unrecorded = this.unrecorded.length === 0 ? [attempt] : [...this.unrecorded, attempt]
   }
 
   takeUnrecorded(): readonly AttemptRecord[] {
