@@ -34,7 +34,7 @@ export class WriteBatcher<I, O> {
       const batch = this.#waiting.splice(0, this.#most)
       try {
         const results = await this.#flush(batch.map(({ item }) => item))
-        for (const [index, { resolve }] of batch.entries()) resolve(results[index]!)
+        for (let index = 0; index < batch.length; index++) batch[index]!.resolve(results[index]!)
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }

@@ -67,6 +67,11 @@ export class TrackedDelivery implements Delivery {
     return this.#startedNow
   }
 
+  /** The attempts that have ended, those of this delivery included. */
+  get endedNow(): number {
+    return this.#endedNow
+  }
+
   /** Attempts that started in this delivery and have not ended. */
   get running(): number {
     return this.#startedNow - this.started - (this.#endedNow - this.ended)
@@ -84,7 +89,8 @@ export class TrackedDelivery implements Delivery {
   recordEnds(ended: readonly AttemptRecord[]): void {
     if (ended.length === 0) return
     this.#endedNow += ended.length
-    this.#historyNow = keepFirstAndLatest([...this.#historyNow, ...ended], DEFAULT_MAX_ATTEMPTS_KEPT)
+    const history = this.#historyNow.length === 0 ? ended : [...this.#historyNow, ...ended]
+    this.#historyNow = keepFirstAndLatest(history, DEFAULT_MAX_ATTEMPTS_KEPT)
   }
 
   /** The attempt that started last did not run: it does not count. */

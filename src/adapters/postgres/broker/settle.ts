@@ -34,7 +34,7 @@ export class Settler {
   readonly #rounds: PollLoop
   readonly #letters: LetterTable
   readonly #done: WriteBatcher<OutboxDelivery, boolean>
-  readonly #returned: WriteBatcher<ReturnedRow, boolean>
+  readonly #returned: WriteBatcher<EndedRow, boolean>
   readonly #ended: WriteBatcher<EndedRow, boolean>
   readonly #backoff = new SettleBackoff()
 
@@ -56,16 +56,23 @@ export class Settler {
     return this.#lease.beginAttempt(delivery)
   }
 
+  /** Once it has resolved, the caller calls `settled`. That would cost every settlement another promise here. */
   settle(delivery: OutboxDelivery, settlement: Settlement): Promise<boolean> {
-    const settling =
-      settlement.outcome === 'done' ? this.#settleDone(delivery) : this.#settleFailed(delivery, settlement)
-    return settling.then(isSettled => {
-      // The attempt ends only when the event is settled: if the process crashes before, the attempt must count.
-      this.forget(delivery)
-      this.#backoff.forget(delivery.seq)
-      if ('notBefore' in settlement) this.#rounds.wakeIn(settlement.notBefore - this.#settings.clock.now())
-      return isSettled
-    })
+    try {
+      return settlement.outcome === 'done'
+        ? this.#settleDone(delivery)
+        : this.#settleFailed(delivery, settlement)
+    } catch (error) {
+      // The codec may throw when it seals an error.
+      return Promise.reject(error)
+    }
+  }
+
+  /** The attempt ends only when the event is settled: if the process crashes before, the attempt must count. */
+  settled(delivery: OutboxDelivery, settlement: Settlement): void {
+    this.forget(delivery)
+    this.#backoff.forget(delivery.seq)
+    if ('notBefore' in settlement) this.#rounds.wakeIn(settlement.notBefore - this.#settings.clock.now())
   }
 
   /** Another process has the event, or will have it, or it is settled. This process does not change it any more. */
@@ -76,7 +83,7 @@ export class Settler {
 
   /** The attempts that ended in this process are written before the next one begins. */
   async #beginNext(delivery: OutboxDelivery, ended: readonly AttemptRecord[]): Promise<boolean> {
-    const before = delivery.log.started
+    const before = delivery.startedNow
     delivery.recordEnds(ended)
     delivery.recordStart()
     const isOpen = await this.#ended.add(endedRow(delivery, before, ended))
@@ -88,22 +95,20 @@ export class Settler {
     return replay === undefined ? this.#done.add(delivery) : this.#resolve(delivery, replay)
   }
 
-  async #settleFailed(
+  #settleFailed(
     delivery: OutboxDelivery,
     settlement: Exclude<Settlement, { readonly outcome: 'done' }>,
   ): Promise<boolean> {
     switch (settlement.outcome) {
-      case 'retry':
-        delivery.recordEnds(settlement.ended)
-        return this.#returned.add({
-          ...endedRow(delivery, delivery.log.started, settlement.ended),
-          delayMs: this.#delayUntil(settlement.notBefore),
-        })
+      case 'retry': {
+        const { ended, notBefore } = settlement
+        delivery.recordEnds(ended)
+        return this.#returned.add(endedRow(delivery, delivery.startedNow, ended, this.#delayUntil(notBefore)))
+      }
       case 'release':
-        return this.#returned.add({
-          ...endedRow(delivery, delivery.attemptsTakenBack, []),
-          delayMs: this.#delayUntil(settlement.notBefore),
-        })
+        return this.#returned.add(
+          endedRow(delivery, delivery.attemptsTakenBack, [], this.#delayUntil(settlement.notBefore)),
+        )
       case 'dead':
         return this.#markDead(delivery, settlement.letter, settlement.saved)
     }
@@ -114,7 +119,7 @@ export class Settler {
    * cannot be returned now is in flight without a delivery, and `ClaimedRows` finds it.
    */
   giveBack(delivery: OutboxDelivery): Promise<void> {
-    return this.#return(delivery, { ...endedRow(delivery, delivery.log.started, []), delayMs: null })
+    return this.#return(delivery, endedRow(delivery, delivery.startedNow, []))
   }
 
   /**
@@ -123,16 +128,16 @@ export class Settler {
    */
   async putOff(delivery: OutboxDelivery, settlement?: Settlement): Promise<void> {
     const isTakenBack = settlement === undefined || settlement.outcome === 'release'
-    const attempts = isTakenBack ? delivery.attemptsTakenBack : delivery.log.started
+    const attempts = isTakenBack ? delivery.attemptsTakenBack : delivery.startedNow
     const wanted =
       settlement !== undefined && 'notBefore' in settlement ? this.#delayUntil(settlement.notBefore) : 0
     const delayMs = Math.max(wanted, this.#backoff.next(delivery.seq))
-    const row = endedRow(delivery, attempts, settlement?.outcome === 'retry' ? settlement.ended : [])
-    await this.#return(delivery, { ...row, ended: attempts - delivery.crashes, delayMs })
+    const row = endedRow(delivery, attempts, settlement?.outcome === 'retry' ? settlement.ended : [], delayMs)
+    await this.#return(delivery, { ...row, ended: attempts - delivery.crashes })
     this.#rounds.wakeIn(delayMs)
   }
 
-  async #return(delivery: OutboxDelivery, row: ReturnedRow): Promise<void> {
+  async #return(delivery: OutboxDelivery, row: EndedRow): Promise<void> {
     try {
       await this.#returned.add(row)
       this.forget(delivery)
@@ -290,11 +295,7 @@ interface EndedRow {
   readonly log: string | null
   readonly error: string | null
   readonly firstFailedAt: number | null
-}
-
-/** A row that becomes pending again. */
-interface ReturnedRow extends EndedRow {
-  /** Null: it keeps its place. */
+  /** For a row that becomes pending again. Null: it keeps its place. */
   readonly delayMs: number | null
 }
 
@@ -324,7 +325,7 @@ function endedValues(rows: readonly EndedRow[]): unknown[] {
   ]
 }
 
-function returnRows(on: PgQueryable, rows: readonly ReturnedRow[]): Promise<boolean[]> {
+function returnRows(on: PgQueryable, rows: readonly EndedRow[]): Promise<boolean[]> {
   const values = [...endedValues(rows), arrayOf(rows.map(({ delayMs }) => delayMs))]
   return settleRows(on, 'giving events back', RETURN, rows, values)
 }
@@ -357,18 +358,28 @@ async function lockOpen(on: PgQueryable, { seq, owner }: OutboxDelivery): Promis
   return (await runQuery(on, 'settling an event', statement, [seq, owner])).rowCount !== 0
 }
 
-function endedRow(delivery: OutboxDelivery, attempts: number, ended: readonly AttemptRecord[]): EndedRow {
-  const first = ended.find(({ failure }) => failure !== undefined)
-  const last = ended.findLast(({ failure }) => failure !== undefined)?.failure
+function endedRow(
+  delivery: OutboxDelivery,
+  attempts: number,
+  ended: readonly AttemptRecord[],
+  delayMs: number | null = null,
+): EndedRow {
+  const first = ended.find(hasFailed)
+  const last = ended.findLast(hasFailed)?.failure
   return {
     seq: delivery.seq,
     owner: delivery.owner,
     attempts,
-    ended: delivery.log.ended,
+    ended: delivery.endedNow,
     log: delivery.attemptLog,
     error: last === undefined ? null : errorText(last, delivery.isSealed),
     firstFailedAt: first?.endedAt ?? null,
+    delayMs,
   }
+}
+
+function hasFailed({ failure }: AttemptRecord): boolean {
+  return failure !== undefined
 }
 
 /** A message may quote the payload, so where events are sealed only the name is written. */

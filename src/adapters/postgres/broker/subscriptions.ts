@@ -259,7 +259,7 @@ class OutboxSubscription implements Subscription {
     this.#open.delete(delivery)
     this.#settling.begin()
     return this.#shared.settler.settle(delivery, settlement).then(
-      isSettled => this.#settled(isSettled),
+      isSettled => this.#settled(delivery, settlement, isSettled),
       (error: unknown) => this.#notSettled(delivery, settlement, error),
     )
   }
@@ -294,8 +294,9 @@ class OutboxSubscription implements Subscription {
     throw error
   }
 
-  #settled(isSettled: boolean): void {
+  #settled(delivery: OutboxDelivery, settlement: Settlement, isSettled: boolean): void {
     const { channel, handler, isByKey } = this.scope
+    this.#shared.settler.settled(delivery, settlement)
     this.#settling.end()
     this.#pullSoon()
     if (!isSettled) throw this.#lostError()

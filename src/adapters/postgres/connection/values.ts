@@ -49,6 +49,7 @@ export function isPackable(text: string | undefined): boolean {
 
 /** The text as a packed column can hold it, for texts that only people read. */
 export function packableText(text: string): string {
+  if (isPackable(text)) return text
   return text.replaceAll(VALUE_END, '\ufffd').replaceAll(NULL_VALUE, '\ufffd')
 }
 
