@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { yieldToEventLoop } from '../ports/clock.ts'
 import { SharedWriteBatcher, WriteBatcher } from './write-batcher.ts'
 
 interface Write {
@@ -53,6 +54,28 @@ describe('SharedWriteBatcher', () => {
     later.answer('second')
     expect(await Promise.all(answers)).toEqual(['first', 'first', 'second'])
     expect(begun.map(({ items }) => items)).toEqual([[1, 2], [3]])
+  })
+
+  it('B8: other work takes the place of a write only if there is none, and later writes wait for it', async () => {
+    const { batcher, begun, next } = writing(10)
+    const first = next()
+    const one = batcher.add(1)
+    expect(batcher.insteadOfWrite(async () => 'other')).toBeUndefined()
+    const write = await first
+    expect(batcher.insteadOfWrite(async () => 'other')).toBeUndefined()
+    write.answer('first')
+    await one
+    const other = Promise.withResolvers<string>()
+    const working = batcher.insteadOfWrite(() => other.promise)
+    const second = next()
+    const two = batcher.add(2)
+    await yieldToEventLoop()
+    expect(begun).toHaveLength(1)
+    other.resolve('other')
+    expect(await working).toBe('other')
+    const later = await second
+    later.answer('second')
+    expect(await two).toBe('second')
   })
 
   it('B8: a failed write rejects its own items only', async () => {

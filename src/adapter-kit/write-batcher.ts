@@ -55,6 +55,8 @@ export class SharedWriteBatcher<I, O> {
   #answer: Promise<O> | undefined
   /** Never rejects. */
   #last: Promise<unknown> = Promise.resolve()
+  /** Writes that wait or are under way. */
+  #open = 0
 
   constructor(most: number, flush: (items: readonly I[]) => Promise<O>) {
     this.#most = most
@@ -70,8 +72,25 @@ export class SharedWriteBatcher<I, O> {
     const answer = this.#write(items, this.#last)
     this.#items = items
     this.#answer = answer
-    this.#last = answer.catch(() => {})
+    this.#follow(answer)
     return answer
+  }
+
+  /**
+   * Does work that has the effect of a write. Writes that are added meanwhile come after it. Undefined if a write waits or
+   * is under way, because then the work would have to wait for it.
+   */
+  insteadOfWrite<T>(work: () => Promise<T>): Promise<T> | undefined {
+    if (this.#open > 0) return undefined
+    const answer = work()
+    this.#follow(answer)
+    return answer
+  }
+
+  #follow(answer: Promise<unknown>): void {
+    this.#open++
+    const end = () => void this.#open--
+    this.#last = answer.then(end, end)
   }
 
   async #write(items: I[], previous: Promise<unknown>): Promise<O> {

@@ -41,12 +41,12 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
       const printed = await lazaretWith({}, 'outbox', 'migrate', '--print')
       expect(printed.out).toContain('create table lazaret.outbox')
       expect((await lazaretWith(on, 'outbox', 'migrate', '--json')).json).toEqual([
-        { version: 8, applied: [1, 2, 3, 4, 5, 6, 7, 8] },
+        { version: 9, applied: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
       ])
       expect(await lazaretWith(on, 'outbox', 'migrate')).toMatchObject({
         code: 0,
         out: '',
-        err: 'schema lazaret was already up to date, version 8\n',
+        err: 'schema lazaret was already up to date, version 9\n',
       })
       expect((await lazaretWith(on, 'outbox', 'status')).err).toContain('no event is enqueued')
     } finally {
@@ -68,7 +68,7 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
     const { json } = await lazaretWith(on, 'outbox', 'status', '--json')
     const handlers = json[0].handlers.map(({ oldestPendingAt, ...each }: Record<string, unknown>) => each)
     expect({ ...json[0], handlers }).toEqual({
-      version: 8,
+      version: 9,
       consumers: 1,
       handlers: [
         { channel: 'nobodys', handler: null, isByKey: false, pending: 1, waiting: 0, inFlight: 0, failed: 0 },

@@ -60,6 +60,17 @@ export class OutboxWorld {
     return this.database.rows('select * from lazaret.outbox where event_id = $1 order by seq', [eventId])
   }
 
+  /** Every process is taken for dead, as others see it: as soon as it is not claiming. */
+  async endLeases(): Promise<void> {
+    const { pool } = this.database
+    await pool.query(`update lazaret.outbox_owners set lease_until = '-infinity'`)
+    await timing.eventually(async () => {
+      await pool.query('select lazaret.outbox_reclaim()')
+      const left = `select id from lazaret.outbox_owners where lease_until = '-infinity'`
+      return (await this.database.rows(left)).length === 0
+    }, 'all are taken for dead')
+  }
+
   async close(): Promise<void> {
     for (const outbox of this.#open.splice(0)) await outbox.close()
   }

@@ -77,6 +77,11 @@ export class TrackedDelivery implements Delivery {
     return this.#startedNow - this.started - (this.#endedNow - this.ended)
   }
 
+  /** Whether an attempt started during this delivery. */
+  get hasStarted(): boolean {
+    return this.#startedNow > this.started
+  }
+
   /** Whether an attempt ended during this delivery. */
   get hasNewEnds(): boolean {
     return this.#endedNow > this.ended

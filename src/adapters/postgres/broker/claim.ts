@@ -36,21 +36,34 @@ export class Claimer {
 
   /**
    * Claims at most `limit` rows. `onFull` may be called once there are that many, before they are read: the next claim
-   * need not wait for the reading.
+   * need not wait for the reading. With `beginsAtOnce` the claim may record that the attempt of its first row begins. If it
+   * then does not begin in the same turn, the caller calls `notBegunAtOnce`.
    */
-  async claim(scope: ClaimScope, limit: number, onFull: () => void): Promise<readonly OutboxDelivery[]> {
+  async claim(
+    scope: ClaimScope,
+    limit: number,
+    beginsAtOnce: boolean,
+    onFull: () => void,
+  ): Promise<readonly OutboxDelivery[]> {
     const owner = await this.#lease.owner()
     const deliveries = await this.#claimed.claim<OutboxDelivery>(owner, make =>
-      this.#claim(scope, owner, limit, make, onFull),
+      this.#claim(scope, owner, limit, beginsAtOnce, make, onFull),
     )
     try {
       await this.#lease.forgetAttempts(deliveries)
     } catch (error) {
-      for (const delivery of deliveries) this.#claimed.lose(delivery)
+      for (const delivery of deliveries) {
+        this.#lease.loseRecorded(delivery)
+        this.#claimed.lose(delivery)
+      }
       throw error
     }
     if (deliveries.length > 0) this.#rounds.resetBackoff()
     return deliveries
+  }
+
+  notBegunAtOnce(first: OutboxDelivery): Promise<void> {
+    return this.#lease.takeBackRecorded(first)
   }
 
   /** Called when there was nothing to claim: replaces a lost lease, and polls again when the next retry is due. */
@@ -68,6 +81,7 @@ export class Claimer {
     scope: ClaimScope,
     owner: number,
     limit: number,
+    beginsAtOnce: boolean,
     make: MakeClaim<OutboxDelivery>,
     onFull: () => void,
   ): Promise<OutboxDelivery[]> {
@@ -81,7 +95,14 @@ export class Claimer {
       })
     const unordered = (room: number, tell: () => void) =>
       deliveriesOf(claim => claimRows(pool, scope, claim, room, tell))
-    if (!scope.isByKey) return unordered(limit, onFull)
+    if (!scope.isByKey) {
+      const begun = beginsAtOnce
+        ? this.#lease.recordWithClaim(running =>
+            deliveriesOf(claim => claimAndBegin(pool, scope, claim, limit, running)),
+          )
+        : undefined
+      return begun ?? unordered(limit, onFull)
+    }
     const lanes = this.#lanes.get(scope) ?? new LaneScan()
     this.#lanes.set(scope, lanes)
     const { seqs, dueInMs } = await lanes.ready(pool, scope, limit)
@@ -146,6 +167,22 @@ export function claimFirst(
   seqs: readonly number[],
 ): Promise<ClaimedRow[]> {
   return runClaim(on, CLAIM_FIRST, scope, claim, arrayOf(seqs))
+}
+
+const CLAIM_AND_BEGIN =
+  'select row from lazaret.outbox_claim_and_begin($1, $2, $3, $4, $5, $6, $7, $8) as row'
+
+/** Claims rows outside of lanes, and records that the attempt of the first one begins. The server has sorted them. */
+async function claimAndBegin(
+  on: PgQueryable,
+  { channel, handler, generation }: ClaimScope,
+  { owner, number, ended }: OwnerClaim,
+  limit: number,
+  running: readonly number[],
+): Promise<ClaimedRow[]> {
+  const values = [channel, handler, owner, generation, limit, number, arrayOf(ended), arrayOf(running)]
+  const { rows } = await runQuery(on, `claiming events of channel ${channel}`, CLAIM_AND_BEGIN, values)
+  return rows.map(({ row }) => JSON.parse(row))
 }
 
 /** Places in a `ClaimedRow`. */

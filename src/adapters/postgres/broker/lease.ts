@@ -22,6 +22,10 @@ export class ProcessLease {
   readonly #running = new Map<number, number>()
   #written = new Set<number>()
   readonly #writes: SharedWriteBatcher<undefined, number | undefined>
+  /** Rows whose attempts their claims have recorded, until the attempts begin. */
+  readonly #recorded = new Set<HeldRow>()
+  /** The list may name a row whose attempt has not begun: its claim has failed, or its delivery has to wait. */
+  #listsTooMany = false
   #owner: Promise<number> | undefined
   /** The number of the owner, once it is known. */
   #current: number | undefined
@@ -86,6 +90,7 @@ export class ProcessLease {
 
   /** Gives back all rows in flight but these, which these claims took. An attempt that had begun counts, but not as a crash. */
   async giveBackOthers(held: readonly HeldRow[], claims: readonly number[]): Promise<void> {
+    if (this.#listsTooMany) await this.#writes.add(undefined)
     const id = await this.owner()
     const own = held.filter(({ owner }) => owner === id)
     const doing = 'looking for forgotten events'
@@ -111,6 +116,7 @@ export class ProcessLease {
   /** Records that an attempt begins. False when its lease was lost: then another process has the event, or will. */
   beginAttempt(row: HeldRow): Promise<boolean> {
     if (row.owner !== this.#current) return Promise.resolve(false)
+    if (this.#recorded.delete(row)) return Promise.resolve(true)
     this.#running.set(row.seq, row.claim)
     return this.#writes.add(undefined).then(writtenFor => {
       const isAlive = writtenFor === row.owner
@@ -119,15 +125,56 @@ export class ProcessLease {
     })
   }
 
+  /**
+   * Makes a claim that records the attempt of its first row too. It gets the attempts that run now, because it writes the
+   * list. Undefined if the list is being written: two writers would overwrite each other's attempts. If the attempt does not
+   * begin at once, the caller calls `takeBackRecorded`.
+   */
+  recordWithClaim<R extends HeldRow>(
+    claim: (running: readonly number[]) => Promise<R[]>,
+  ): Promise<R[]> | undefined {
+    return this.#writes.insteadOfWrite(async () => {
+      const running = [...this.#running.keys()]
+      for (const seq of running) this.#written.add(seq)
+      try {
+        const rows = await claim(running)
+        const [first] = rows
+        if (first !== undefined && first.owner === this.#current) {
+          this.#running.set(first.seq, first.claim)
+          this.#written = new Set(running).add(first.seq)
+          this.#recorded.add(first)
+        }
+        return rows
+      } catch (error) {
+        this.#listsTooMany = true
+        throw error
+      }
+    })
+  }
+
+  /** The attempt that a claim has recorded does not begin. It is removed from the list, so that a crash does not count it. */
+  async takeBackRecorded(row: HeldRow): Promise<void> {
+    this.loseRecorded(row)
+    if (this.#listsTooMany) await this.#writes.add(undefined)
+  }
+
+  /** The same, but the list is written before the next check of the rows in flight. */
+  loseRecorded(row: HeldRow): void {
+    if (!this.#recorded.delete(row)) return
+    this.endAttempt(row)
+    this.#listsTooMany = true
+  }
+
   /** The end is written together with the next attempt that begins. */
   endAttempt({ seq, claim }: RowClaim): void {
     if (this.#running.get(seq) === claim) this.#running.delete(seq)
   }
 
-  /** Rows that are claimed again must not look as if an attempt had begun. */
+  /** Rows that are claimed again must not look as if an attempt had begun, unless their claim has recorded one. */
   async forgetAttempts(rows: readonly RowClaim[]): Promise<void> {
-    for (const { seq } of rows) this.#running.delete(seq)
-    if (rows.some(({ seq }) => this.#written.has(seq))) await this.#writes.add(undefined)
+    const others = rows.filter(({ seq, claim }) => this.#running.get(seq) !== claim)
+    for (const { seq } of others) this.#running.delete(seq)
+    if (others.some(({ seq }) => this.#written.has(seq))) await this.#writes.add(undefined)
   }
 
   /** Ends the lease, and makes rows that are still in flight pending. If that fails, the lease runs out. */
@@ -172,6 +219,7 @@ export class ProcessLease {
       'update lazaret.outbox_owners set running = $2::bigint[] where id = $1',
       [owner, arrayOf(running)],
     )
+    this.#listsTooMany = false
     if (rowCount !== 0) {
       if (owner === this.#current) this.#written = new Set(running)
       return owner
@@ -185,6 +233,7 @@ export class ProcessLease {
     if (owner !== this.#current) return
     this.#owner = undefined
     this.#current = undefined
+    this.#recorded.clear()
     this.#running.clear()
     this.#written.clear()
   }

@@ -22,16 +22,6 @@ const why = found.found ? '' : ` (skipped: ${found.why})`
 const DONE = { outcome: 'done' } as const
 const LOST = { code: 'LAZARET_DELIVERY_LOST' }
 
-/** Every process is taken for dead, as others see it: as soon as it is not claiming. */
-async function endLeases(): Promise<void> {
-  await database!.pool.query(`update lazaret.outbox_owners set lease_until = '-infinity'`)
-  await timing.eventually(async () => {
-    await database!.pool.query('select lazaret.outbox_reclaim()')
-    const left = await database!.rows(`select id from lazaret.outbox_owners where lease_until = '-infinity'`)
-    return left.length === 0
-  }, 'all are taken for dead')
-}
-
 describe.runIf(found.found)(`leases that are lost${why}`, () => {
   it('E21: what is claimed again while its first handler still runs is not forgotten with it', async () => {
     const channel = uniqueName('orders')
@@ -41,14 +31,14 @@ describe.runIf(found.found)(`leases that are lost${why}`, () => {
     await outbox.publish([event!])
     const first = await inbox.next()
     await inbox.subscription.begin(first, [])
-    await endLeases()
+    await world.endLeases()
     const second = await inbox.next()
     await inbox.subscription.begin(second, [])
     await expect(inbox.subscription.settle(first, DONE)).rejects.toMatchObject(LOST)
     // The next claim clears away the notes of claims that have ended.
     await outbox.publish([other!])
     await inbox.next()
-    await endLeases()
+    await world.endLeases()
     // The first process that polls gets both again; it may be the same process.
     const again = (await inbox.take(2)).find(delivery => idOf(delivery) === event!.id)
     expect(again?.started, 'it comes again, and both attempts count').toBe(2)

@@ -214,6 +214,8 @@ class OutboxSubscription implements Subscription {
   /** Rows that are claimed and not delivered yet. */
   #arriving = 0
   #isPullingSoon = false
+  /** Whether the last event that arrived alone began in the same turn. Then a claim may record the attempt of the next one. */
+  #beginsAtOnce = false
   readonly #settling = new PendingWork()
   #closing: Promise<void> | undefined
 
@@ -339,6 +341,7 @@ class OutboxSubscription implements Subscription {
     this.#mayHaveMore = false
     this.#isAsking = true
     let arriving = 0
+    const isIdle = this.#open.size + this.#settling.count + this.#arriving === 0
     const onFull = () => {
       arriving = limit
       this.#arriving += limit
@@ -347,13 +350,19 @@ class OutboxSubscription implements Subscription {
       this.#pull()
     }
     try {
-      const deliveries = await this.#shared.claimer.claim(this.scope, limit, onFull)
+      const { claimer } = this.#shared
+      const deliveries = await claimer.claim(this.scope, limit, isIdle && this.#beginsAtOnce, onFull)
       this.#failures = 0
       this.#stalls.recovered('deliveries')
       for (const delivery of deliveries) {
         this.#open.add(delivery)
         // Deliveries that arrive while closing are given back with the others.
         if (!this.#isClosed()) this.#deliver(delivery)
+      }
+      const [first] = deliveries
+      if (isIdle && first !== undefined) {
+        this.#beginsAtOnce = first.hasStarted
+        if (!first.hasStarted) await claimer.notBegunAtOnce(first)
       }
       if (arriving === 0 && deliveries.length === limit) this.#mayHaveMore = true
       else if (deliveries.length === 0) this.#shared.ranDry(this.scope).catch(this.#shared.reportError)

@@ -12,6 +12,7 @@ const RELEASED = [
   '6 a72c6177e728b97c',
   '7 b225a88a2aa0fa1b',
   '8 8693fb616896bad8',
+  '9 ab8c2f099ec8b560',
 ]
 
 it('S1: the SQL of a released migration stays the same, byte for byte', () => {

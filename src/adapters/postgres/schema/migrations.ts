@@ -1,3 +1,4 @@
+import { CLAIM_AND_BEGIN } from './claim-and-begin.ts'
 import {
   COMMENTS,
   FLEET_COMMENTS,
@@ -72,6 +73,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'counts of letters, and deletions of many',
     worksWith: 1,
     sql: `${LETTER_COUNTS}${LETTER_COUNT_COMMENTS}${LETTER_DELETIONS}\n`,
+  },
+  {
+    version: 9,
+    name: 'claims that begin an attempt',
+    worksWith: 1,
+    sql: `${CLAIM_AND_BEGIN}\n`,
   },
 ]
 
