@@ -36,7 +36,7 @@ function world() {
   let last = 0
   const gate = { deleting: Promise.resolve(), failures: 0 }
   /** As servers from 2.11 on. */
-  const server = { checksFences: true }
+  const server = { checksFences: true, maxBytes: Number.POSITIVE_INFINITY }
   const put = (subject: string, headers: HeaderList, data: Uint8Array): number => {
     for (const [sequence, message] of stored) if (message.subject === subject) stored.delete(sequence)
     stored.set(++last, { subject, sequence: last, headers, data, storedAt: clock.now() })
@@ -66,6 +66,7 @@ function world() {
       },
     },
     publisher: {
+      fits: ({ data }: OutgoingMessage) => data.length <= server.maxBytes,
       publish: async (messages: readonly OutgoingMessage[]) =>
         messages.map(({ subject, headers, data, fence, lastSequence }) => {
           const checked = server.checksFences ? (fence?.subject ?? subject) : subject
@@ -106,6 +107,25 @@ describe('HeldEvents', () => {
     await Promise.all([resolving, holding])
     expect(subjects()).toEqual(['waiting.x'])
     await held.resolve(event)
+    expect(subjects()).toEqual([])
+  })
+
+  it('A2: the state of a message that leaves no room for it tells the next owner which message it is, and its attempts', async () => {
+    const { newOwner, server, subjects } = world()
+    server.maxBytes = 0
+    const held = newOwner()
+    await held.read()
+    const event = eventOf('x')
+    const message = { headers: [], data: new Uint8Array(1), sequence: 7, storedAt: 36 }
+    const entry = { ...entryOf(), source: 'retries', message } as unknown as Entry
+    const log = { started: 2, ended: 1, history: [] }
+    await held.hold([{ event, entry, log, notBefore: 0 }])
+    const next = newOwner()
+    const [read] = await next.read()
+    expect(next.inPlace.attemptsOf(read!)).toEqual(log)
+    expect(next.inPlace.heldKeyOf('10-r7')).toBe('x')
+    await next.resolve(read!)
+    expect(next.inPlace.attemptsOf(read!)).toBeUndefined()
     expect(subjects()).toEqual([])
   })
 

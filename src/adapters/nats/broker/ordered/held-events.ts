@@ -8,9 +8,10 @@ import type { StoredMessage } from '../../connection/jetstream.ts'
 import { NO_DATA, type OutgoingMessage } from '../../connection/publisher.ts'
 import { LeaseExpiredError } from '../../errors.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
-import type { Entry } from '../consume/entry.ts'
+import { type Entry, permanentKey } from '../consume/entry.ts'
 import { asciiJson, OWN } from '../wire/headers.ts'
 import { afterCrash, headersWithLog, readLog } from '../wire/message-log.ts'
+import { InPlace } from './in-place.ts'
 import { WriteFences } from './write-fences.ts'
 
 type Event = LineEvent<Entry>
@@ -28,17 +29,30 @@ interface HeldState {
   readonly waitMs: number
   /** Where the state stream has it. */
   readonly sequence: number
+  /** The permanent key of its message, if that is not stored with the state. */
+  readonly inPlace: string | undefined
+  readonly attempts: AttemptLog
+}
+
+/** An event that is to be stored as held. */
+interface Holding {
+  readonly event: Event
+  readonly entry: Entry
+  readonly log: AttemptLog
+  readonly notBefore: number
+  readonly isFirstSuspicion?: boolean
 }
 
 /**
  * The events of a handler that cannot be handled now and hold others of their key, in the state stream. Each has one
  * subject, and the stream keeps the latest message of it. Those that wait and those that are dead have different subjects, so
- * that they can be counted.
+ * that they can be counted. A message that leaves no room for its state stays in its own stream, and only its state is stored.
  */
 export class HeldEvents {
   readonly #context: SubscriptionContext
   readonly #isOurs: () => boolean
   readonly #fences: WriteFences
+  readonly inPlace: InPlace
   readonly #writes = new PendingWork()
   /** What was read so far, and up to where. */
   readonly #read = { held: new Map<string, HeldState>(), from: { waiting: 1, dead: 1 } }
@@ -50,6 +64,7 @@ export class HeldEvents {
     this.#context = context
     this.#isOurs = isOurs
     this.#fences = new WriteFences(context, isOurs)
+    this.inPlace = new InPlace(context)
   }
 
   /** Resolves when no state is on its way. */
@@ -66,7 +81,7 @@ export class HeldEvents {
     await this.#fences.raise()
     for (const kind of ['waiting', 'dead'] as const)
       for await (const message of this.#messages(kind)) {
-        const state = readHeld(message, kind)
+        const state = this.#readHeld(message, kind)
         const other = held.get(state.heldKey)
         // A call that failed may have read it before.
         if (other === undefined || other.sequence === state.sequence) held.set(state.heldKey, state)
@@ -79,7 +94,8 @@ export class HeldEvents {
     await Promise.all([...this.#replaced.keys()].map(heldKey => this.#removeReplaced(heldKey)))
     const { clock } = this.#context.settings
     return [...held.values()].map(stored => {
-      const { heldKey, state, line, place, id, sequence } = stored
+      const { heldKey, state, line, place, id, sequence, inPlace, attempts } = stored
+      if (inPlace !== undefined) this.inPlace.add(heldKey, inPlace, attempts)
       const dueAt = endOfWait(clock, stored)
       return { line, id, heldKey, place, state, entry: undefined, heldAt: sequence, dueAt }
     })
@@ -88,6 +104,7 @@ export class HeldEvents {
   /** The message of an event that waits. Undefined if somebody has deleted it. */
   async entry(event: Event): Promise<Entry | undefined> {
     const { names, settings } = this.#context
+    if (this.inPlace.attemptsOf(event) !== undefined) return this.inPlace.entry(event)
     const stored = await this.#waiting(event)
     if (stored === undefined) return undefined
     const { sequence, storedAt } = stored
@@ -119,30 +136,41 @@ export class HeldEvents {
   }
 
   /** Stores events with their attempts. They are not delivered before `notBefore`. */
-  async hold(
-    events: readonly {
-      readonly event: Event
-      readonly entry: Entry
-      readonly log: AttemptLog
-      readonly notBefore: number
-      readonly isFirstSuspicion?: boolean
-    }[],
-  ): Promise<void> {
-    const now = this.#context.settings.clock.now()
-    await this.#store(
-      events.map(({ event, entry, log, notBefore, isFirstSuspicion = false }) => {
-        const { line, place, id } = event
-        const headers = headersWithLog(
-          entry.message.headers,
-          entry.log.origin,
-          log,
-          isFirstSuspicion ? { isFirstSuspicion } : undefined,
-        )
-        const held = [OWN.held, asciiJson({ line, place, id, notBefore, waitMs: notBefore - now })] as const
-        const message = this.#message('waiting', event, entry.message.data, [...headers, held])
-        return { event, message }
-      }),
-    )
+  async hold(events: readonly Holding[]): Promise<void> {
+    const stored = events.map(holding => {
+      const { event, entry } = holding
+      const withMessage = this.#fitting(holding)
+      const inPlace = withMessage === undefined ? permanentKey(entry) : undefined
+      const message = withMessage ?? this.#fitting(holding, inPlace) ?? this.#waitingMessage(holding, inPlace)
+      return { event, message, inPlace, log: holding.log }
+    })
+    await this.#store(stored)
+    for (const { event, inPlace, log } of stored)
+      if (inPlace === undefined) this.inPlace.delete(event)
+      else this.inPlace.add(event.heldKey, inPlace, log)
+  }
+
+  /** The state of an event, without its history if there is no room for that. Undefined if there is none at all. */
+  #fitting(holding: Holding, inPlace?: string): OutgoingMessage | undefined {
+    const { publisher } = this.#context
+    const whole = this.#waitingMessage(holding, inPlace)
+    if (publisher.fits(whole)) return whole
+    const smaller = this.#waitingMessage({ ...holding, log: { ...holding.log, history: [] } }, inPlace)
+    return publisher.fits(smaller) ? smaller : undefined
+  }
+
+  /** `inPlace` is the permanent key of the message, if that stays where it is. */
+  #waitingMessage(
+    { event, entry, log, notBefore, isFirstSuspicion = false }: Holding,
+    inPlace?: string,
+  ): OutgoingMessage {
+    const { line, place, id } = event
+    const { data, headers } = inPlace === undefined ? entry.message : { data: NO_DATA, headers: [] }
+    const mark = isFirstSuspicion ? { isFirstSuspicion } : undefined
+    const waitMs = notBefore - this.#context.settings.clock.now()
+    const held = [OWN.held, asciiJson({ line, place, id, notBefore, waitMs, inPlace })] as const
+    const withLog = headersWithLog(headers, entry.log.origin, log, mark)
+    return this.#message('waiting', event, data, [...withLog, held])
   }
 
   /** The event is dead and blocks its line. */
@@ -150,6 +178,7 @@ export class HeldEvents {
     const { line, place, id } = event
     const headers = [[OWN.held, asciiJson({ line, place, id })]] as const
     await this.#store([{ event, message: this.#message('dead', event, NO_DATA, headers) }])
+    this.inPlace.delete(event)
   }
 
   /** The event is resolved. */
@@ -161,7 +190,9 @@ export class HeldEvents {
     await this.#removeReplaced(heldKey)
     await this.#remove(heldAt)
     // It may have been held again meanwhile.
-    if (event.heldAt === heldAt) event.heldAt = undefined
+    if (event.heldAt !== heldAt) return
+    event.heldAt = undefined
+    this.inPlace.delete(event)
   }
 
   async #store(
@@ -238,18 +269,23 @@ export class HeldEvents {
       from[kind] = message.sequence + 1
     }
   }
-}
 
-function readHeld({ subject, sequence, headers }: StoredMessage, state: HeldState['state']): HeldState {
-  const { line, place, id, notBefore, waitMs } = parseLog(headerText(headers, OWN.held) ?? '{}')
-  return {
-    heldKey: subject.slice(subject.lastIndexOf('.') + 1),
-    state,
-    line: String(line),
-    place: countOf(place),
-    id: String(id),
-    notBefore: countOf(notBefore),
-    waitMs: countOf(waitMs),
-    sequence,
+  #readHeld(message: StoredMessage, state: HeldState['state']): HeldState {
+    const { subject, sequence, headers, storedAt } = message
+    const { settings, names } = this.#context
+    const { line, place, id, notBefore, waitMs, inPlace } = parseLog(headerText(headers, OWN.held) ?? '{}')
+    const position = { stream: names.streams.state, sequence, storedAt }
+    return {
+      heldKey: subject.slice(subject.lastIndexOf('.') + 1),
+      state,
+      line: String(line),
+      place: countOf(place),
+      id: String(id),
+      notBefore: countOf(notBefore),
+      waitMs: countOf(waitMs),
+      sequence,
+      inPlace: typeof inPlace === 'string' ? inPlace : undefined,
+      attempts: afterCrash(readLog(settings.name, message, position, settings.clock.now())),
+    }
   }
 }

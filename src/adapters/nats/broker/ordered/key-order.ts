@@ -99,7 +99,7 @@ export class KeyOrder {
           })
           return this.#persist(() => this.#held.hold(held))
         },
-        stored: entry => this.#intake.ack(entry),
+        stored: entry => this.#stored(entry),
         madeRoom: () => this.pump(),
       },
     )
@@ -168,6 +168,7 @@ export class KeyOrder {
     else delivery.takeBackStart()
     if (!(await this.#hold(entry, delivery.log, settlement.notBefore))) return false
     this.#lines.wait(event, settlement.notBefore - this.#context.settings.clock.now())
+    if (this.#held.inPlace.attemptsOf(event) !== undefined) event.entry = entry
     return true
   }
 
@@ -245,12 +246,10 @@ export class KeyOrder {
       return
     }
     entry.isSuspect &&= this.#isAfterCrash && !this.#completeness.isComplete
-    const heldKey = permanentKey(entry)
+    const heldKey = this.#held.inPlace.heldKeyOf(permanentKey(entry))
     const here = this.#lines.get(heldKey)
     if (here !== undefined) {
-      // In memory only, it must not be settled before it is handled. One that is stored as held is settled on the server.
-      if (here.heldAt === undefined && here.entry?.isHeld === false) this.#intake.readopt(here.entry, entry)
-      else this.#intake.ack(entry)
+      this.#cameAgain(here, entry)
       return
     }
     this.#lines.add(entry, {
@@ -260,6 +259,31 @@ export class KeyOrder {
       waitMs: log.notBefore - this.#context.settings.clock.now(),
     })
     this.pump()
+  }
+
+  /** In memory only, an event must not be settled before it is handled. One that is stored as held is settled on the server. */
+  #cameAgain(here: Event, entry: Entry): void {
+    const isInPlace = this.#held.inPlace.attemptsOf(here) !== undefined
+    if (isInPlace && here.entry === undefined) {
+      entry.line = here
+      this.#stored(entry)
+      this.pump()
+    } else if (here.entry !== undefined && (isInPlace || (here.heldAt === undefined && !here.entry.isHeld)))
+      this.#intake.readopt(here.entry, entry)
+    else this.#intake.ack(entry)
+  }
+
+  /** The event of an entry is stored as held. Its message is settled, unless it stays where it is. */
+  #stored(entry: Entry): void {
+    const event = entry.line!
+    const attempts = this.#held.inPlace.attemptsOf(event)
+    if (attempts === undefined) {
+      this.#intake.ack(entry)
+      return
+    }
+    entry.isHeld = true
+    entry.known = attempts
+    event.entry = entry
   }
 
   async #resolve(event: Event, acknowledge: () => void): Promise<boolean> {
@@ -276,12 +300,12 @@ export class KeyOrder {
     return true
   }
 
-  /** Stores an event with its attempts. Its message is not needed after that. */
+  /** Stores an event with its attempts. */
   async #hold(entry: Entry, log: AttemptLog, notBefore: number, isFirstSuspicion = false): Promise<boolean> {
     const held = [{ event: entry.line!, entry, log, notBefore, isFirstSuspicion }]
     if (!(await this.#persist(() => this.#held.hold(held)))) return false
     entry.isHeld = true
-    this.#intake.ack(entry)
+    this.#stored(entry)
     return true
   }
 
@@ -346,8 +370,8 @@ export class KeyOrder {
       },
     )
     if (!isLoaded) return
-    event.entry = entry
-    if (entry === undefined) {
+    event.entry ??= entry
+    if (event.entry === undefined) {
       // Somebody has deleted it.
       this.#loading.delete(event)
       this.#lines.remove(event)
