@@ -80,7 +80,7 @@ it('P1: a message is not sent again when its stream would not recognise it any m
 })
 
 /** A server whose stream takes batches. `stored` is what it has, and `commits` how often it was asked to store a batch. */
-function batchServer({ losesFirstAnswer = false } = {}) {
+function batchServer({ losesFirstAnswer = false, losesFirstSingle = false } = {}) {
   const server = { stored: [] as string[], commits: 0, refusal: 0 }
   const ids = new Set<string>()
   let batch: { readonly id: string; readonly messageId: string }[] = []
@@ -92,7 +92,13 @@ function batchServer({ losesFirstAnswer = false } = {}) {
       }
     if (!subject.startsWith('orders.')) return { error: { err_code: 10_059, description: 'no stream' } }
     const id = headerText(headers, 'ce-id')!
-    if (headerText(headers, 'Nats-Batch-Id') === undefined) return { seq: server.stored.push(id) }
+    if (headerText(headers, 'Nats-Batch-Id') === undefined) {
+      const messageId = headerText(headers, 'Nats-Msg-Id')!
+      if (ids.has(messageId)) return { seq: server.stored.indexOf(id) + 1, duplicate: true }
+      ids.add(messageId)
+      server.stored.push(id)
+      return losesFirstSingle && server.stored.length === 1 ? undefined : { seq: server.stored.length }
+    }
     const sequence = Number(headerText(headers, 'Nats-Batch-Sequence'))
     if (sequence === 1) batch = []
     batch.push({ id, messageId: headerText(headers, 'Nats-Msg-Id')! })
@@ -141,6 +147,16 @@ it('P1: a batch whose answer was lost is not stored twice', async () => {
   const events = make.events(10, { channel: 'orders', key: 'a' })
   await broker.publish(events)
   expect(server.commits).toBe(2)
+  expect(server.stored).toEqual(events.map(({ id }) => id))
+  await broker.close()
+})
+
+it('P1: an event whose answer was lost does not make the later ones of its key count as stored', async () => {
+  const { server, client } = batchServer({ losesFirstSingle: true })
+  // Such a process learns only after the first failure that the stream takes batches.
+  const broker = nats({ url: 'nats://localhost', client, declare: 'none', requestTimeoutMs: 100 })
+  const events = make.events(10, { channel: 'orders', key: 'a' })
+  await broker.publish(events)
   expect(server.stored).toEqual(events.map(({ id }) => id))
   await broker.close()
 })

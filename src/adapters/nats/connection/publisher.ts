@@ -53,6 +53,8 @@ interface Pending {
   readonly message: OutgoingMessage
   readonly index: number
   readonly id: string
+  /** It was sent without a batch, and may be stored. A batch with its id would be refused, and look as if all of it were stored. */
+  wasSentAlone: boolean
 }
 
 /** What has to hold when a message is sent. */
@@ -149,7 +151,12 @@ export class Publisher {
     const giveUpAt = monotonicNow(clock) + publishTimeoutMs
     const sequences = new Array<number>(messages.length)
     let notAfter = Number.POSITIVE_INFINITY
-    let left: readonly Pending[] = messages.map((message, index) => ({ message, index, id: this.#newId() }))
+    let left: readonly Pending[] = messages.map((message, index) => ({
+      message,
+      index,
+      id: this.#newId(),
+      wasSentAlone: false,
+    }))
     for (let restMs = FIRST_BACKOFF_MS; ; restMs = Math.min(MAX_BACKOFF_MS, restMs * 2)) {
       const results = await Promise.allSettled(await this.#sendInOrder(left, { isOurs, notAfter }))
       notAfter = giveUpAt
@@ -206,6 +213,7 @@ export class Publisher {
     for (const [stream, pending] of messagesWithHotKeys(messages)) {
       await this.#ready(stream).catch(() => {})
       if (this.#withoutBatches.has(stream) || !this.#streams.takesBatches(stream)) continue
+      if (pending.some(({ wasSentAlone }) => wasSentAlone)) continue
       let before: Promise<unknown> = Promise.resolve()
       for (const batch of inBatches(pending)) {
         const first = before.then(() => this.#sendBatch(stream, batch, conditions))
@@ -220,10 +228,12 @@ export class Publisher {
     return sent
   }
 
-  async #send({ message, id }: Pending, conditions: SendConditions): Promise<number> {
+  async #send(pending: Pending, conditions: SendConditions): Promise<number> {
+    const { message, id } = pending
     const { stream, subject, data, lastSequence, fence } = message
     await this.#ready(stream)
     this.#check(message, conditions)
+    pending.wasSentAlone = true
     const headers = headersOf(message)
     if (lastSequence === undefined) headers.push([MESSAGE_ID, id])
     else headers.push([EXPECTED_SEQUENCE, String(lastSequence)])
