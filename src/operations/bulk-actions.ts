@@ -1,3 +1,4 @@
+import { LetterError } from '../core/dead-letter/errors.ts'
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { type LetterState, WAITING_STATES } from '../core/dead-letter/state.ts'
@@ -101,12 +102,16 @@ function changeSeen(
   return deadLetters.change(id, { to, from: state, onlyIfLastFailedAt: lastFailedAt, at, by })
 }
 
-/** The letter, unless it has changed since it was seen. */
+/** The letter, unless it has changed since it was seen, or another program has changed it. */
 async function readSeen(
   deadLetters: Pick<DeadLetterStore, 'get'>,
   { id, state, lastFailedAt }: SeenLetter,
 ): Promise<DeadLetter | undefined> {
-  const letter = await deadLetters.get(id)
+  const letter = await deadLetters.get(id).catch((error: unknown) => {
+    // One letter that cannot be read must not keep the others from being exported.
+    if (error instanceof LetterError) return undefined
+    throw error
+  })
   return letter?.state === state && letter.cycle.lastFailedAt === lastFailedAt ? letter : undefined
 }
 

@@ -1,3 +1,4 @@
+import { LetterError } from '../../core/dead-letter/errors.ts'
 import { LETTER_STATES, type LetterState } from '../../core/dead-letter/state.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import {
@@ -14,7 +15,7 @@ import type { LetterCounts } from '../../ports/dead-letters.ts'
 import type { Caller } from '../auth/caller.ts'
 import { answerLines, wantsLines } from '../http/json-lines.ts'
 import { API, routeFor } from '../http/route.ts'
-import { ProblemError } from '../problem.ts'
+import { ProblemError, problemOf } from '../problem.ts'
 import {
   assignBody,
   type BulkBody,
@@ -171,6 +172,7 @@ async function runAll<S extends typeof bulkBody>(
   let done = 0
   let word: BulkAction['done'] = 'changed'
   const failed: StoreFault[] = []
+  const incomplete: StoreFault[] = []
   for (const [index, { name, store, selection }] of selections.entries()) {
     if (signal.aborted) break
     let here = 0
@@ -184,9 +186,14 @@ async function runAll<S extends typeof bulkBody>(
       const around = { signal, clock, at: clock.now(), note: body.reason, onDone, onProgress: onBatch }
       await runBulk(store, selection, action, caller.name, around)
     } catch (error) {
-      failed.push({ store: name, problem: withoutCredentials((error as Error).message) })
+      // The error of a letter quotes what is stored.
+      const { message } = error instanceof LetterError ? problemOf(error) : (error as Error)
+      failed.push({ store: name, problem: withoutCredentials(message) })
     }
     done += here
+    const left = selection.frozen.letters.size - here
+    if (word === 'exported' && left > 0 && !signal.aborted && failed.length === 0)
+      incomplete.push({ store: name, problem: `${left} of its letters cannot be read, or changed meanwhile` })
   }
   if (bulk.verb !== 'export') context.announce('letters', 'groups')
   const [first] = failed
@@ -196,7 +203,11 @@ async function runAll<S extends typeof bulkBody>(
       `Store ${first.store} failed (${first.problem}). Preview the action again before you retry.`,
     )
   const isCancelled = signal.aborted && done < countAll(selections)
-  return { [word]: done, ...(isCancelled ? { cancelled: true as const } : {}), ...withFaults(failed) }
+  return {
+    [word]: done,
+    ...(isCancelled ? { cancelled: true as const } : {}),
+    ...withFaults([...failed, ...incomplete]),
+  }
 }
 
 /**

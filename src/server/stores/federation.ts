@@ -1,8 +1,9 @@
+import { LetterError } from '../../core/dead-letter/errors.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import { withoutCredentials } from '../../core/options/show.ts'
 import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
-import { notFound, ProblemError } from '../problem.ts'
+import { notFound, ProblemError, problemOf } from '../problem.ts'
 import type { StoreFault } from '../schema/common.ts'
 
 /** A store that does not answer within this time counts as down. */
@@ -80,6 +81,8 @@ export class Federation {
     } catch (error) {
       // A wrong request is not a fault of the store.
       if (error instanceof OptionsError || error instanceof ProblemError) throw error
+      // Neither is a letter that cannot be read, and its error quotes what is stored.
+      if (error instanceof LetterError) throw problemOf(error)
       return { store: named.name, problem: withoutCredentials((error as Error).message) }
     }
   }
