@@ -4,6 +4,8 @@ import { type OutdatedConsumer, remakeConsumersAhead } from './restarted-streams
 
 const CREATED = '2026-01-01T00:00:00Z'
 const BEFORE = '2026-01-01T00:01:00Z'
+/** The time of the same consumer, as a server of 2.9 gives it after its restart. */
+const BEFORE_AS_OF_2_9 = '2026-01-01T00:01:00.002Z'
 const AFTER = '2026-01-01T00:02:00Z'
 
 /** A handler had settled 5 events. The stream now has `last` events, the first of which was stored at `firstAt`. */
@@ -99,6 +101,15 @@ describe('remakeConsumersAhead', () => {
     expect(done).toEqual([])
     await look([{ stream: 'ORDERS', consumer: 'bill', created: BEFORE }])
     expect(done).toEqual(REMADE)
+  })
+
+  it('P1: recognises the consumer although its server gives another time after the restart', async () => {
+    const known = server({ last: 8, firstAt: AFTER, settled: 1, consumer: BEFORE_AS_OF_2_9 })
+    await known.look([{ stream: 'ORDERS', consumer: 'bill', created: BEFORE }])
+    expect(known.done).toEqual(REMADE)
+    const recorded = server({ last: 8, firstAt: AFTER, recorded: BEFORE, consumer: BEFORE_AS_OF_2_9 })
+    await recorded.look()
+    expect(recorded.done).toEqual(REMADE)
   })
 
   it('P1: leaves a consumer that is not the one which a subscription knows', async () => {

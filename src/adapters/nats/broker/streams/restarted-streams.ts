@@ -23,6 +23,7 @@ export interface OutdatedConsumer {
   readonly created: string
 }
 
+const SAME_CONSUMER_MS = 1_000
 const ALL = { deliver_policy: 'all' }
 
 /**
@@ -53,13 +54,20 @@ export async function remakeConsumersAhead(
     for (const consumer of consumers) {
       const isOutdated = outdated.some(
         each =>
-          each.stream === stream && each.consumer === consumer.name && each.created === consumer.created,
+          each.stream === stream &&
+          each.consumer === consumer.name &&
+          isSameTime(each.created, consumer.created),
       )
       const start = await startIfAhead(jetstream, channel, found, consumer, isOutdated)
       if (start !== undefined) ahead.push({ consumer, start })
     }
     if (ahead.length > 0) await remake(jetstream, channel, found, ahead)
   }
+}
+
+/** Whether two times are those of one consumer. A server of 2.9 gives another one after its restart, later by some milliseconds. */
+function isSameTime(one: string, other: string): boolean {
+  return Math.abs(Date.parse(one) - Date.parse(other)) < SAME_CONSUMER_MS
 }
 
 function canRestart(found: StreamInfo | undefined): boolean {
@@ -86,7 +94,7 @@ async function startIfAhead(
     const isOlder =
       record.consumerCreated === undefined
         ? ack_floor.stream_seq >= record.settledTo
-        : record.consumerCreated === created
+        : isSameTime(record.consumerCreated, created)
     return isOlder && hasRestartedSinceRecord(record, position) ? ALL : undefined
   }
   // A stream that has lost its end still has events that the handler has settled.
