@@ -49,7 +49,16 @@ const HEADERS = fc
   )
   .map(headers => headers.filter(each => each !== undefined) as HeaderList)
 
-const BODIES = fc.constantFrom('{"total":3}', '3', '"x"', 'null', '', '{"no', '\ufeff{}')
+const BODIES = fc.constantFrom(
+  '{"total":3}',
+  '{"total":12345678901234567890}',
+  '3',
+  '"x"',
+  'null',
+  '',
+  '{"no',
+  '\ufeff{}',
+)
 
 it('E9: a message is read as the same event by both ways, or has the same fault', () => {
   let plain = 0

@@ -3,6 +3,7 @@ import { TimeTextReader } from '../../../../adapter-kit/wire/time-text.ts'
 import { checkEvent } from '../../../../core/event/check.ts'
 import { unescaped } from '../../../../core/event/cloudevents-binary.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
+import { withExactNumbers } from '../../../../core/event/exact-numbers.ts'
 import { WIDEST_EVENT_LIMITS } from '../../../../core/event/limits.ts'
 import { sourceAndId } from '../../../../core/event/source-and-id.ts'
 import { CLOUD_EVENT_PREFIX, CONTENT_TYPE, canBeOfEvent, isReserved, OWN } from './headers.ts'
@@ -71,7 +72,7 @@ function read({ data, headers: all }: EventMessage, channel: string): LazaretEve
   // A time in another form is kept as it was written.
   const occurredAt = TIMES.read(time)
   if (occurredAt === undefined || data.length === 0 || own?.headers !== undefined) return undefined
-  return {
+  const event: LazaretEvent = {
     v: 1,
     id,
     type,
@@ -84,6 +85,7 @@ function read({ data, headers: all }: EventMessage, channel: string): LazaretEve
     headers,
     payload: readJson(data),
   }
+  return own === undefined ? withExactNumbers(event, data) : event
 }
 
 /** An attribute that is not read here, or one whose name has capitals. */
