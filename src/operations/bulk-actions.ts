@@ -84,13 +84,18 @@ export function exportAs(
       async (batch, done) => {
         const lines = new Map<string, string>()
         await each(batch, async seen => {
-          const letter = await readSeen(deadLetters, seen)
+          const letter = await readSeen(deadLetters, seen).catch(ifUnreadable)
           if (letter !== undefined) lines.set(seen.id, await lineOf(letter))
         })
         await write(batch.map(({ id }) => lines.get(id) ?? '').join(''))
         for (const id of lines.keys()) done(id)
       },
   }
+}
+
+/** One letter that cannot be read must not keep the others from being exported. The caller reports those that are missing. */
+function ifUnreadable(error: unknown): undefined {
+  if (!(error instanceof LetterError)) throw error
 }
 
 function changeSeen(
@@ -102,16 +107,12 @@ function changeSeen(
   return deadLetters.change(id, { to, from: state, onlyIfLastFailedAt: lastFailedAt, at, by })
 }
 
-/** The letter, unless it has changed since it was seen, or another program has changed it. */
+/** The letter, unless it has changed since it was seen. */
 async function readSeen(
   deadLetters: Pick<DeadLetterStore, 'get'>,
   { id, state, lastFailedAt }: SeenLetter,
 ): Promise<DeadLetter | undefined> {
-  const letter = await deadLetters.get(id).catch((error: unknown) => {
-    // One letter that cannot be read must not keep the others from being exported.
-    if (error instanceof LetterError) return undefined
-    throw error
-  })
+  const letter = await deadLetters.get(id)
   return letter?.state === state && letter.cycle.lastFailedAt === lastFailedAt ? letter : undefined
 }
 

@@ -53,6 +53,10 @@ it('F8: a letter that another program changed is shown by no answer, and keeps n
       status: 200,
       body: { changed: 2, faults: [{ store: 'main' }] },
     })
+    expect(await bulk('assign', { owner: 'ann' })).toMatchObject({
+      status: 200,
+      body: { changed: 2, faults: [{ store: 'main' }] },
+    })
     await server.close()
     await store.close()
   })
