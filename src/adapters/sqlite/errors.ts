@@ -37,7 +37,7 @@ const BY_KIND: Readonly<Record<Failure['kind'], Advice>> = {
   start: [
     'LAZARET_STORE_FAILED',
     true,
-    'its thread could not start: see the cause, check the disk of the program, or please report it',
+    'its thread could not start: see the cause, check the disk of the program, and keep the package `lazaret` out of bundles',
   ],
   bug: ['LAZARET_STORE_FAILED', true, 'check the cause and report it as a bug'],
   sqlite: ['LAZARET_STORE_FAILED', true, 'check the cause, then try again'],

@@ -144,6 +144,13 @@ describe('a sqlite store', () => {
     await expect(thread.call('broker', 'poll')).rejects.toThrow(/could not start: .*check the disk/)
   })
 
+  it('E21: a thread that cannot be made, as in a bundle, rejects the calls instead of ending the process', async () => {
+    // A function cannot be sent to a thread.
+    const data = { path: 'a.db', role: 'write', busyTimeoutMs: 0, extra: () => {} } as const
+    const thread = new Thread<WriteParts>(data, {}, systemClock)
+    await expect(thread.call('broker', 'poll')).rejects.toThrow(/could not start: .*out of bundles/)
+  })
+
   it('E21: a lock that is not released becomes an error that says so; then the call can be repeated', async () => {
     const file = newFile()
     const store = openSqlite({ path: file.path, busyTimeoutMs: 20 })

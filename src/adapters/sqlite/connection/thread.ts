@@ -99,7 +99,13 @@ export class Thread<Parts> {
   #post(): void {
     this.#willPost = false
     if (this.#calls.length === 0) return
-    this.#start()
+    try {
+      this.#start()
+    } catch (error) {
+      const { message, stack } = error as Error
+      this.#fail(undefined, { kind: 'start', message, stack })
+      return
+    }
     this.#worker!.ref()
     if (this.#isOpen) this.#flush()
   }
@@ -166,7 +172,7 @@ export class Thread<Parts> {
     this.#answered = 0
   }
 
-  #fail(worker: Worker, failure: Failure): void {
+  #fail(worker: Worker | undefined, failure: Failure): void {
     if (this.#worker !== worker) return
     const pending = this.#pending.slice(this.#answered)
     // Before the file is open, the thread has done little except load its own code, so this is a failure to start.
