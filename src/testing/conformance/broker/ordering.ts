@@ -36,10 +36,10 @@ export function orderingTests(suite: BrokerConformance): void {
 
   it('B9: other keys and events without a key do not wait', async world => {
     const inbox = await world.subscribe(BY_KEY)
-    await world.publish(2, { key: 'a' })
+    const [first] = await world.publish(2, { key: 'a' })
     const others = [...(await world.publish(1, { key: 'b' })), ...(await world.publish(2))]
-    await inbox.next()
-    await inbox.assertNext(others)
+    // The suite asks for no order between keys: the last event may come first.
+    await inbox.assertNext([first!, ...others])
   })
 
   for (const outcome of ['retry', 'release'] as const) {
