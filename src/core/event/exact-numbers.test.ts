@@ -45,6 +45,13 @@ describe('numbers that JavaScript rounds', () => {
     )
   })
 
+  it('P2: finds a rounded number behind texts of any length, and none inside of a text', () => {
+    const long = JSON.stringify('"\\\n'.repeat(2_000_000))
+    expect(changesNumbers(`{"a":${long},"n":9007199254740993}`)).toBe(true)
+    expect(changesNumbers(`{"a":${long},"n":"\\\\","m":"\\"9007199254740993"}`)).toBe(false)
+    expect(changesNumbers('{"a":"\\\\","n":-9007199254740993}')).toBe(true)
+  })
+
   it('P2: handlers get JSON, people see all digits, and the bytes can be sent on', () => {
     const text = '{"id":9007199254740993,"name":"x","n":1}'
     const event = read(text)

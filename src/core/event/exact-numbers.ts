@@ -11,15 +11,35 @@ const EXACT = Symbol('exact payload')
 
 /** A number is exact up to fifteen digits. */
 const MAY_BE_ROUNDED = /\d{16}|\d\.\d{14}|\d[eE][+-]?\d/
-const NUMBER_OR_TEXT = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g
+const NUMBER_OR_TEXT = /["\d]/g
+const NUMBER = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Whether reading a JSON text and writing it again would change a number. */
 export function changesNumbers(text: string): boolean {
   if (!MAY_BE_ROUNDED.test(text)) return false
-  for (const [token] of text.matchAll(NUMBER_OR_TEXT))
-    if (!token.startsWith('"') && isRounded(token)) return true
+  for (let at = next(NUMBER_OR_TEXT, text, 0)?.index; at !== undefined; ) {
+    const number = next(NUMBER, text, at)?.[0]
+    if (number !== undefined && isRounded(number)) return true
+    const end = number === undefined ? endOfText(text, at) : at + number.length
+    at = next(NUMBER_OR_TEXT, text, end)?.index
+  }
   return false
+}
+
+function next(pattern: RegExp, text: string, from: number): RegExpExecArray | null {
+  pattern.lastIndex = from
+  return pattern.exec(text)
+}
+
+/** Behind the text that begins here. One pattern for it would need too much stack for a text of megabytes. */
+function endOfText(json: string, start: number): number {
+  for (let quote = json.indexOf('"', start + 1); quote > 0; quote = json.indexOf('"', quote + 1)) {
+    let backslashes = 0
+    while (json[quote - 1 - backslashes] === '\\') backslashes++
+    if (backslashes % 2 === 0) return quote + 1
+  }
+  return json.length
 }
 
 function isRounded(number: string): boolean {
