@@ -21,7 +21,9 @@ describe.runIf(found.found)(`Kafka broker${why}`, () => {
     canReadLetters: true,
     sharesPartitions: true,
     async setup() {
-      const open = () => kafka({ brokers: service!.brokers, partitions: 4, heartbeatMs: 100, drainMs: 500 })
+      // On a machine that stands still for seconds, the broker is late with its heartbeats, and has no leaders for a while.
+      const patient = { heartbeatMs: 100, drainMs: 500, connectTimeoutMs: 60_000 }
+      const open = () => kafka({ brokers: service!.brokers, partitions: 4, ...patient })
       return {
         broker: open(),
         reopen: async () => open(),

@@ -92,9 +92,13 @@ function allowWith(resource: string): string {
   return `allow it: kafka-acls.sh --add --allow-principal User:NAME --operation All ${resource}`
 }
 
+/** What the cluster says while none of its brokers has sent a heartbeat in time. It has the code of a wrong option. */
+const ALL_FENCED = 'All brokers are currently fenced'
+
 /** What a person can do about a refusal; undefined if another try can help. */
 function remedyOf(error: unknown): string | undefined {
   const code = codesOf(error).find(each => REMEDIES.has(each))
+  if (code === CODE.invalidReplicationFactor && reasonOf(error).includes(ALL_FENCED)) return undefined
   if (code !== undefined) return REMEDIES.get(code)
   const errors = withInner(error)
   if (errors.some(each => each.code === 'PLT_KFK_AUTHENTICATION')) return REMEDIES.get(CODE.saslFailed)
