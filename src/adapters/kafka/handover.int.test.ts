@@ -6,8 +6,7 @@ import { idOf } from '../../testing/conformance/broker/world.ts'
 import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
 import { HeldTopic } from './broker/ordered/held-topic.ts'
 
-const config = { 'group.consumer.session.timeout.ms': '1000' }
-const { found, why, outside, timing, make, open, subscribe, settleNextAsDead } = await kafkaWorld({ config })
+const { found, why, outside, timing, make, open, subscribe, settleNextAsDead } = await kafkaWorld()
 
 const BY_KEY = { ordering: 'by-key' } as const
 /** Longer than a consumer needs to leave its group. */
@@ -118,8 +117,11 @@ describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
   it('B9: a request to unblock a key survives the consumer that was about to block it', async () => {
     const channel = uniqueName('survives')
     const held = gateWritesTo('.held')
-    const first = await subscribe(open({ client: held.client, publishTimeoutMs: 1_000 }), channel, BY_KEY)
-    const broker = open()
+    // The group misses the dead consumer soon, but none that a busy machine stops for a second.
+    const sessionTimeoutMs = 3_000
+    const mortal = open({ client: held.client, publishTimeoutMs: 1_000, sessionTimeoutMs })
+    const first = await subscribe(mortal, channel, BY_KEY)
+    const broker = open({ sessionTimeoutMs })
     const events = make.events(3, { channel, key: 'a' })
     await broker.publish(events)
     await first.doneNext(events[0])
