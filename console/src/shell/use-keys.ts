@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'react'
+import { useLayoutEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { after } from '../lib/browser-clock.ts'
 import { type Command, meaningOf } from '../lib/keys.ts'
@@ -11,7 +11,8 @@ const FIELDS = 'input:not([type=radio]):not([type=checkbox]), textarea, select, 
 export function useKeys(): readonly [boolean, (isShown: boolean) => void] {
   const [, navigate] = useLocation()
   const [isHelp, setHelp] = useState(false)
-  useEffect(() => {
+  // Before the first paint: a person may press a key as soon as there are rows.
+  useLayoutEffect(() => {
     const commands: Readonly<Record<Command, () => void>> = {
       search: () => focusSearch(navigate),
       'next row': () => moveAlongRows(1),
