@@ -80,7 +80,7 @@ export function withExactData(event: LazaretEvent, content: Uint8Array): Lazaret
 
 /** Whether the payload is kept as bytes because of its numbers. */
 export function isJsonBytes({ headers, payload }: Pick<LazaretEvent, 'headers' | 'payload'>): boolean {
-  return headers[JSON_BYTES] !== undefined && isBytes(payload)
+  return isBytes(payload) && headers[JSON_BYTES] !== undefined
 }
 
 /** The event as handlers, schemas and filters get it: with JSON as its payload. Its large numbers are rounded. */

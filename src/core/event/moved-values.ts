@@ -32,8 +32,9 @@ export function movedHeader(headers: Headers, patch: readonly Operation[] | unde
 }
 
 /** What patches have moved in the payload of an event. Another program may have written the header. */
-export function movedValues(headers: Headers): readonly MovedValue[] {
-  const text = headers[REPLAY_HEADERS.moved]
+export function movedValues(headers: Headers | undefined): readonly MovedValue[] {
+  // A letter that another program has changed may have no headers.
+  const text = headers?.[REPLAY_HEADERS.moved]
   if (text === undefined) return []
   try {
     const list: unknown = JSON.parse(text)
