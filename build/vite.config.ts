@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { posix, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineConfig, type Plugin } from 'vite'
+import { defineConfig, type Plugin, type Rolldown } from 'vite'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const SOURCES = `${ROOT}src/`
@@ -33,6 +33,12 @@ export default defineConfig({
         chunkFileNames: ({ name }) => (name.startsWith('demo/') ? '[name].js' : 'chunks/[name].js'),
         codeSplitting: {
           groups: [
+            {
+              name: fileOfFirst(),
+              debugName: 'foundation',
+              test: /\/src\/(config|core|ports)\//,
+              priority: 4,
+            },
             { name: 'lazaret-core', test: /\/src\/(adapter-kit|core|ports|runtime)\//, priority: 3 },
             { name: 'operations', test: /\/src\/(config|operations|replay)\//, priority: 2 },
             { name: 'server', test: /\/src\/server\//, priority: 1 },
@@ -63,6 +69,23 @@ function entries(): string[] {
 /** `/work/lazaret/src/demo/shop/orders.ts` becomes `demo/shop/orders`. */
 function placeOf(id: string): string {
   return relative(SOURCES, id).replaceAll('\\', '/').replace(/\.ts$/, '')
+}
+
+/**
+ * The modules that the command needs before it knows what it is asked for, such as names of states and rules for options.
+ * Without a file of their own, `lazaret --help` would load the whole core for a few constants.
+ */
+function fileOfFirst(): Rolldown.CodeSplittingNameFunction {
+  const needed = new Set<string>()
+  return (id, context) => {
+    const add = (each: string) => {
+      if (needed.has(each)) return
+      needed.add(each)
+      context.getModuleInfo(each)?.importedIds.forEach(add)
+    }
+    add(`${SOURCES}cli/main.ts`)
+    return needed.has(id) ? 'foundation' : null
+  }
 }
 
 /** The console stays: it has a build of its own. */

@@ -121,6 +121,19 @@ describe('the published package', () => {
     expect(filesOfFirst).toBeLessThan(20)
   })
 
+  it('has a command that loads the core only for what needs it', () => {
+    const loaded = new Set<string>()
+    const load = (path: string) => {
+      if (loaded.has(path)) return
+      loaded.add(path)
+      for (const [, to] of textOf(path).matchAll(/^import .*from "(\..*)";$/gm))
+        load(posix.join(posix.dirname(path), to!))
+    }
+    load(manifest.bin.lazaret)
+    expect(loaded).toContain('dist/chunks/foundation.js')
+    expect([...loaded].filter(path => /(lazaret-core|operations|server)\.js$/.test(path))).toEqual([])
+  })
+
   it('has types that need nothing but the package, its dependencies, its peers and Node', () => {
     const known = [manifest.dependencies, manifest.peerDependencies].flatMap(Object.keys)
     const types = paths.filter(path => path.endsWith('.d.ts'))
