@@ -47,6 +47,20 @@ describe('memory ledger', () => {
     expect(await ledger.complete('bill', 'charge-1', claim.kind === 'claimed' ? claim.token : '')).toBe(true)
   })
 
+  it('S8: a lease does not seem to end early when the process is stopped between reading its two clocks', async () => {
+    let time = 1_000
+    const clock = {
+      now: () => Math.floor(time),
+      monotonic: () => (time += 1.5),
+      schedule: () => () => {},
+    }
+    const ledger = memoryLedger({ clock })
+    await ledger.claim('bill', 'charge-1', 60_000)
+    const claimedAt = clock.now()
+    const claim = await ledger.claim('bill', 'charge-1', 60_000)
+    expect(claim.kind === 'busy' && claim.until).toBeGreaterThanOrEqual(claimedAt + 60_000)
+  })
+
   it('E21: its memory is bounded: old records go, completed or abandoned', async () => {
     const clock = new FakeClock()
     const ledger = memoryLedger({ clock, retentionMs: 1_000 })

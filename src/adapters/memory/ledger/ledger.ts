@@ -66,8 +66,8 @@ export class MemoryLedger implements Ledger {
     const entry = this.#entries.get(pair)
     if (entry?.kind === 'done' && !this.#isOld(entry, now)) return { kind: 'done', at: entry.at }
     const leftMs = entry?.kind === 'leased' ? entry.endsAt - monotonicNow(this.#clock) : 0
-    // The clock that never steps has fractions of a millisecond, the wall clock has none: rounded down, the lease would seem to end early.
-    if (leftMs > 0) return { kind: 'busy', until: now + Math.ceil(leftMs) }
+    // The wall clock is read after the one that never steps, and the fraction of a millisecond is rounded up: the lease must not seem to end early.
+    if (leftMs > 0) return { kind: 'busy', until: this.#clock.now() + Math.ceil(leftMs) }
     const token = this.#newToken(now)
     this.#entries.set(pair, this.#leased(token, leaseMs))
     return { kind: 'claimed', token }
