@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import type { JetStream } from '../../connection/jetstream.ts'
 import { type OutdatedConsumer, remakeConsumersAhead } from './restarted-streams.ts'
 
+const SOON_BEFORE_CREATED = '2025-12-31T23:59:59.8Z'
 const CREATED = '2026-01-01T00:00:00Z'
+const SOON_AFTER_CREATED = '2026-01-01T00:00:00.1Z'
 const BEFORE = '2026-01-01T00:01:00Z'
 /** The time of the same consumer, as a server of 2.9 gives it after its restart. */
 const BEFORE_AS_OF_2_9 = '2026-01-01T00:01:00.002Z'
@@ -115,6 +117,12 @@ describe('remakeConsumersAhead', () => {
   it('P1: leaves a consumer that is not the one which a subscription knows', async () => {
     const { done, look } = server({ last: 8, firstAt: AFTER, settled: 1, consumer: AFTER })
     await look([{ stream: 'ORDERS', consumer: 'bill', created: BEFORE }])
+    expect(done).toEqual([])
+  })
+
+  it('P1: leaves a consumer of a stream that was deleted and made again within a second', async () => {
+    const { done, look } = server({ last: 8, firstAt: AFTER, settled: 1, consumer: SOON_AFTER_CREATED })
+    await look([{ stream: 'ORDERS', consumer: 'bill', created: SOON_BEFORE_CREATED }])
     expect(done).toEqual([])
   })
 

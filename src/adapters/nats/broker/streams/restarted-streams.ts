@@ -56,7 +56,8 @@ export async function remakeConsumersAhead(
         each =>
           each.stream === stream &&
           each.consumer === consumer.name &&
-          isSameTime(each.created, consumer.created),
+          isSameTime(each.created, consumer.created) &&
+          wasMadeAfter(each, found),
       )
       const start = await startIfAhead(jetstream, channel, found, consumer, isOutdated)
       if (start !== undefined) ahead.push({ consumer, start })
@@ -68,6 +69,11 @@ export async function remakeConsumersAhead(
 /** Whether two times are those of one consumer. A server of 2.9 gives another one after its restart, later by some milliseconds. */
 function isSameTime(one: string, other: string): boolean {
   return Math.abs(Date.parse(one) - Date.parse(other)) < SAME_CONSUMER_MS
+}
+
+/** A consumer that is older than the stream was deleted with an earlier stream of that name. */
+function wasMadeAfter(consumer: OutdatedConsumer, stream: StreamInfo): boolean {
+  return Date.parse(consumer.created) >= Date.parse(stream.created)
 }
 
 function canRestart(found: StreamInfo | undefined): boolean {
