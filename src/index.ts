@@ -53,7 +53,7 @@ export {
   toBinaryCloudEvent,
 } from './core/event/cloudevents-binary.ts'
 export { correlationIdOf } from './core/event/correlation-id.ts'
-export { CloudEventError, EventError } from './core/event/errors.ts'
+export { CloudEventError, EventError, SealError } from './core/event/errors.ts'
 export type { EventInput, JsonValue, LazaretEvent } from './core/event/event.ts'
 export { DEFAULT_EVENT_LIMITS, type EventLimits } from './core/event/limits.ts'
 export type { ErrorCode } from './core/failure/catalogue.ts'
@@ -278,6 +278,6 @@ export {
   resilient,
 } from './runtime/resilient/resilient.ts'
 export type { ResilientOptions } from './runtime/resilient/resilient-options.ts'
-export { createSealing, SealError, type SealingOptions } from './runtime/sealing/sealing.ts'
+export { createSealing, type SealingOptions } from './runtime/sealing/sealing.ts'
 export { tracedBroker } from './runtime/traced-broker.ts'
 export type { UserFunctionHealth } from './runtime/user-functions/user-faults.ts'

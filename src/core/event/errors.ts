@@ -23,6 +23,15 @@ export class CloudEventError extends LazaretError {
   }
 }
 
+/** A sealed event or text cannot be opened. It is left as it is. */
+export class SealError extends LazaretError {
+  override readonly name = 'SealError'
+
+  constructor(what: string, problem: string, cause?: unknown) {
+    super(`${what} ${problem}`, { code: 'LAZARET_SEAL_UNOPENED', retryable: false, cause })
+  }
+}
+
 export function faultText(subject: string, faults: readonly Fault[]): string {
   const lines = faults.map(fault => `  ${fault.path}: got ${fault.received}; ${fault.remedy}`)
   return `${subject}: ${faults.length === 1 ? '1 fault' : `${faults.length} faults`}\n${lines.join('\n')}`

@@ -1,7 +1,7 @@
 import { type Fault, Faults } from '../options/faults.ts'
 import { decodeBase64, encodeBase64 } from './base64.ts'
 import { type ClaimedEvent, checkEvent } from './check.ts'
-import { EventError } from './errors.ts'
+import { EventError, SealError } from './errors.ts'
 import type { LazaretEvent } from './event.ts'
 import { WIDEST_EVENT_LIMITS } from './limits.ts'
 import { isBytes, isPlainObject } from './plain.ts'
@@ -11,7 +11,8 @@ const EVENT_VERSION = 1
 
 /**
  * The stored form of an event. Bytes have their own field, `payloadBase64`, so that no user's payload can be mistaken for
- * encoded bytes. Versions only add fields, and readers ignore unknown ones.
+ * encoded bytes. Versions only add fields, and readers ignore unknown ones, except for the seal: without its key, the event
+ * would be read as an empty one and written back so.
  */
 export interface EventJson extends Omit<LazaretEvent, 'payload'> {
   readonly payload?: unknown
@@ -89,12 +90,14 @@ export function decodeEvent(text: string): LazaretEvent {
 
 interface StoredEvent extends ClaimedEvent {
   readonly payloadBase64?: unknown
+  readonly sealed?: unknown
 }
 
-/** Reads a stored event. It returns undefined and reports faults under `path` if the event is not valid. */
+/** Reads a stored event. It returns undefined and reports faults under `path` if the event is not valid. It throws if the event is sealed. */
 export function readEvent(value: unknown, path: string, faults: Faults): LazaretEvent | undefined {
   const stored: StoredEvent | undefined = readVersioned(value, EVENT_VERSION, path, faults)
   if (stored === undefined) return undefined
+  if (stored.sealed !== undefined) throw sealedError(stored)
   const before = faults.list.length
   const event = {
     v: EVENT_VERSION,
@@ -113,6 +116,15 @@ export function readEvent(value: unknown, path: string, faults: Faults): Lazaret
     faults.list.push({ ...fault, path: `${path}.${fault.path}` })
   }
   return faults.list.length === before ? (event as LazaretEvent) : undefined
+}
+
+/** `1.k1.…` was sealed with the key `k1`. */
+function sealedError({ id, sealed }: StoredEvent): SealError {
+  const [, key = ''] = String(sealed).split('.', 2)
+  return new SealError(
+    `event ${id}`,
+    `is sealed with key '${key}', and no key is given; give createSealing() as the codec, or set sealing in the config`,
+  )
 }
 
 function readPayload(stored: StoredEvent, path: string, faults: Faults): unknown {

@@ -99,6 +99,12 @@ describe('sealing', () => {
     expect(rotated.letters.encode(letter('new'))).toContain('"sealed":"2.k2.')
   })
 
+  it('K9: a sealed letter or event is refused without the codec, and not read as empty', () => {
+    const problem = /event e1 is sealed with key 'k1'.*createSealing/
+    expect(() => plainCodec.letters.decode(sealing.letters.encode(letter('x')))).toThrow(problem)
+    expect(() => plainCodec.events.decode(sealing.events.encode(event('x')))).toThrow(problem)
+  })
+
   it('a missing key, a wrong key and a changed text are clear errors', () => {
     const text = sealing.letters.encode(letter('x'))
     const other = createSealing({ current: 'k2', keys: { k2 } })

@@ -1,7 +1,7 @@
 import { type LetterJson, letterFromJson, letterToJson } from '../../core/dead-letter/json.ts'
 import type { Cycle } from '../../core/dead-letter/letter.ts'
+import { SealError } from '../../core/event/errors.ts'
 import { type EventJson, eventFromJson, eventToJson } from '../../core/event/json.ts'
-import { LazaretError } from '../../core/failure/errors.ts'
 import { Faults } from '../../core/options/faults.ts'
 import type { Codec, TextCodec } from '../../ports/codec.ts'
 import { decrypt, encrypt } from './aes-gcm.ts'
@@ -216,13 +216,4 @@ function openData(what: string, boundTo: string, keyId: string, data: string, ri
 
 function encryptWith({ current, keys }: KeyRing, text: string, boundTo: string): string {
   return encrypt(keys.get(current)!, text, boundTo).toString('base64')
-}
-
-/** A sealed event or text cannot be opened. It is left as it is. */
-export class SealError extends LazaretError {
-  override readonly name = 'SealError'
-
-  constructor(what: string, problem: string, cause?: unknown) {
-    super(`${what} ${problem}`, { code: 'LAZARET_SEAL_UNOPENED', retryable: false, cause })
-  }
 }
