@@ -1,9 +1,10 @@
 /**
- * Names of properties whose values are masked everywhere. The comparison ignores case and punctuation, and a final `s`;
+ * Names of properties whose values are masked everywhere. The comparison ignores case and punctuation, a final `s` and a final number;
  * `*` stands for any characters.
  */
 export const SECRET_NAMES: readonly string[] = [
   '*password',
+  '*password_hash',
   '*passwd',
   '*passphrase',
   '*secret',

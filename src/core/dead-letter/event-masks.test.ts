@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { createFactory } from '../../testing/factories.ts'
+import { withExactNumbers } from '../event/exact-numbers.ts'
 import { groupingForDisplay, masksOfEvent, masksOfLetter } from './event-masks.ts'
 import { failedEvent } from './failed-event.ts'
 import { maskLetter } from './mask-letter.ts'
 import { createMasks } from './masks.ts'
+import { storableEvent } from './storable-event.ts'
 
 const make = createFactory()
 const masks = createMasks({ paths: ['payload.person.name', 'payload.codes[*]', 'key'] })
@@ -74,6 +76,41 @@ describe('a text about an event', () => {
     expect(failedEvent(letter, masks).lastError).toBe(`Error: ${shown}`)
     const { cycle } = maskLetter(letter, masks) as { cycle: { failure: { message: string } } }
     expect(cycle.failure.message).toBe(shown)
+  })
+
+  it.each([
+    ['bytes', { password: Buffer.from('Ada Lovelace') }],
+    ['a map', { passwords: new Map([['mail', 'Ada Lovelace']]) }],
+    ['a map by a masked name', new Map([['password', 'Ada Lovelace']])],
+    ['a set', { passwords: new Set(['Ada Lovelace']) }],
+  ])('P2: hides what JSON writes in another form, before and after it is stored: %s', (_, payload) => {
+    const event = { ...make.event(), payload }
+    for (const each of [event, storableEvent(event).event])
+      expect(masksOfEvent(each, masks).maskText('no Ada Lovelace')).toBe('no ***')
+  })
+
+  it('P2: hides an integer that JSON cannot write', () => {
+    const { event } = storableEvent({ ...make.event(), payload: { password: 471_147_114_711n } })
+    expect(masksOfEvent(event, masks).maskText('no 471147114711')).toBe('no ***')
+  })
+
+  it('P2: hides a large number as it was sent, and as JavaScript rounds it', () => {
+    const content = new TextEncoder().encode('{"password":98765432109876543210}')
+    const event = withExactNumbers(make.event({ payload: {} }), content)
+    const own = masksOfEvent(event, masks)
+    expect(own.maskText('no 98765432109876543210')).toBe('no ***')
+    expect(own.maskText(`no ${Number('98765432109876543210')}`)).toBe('no ***')
+  })
+
+  it.each([
+    [1_234_567.89, ['1234567.89', '1,234,567.89', '1.234.567,89', '1 234 567,89', "1'234'567.89"]],
+    [52_000.5, ['52000.5', '52000,50', '52.000,5', '52,000.50']],
+    [4.25, ['4.25', '4,25']],
+  ])('P2: hides a number with a fraction as people write it: %d', (pin, texts) => {
+    for (const sign of [1, -1]) {
+      const own = masksOfEvent(make.event({ payload: { pin: sign * pin } }), masks)
+      for (const text of texts) expect(own.maskText(`owes ${text} now`)).toBe('owes *** now')
+    }
   })
 
   it('P2: hides it in every attempt, cycle and stack', () => {

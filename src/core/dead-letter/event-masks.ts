@@ -1,4 +1,5 @@
 import type { LazaretEvent } from '../event/event.ts'
+import { isJsonBytes, withNumberTexts } from '../event/exact-numbers.ts'
 import { normalise } from '../failure/normalise.ts'
 import { hasLeftOut } from './display-form.ts'
 import { type Grouping, groupingOf } from './group.ts'
@@ -50,9 +51,12 @@ export function hiddenInLetter(letter: MaskedParts, masks: Masks): HiddenValues 
   return joinHidden(hidden, written, { ...NOTHING_HIDDEN, isComplete })
 }
 
-/** The values that the masks hide in a form of the event. */
+/** The values that the masks hide in a form of the event. Errors quote large numbers as they were sent, or as JavaScript rounds them. */
 function hiddenInEvent(event: LazaretEvent, form: object, masks: Masks): HiddenValues {
-  return hiddenValues(form, masksOfMoved(event, masks))
+  const own = masksOfMoved(event, masks)
+  const hidden = hiddenValues(form, own)
+  if (!isJsonBytes(event)) return hidden
+  return joinHidden(hidden, hiddenValues({ ...form, payload: withNumberTexts(event).payload }, own))
 }
 
 /** Collects the values when the first text needs them. */

@@ -1,5 +1,5 @@
-import { isBytes } from '../event/plain.ts'
-import { jsonInBytes, jsonInside } from './json-inside.ts'
+import { isInstance } from '../failure/thrown.ts'
+import { bytesOf, jsonInside, jsonLines, textInBytes } from './json-inside.ts'
 import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
 import { MASK } from './mask-text.ts'
 import type { Masks } from './masks.ts'
@@ -74,36 +74,59 @@ class HiddenWalk {
     switch (typeof value) {
       case 'string':
         this.#text(value, isHidden)
-        this.#inside(jsonInside(value), cursors, isHidden, depth)
+        this.#inside(value, cursors, isHidden, depth)
         break
       case 'number':
       case 'bigint':
         if (isHidden || value > LONG_NUMBER) this.#text(String(value), isHidden)
         break
       case 'object':
-        if (value === null) break
-        if (isBytes(value)) this.#inside(jsonInBytes(value), cursors, isHidden, depth)
-        else if (depth > MAX_DEPTH) this.#isTooDeep = true
-        else if (Array.isArray(value))
-          for (let index = 0; index < value.length; index++)
-            this.visit(value[index], stepInto(cursors, index), isHidden, depth + 1)
-        else this.#properties(value, cursors, isHidden, depth)
+        if (value !== null) this.#object(value, cursors, isHidden, depth)
     }
   }
 
-  /** What a text or bytes hold as JSON. */
-  #inside(json: object | undefined, cursors: PathCursors, isHidden: boolean, depth: number): void {
-    if (json !== undefined) this.visit(json, cursors, isHidden, depth + 1)
+  #object(value: object, cursors: PathCursors, isHidden: boolean, depth: number): void {
+    const bytes = bytesOf(value)
+    if (bytes !== undefined) this.#bytes(bytes, cursors, isHidden, depth)
+    else if (depth > MAX_DEPTH) this.#isTooDeep = true
+    else if (isInstance(value, Set)) this.#object([...value], cursors, isHidden, depth)
+    else if (isInstance(value, Map)) this.#properties(value, cursors, isHidden, depth)
+    else if (Array.isArray(value))
+      for (let index = 0; index < value.length; index++)
+        this.visit(value[index], stepInto(cursors, index), isHidden, depth + 1)
+    else this.#properties(Object.entries(value), cursors, isHidden, depth)
   }
 
-  #properties(object: object, cursors: PathCursors, isHidden: boolean, depth: number): void {
-    for (const [name, value] of Object.entries(object))
+  /** What a text holds as JSON, whole or line by line. */
+  #inside(text: string, cursors: PathCursors, isHidden: boolean, depth: number): void {
+    const json = jsonInside(text)
+    if (json !== undefined) this.visit(json, cursors, isHidden, depth + 1)
+    else for (const line of jsonLines(text) ?? []) this.#inside(line, cursors, isHidden, depth + 1)
+  }
+
+  /** An error does not quote bytes, but what the handler has read from them. */
+  #bytes(bytes: Uint8Array, cursors: PathCursors, isHidden: boolean, depth: number): void {
+    const text = textInBytes(bytes)
+    if (text === undefined) return
+    if (isHidden) this.#text(text, isHidden)
+    this.#inside(text, cursors, isHidden, depth)
+  }
+
+  #properties(
+    properties: Iterable<[unknown, unknown]>,
+    cursors: PathCursors,
+    isHidden: boolean,
+    depth: number,
+  ): void {
+    for (const [key, value] of properties) {
+      const name = String(key)
       this.visit(
         value,
         stepInto(cursors, name),
         isHidden || (value !== null && this.#masks.isMaskedName(name)),
         depth + 1,
       )
+    }
   }
 
   #text(text: string, isHidden: boolean): void {
@@ -113,13 +136,15 @@ class HiddenWalk {
       return
     }
     this.values.add(text)
-    // An error often quotes a credential without the word before it.
-    const [, credential] = CREDENTIAL.exec(text) ?? []
-    if (credential !== undefined) this.values.add(credential)
+    // An error often quotes the value without the word before it.
+    const [, quoted] = CREDENTIAL.exec(text) ?? LARGE_INTEGER.exec(text) ?? []
+    if (quoted !== undefined) this.values.add(quoted)
   }
 }
 
 const CREDENTIAL = /^(?:bearer|basic|token|apikey)\s+(\S{4,})$/i
+/** As a letter has an integer that JSON cannot write. */
+const LARGE_INTEGER = /^\[bigint\] (-?\d+)$/
 
 /** The parts of a text that patterns mask. A text that was cut inside such a part no longer matches the pattern. */
 export function maskedParts(text: string, masks: Masks): readonly string[] {

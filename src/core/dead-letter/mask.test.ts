@@ -66,6 +66,11 @@ describe('masking by name and looks', () => {
     'Set-Cookie',
     'x-api-key',
     'pin',
+    'password2',
+    'pin_1',
+    'passwordHash',
+    'ｐａｓｓｗｏｒｄ',
+    'ıban',
   ])('P2: the value of %s is masked whatever it is', name => {
     for (const secret of ['s', 5, true, ['s'], { a: 's' }]) {
       expect(maskForDisplay({ [name]: secret })).toEqual({ [name]: '***' })
@@ -267,9 +272,30 @@ describe('masking whatever there is', () => {
     expect(maskForDisplay(plain), 'the rest stays as it is').toEqual(plain)
   })
 
-  it('P2: an error that quotes JSON in bytes hides what is masked there', () => {
-    const payload = new TextEncoder().encode('{"password":"Ada Lovelace"}')
-    expect(masksOfEvent({ payload } as never, createMasks()).maskText('no Ada Lovelace')).toBe('no ***')
+  it.each([
+    ['in a text', JSON.stringify(JSON.stringify({ iban: 'DE-4711' })), JSON.stringify('{"iban":"***"}')],
+    ['after the mark of a file', '\ufeff{"iban":"DE-4711"}', '{"iban":"***"}'],
+    ['line by line', '{"n":1}\n{"iban":"DE-4711"}\r\n', '{"n":1}\n{"iban":"***"}\n'],
+  ])('P2: JSON %s is masked by name too, and an error that quotes it', (_, text, shown) => {
+    expect(maskForDisplay({ text })).toEqual({ text: shown })
+    expect(masksOfEvent({ payload: { text } } as never, createMasks()).maskText('no DE-4711')).toBe('no ***')
+  })
+
+  it.each([
+    '{"password":"Ada Lovelace"}',
+    ' \n{"password":"Ada Lovelace"}',
+    '\ufeff{"password":"Ada Lovelace"}',
+  ])('P2: an error that quotes JSON in bytes hides what is masked there: %j', json => {
+    const bytes = Buffer.from(json)
+    for (const payload of [bytes, { content: bytes }, { content: bytes.toJSON() }])
+      expect(masksOfEvent({ payload } as never, createMasks()).maskText('no Ada Lovelace')).toBe('no ***')
+  })
+
+  it('P2: bytes are shown as their number also in the form that JSON gives a buffer', () => {
+    const content = JSON.parse(JSON.stringify(Buffer.from('{"password":"hunter2"}')))
+    expect(maskForDisplay({ content })).toEqual({ content: '[22 bytes]' })
+    const other = { type: 'Buffer', data: ['a', 1] }
+    expect(maskForDisplay(other), 'not bytes').toEqual(other)
   })
 
   it('P2: a property named __proto__ is shown as one', () => {

@@ -1,6 +1,5 @@
 import type { JsonValue } from '../event/event.ts'
-import { isBytes } from '../event/plain.ts'
-import { jsonInside } from './json-inside.ts'
+import { bytesOf, jsonInside, jsonLines } from './json-inside.ts'
 import { type PathCursors, startCursors, stepInto } from './mask-path.ts'
 import { MASK } from './mask-text.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
@@ -49,7 +48,12 @@ class DisplayWalk {
   /** A text can hold JSON. Then its values are masked by path and name as well. */
   #text(text: string, cursors: PathCursors): string {
     const inside = jsonInside(text)
-    if (inside === undefined) return this.#masks.maskText(text)
+    if (inside === undefined) {
+      const lines = jsonLines(text)?.map(line =>
+        jsonInside(line) === undefined ? line : this.#text(line, cursors),
+      )
+      return this.#masks.maskText(lines?.join('\n') ?? text)
+    }
     try {
       const shown = JSON.stringify(this.visit(inside, cursors))
       return shown === JSON.stringify(inside) ? this.#masks.maskText(text) : shown
@@ -67,11 +71,12 @@ class DisplayWalk {
   }
 
   #object(value: object, cursors: PathCursors): JsonValue {
-    if (isBytes(value)) return `[${value.byteLength} bytes]`
     if (this.#ancestors.includes(value)) return '[circular]'
     if (this.#ancestors.length >= DISPLAY_MAX_DEPTH) return '[deeper]'
     this.#ancestors.push(value)
     try {
+      const bytes = bytesOf(value)
+      if (bytes !== undefined) return `[${bytes.byteLength} bytes]`
       return Array.isArray(value) ? this.#entries(value, cursors) : this.#properties(value, cursors)
     } catch {
       return '[unreadable]'

@@ -8,7 +8,8 @@ import {
   MAX_TYPE_BYTES,
   WIDEST_EVENT_LIMITS,
 } from '../event/limits.ts'
-import { bounded, namesOf, property } from '../failure/thrown.ts'
+import { isBytes } from '../event/plain.ts'
+import { bounded, isInstance, namesOf, property } from '../failure/thrown.ts'
 import { hash128 } from '../hash.ts'
 import { displayForm } from './display-form.ts'
 import type { DeadLetter } from './letter.ts'
@@ -78,10 +79,20 @@ function faultsOf(event: LazaretEvent) {
 /** The payload as a store would read it back; undefined if JSON cannot write it. */
 function asJson(payload: unknown): { readonly value: JsonValue } | undefined {
   try {
-    return payload === undefined ? { value: null } : { value: JSON.parse(JSON.stringify(payload)) }
+    return payload === undefined ? { value: null } : { value: JSON.parse(JSON.stringify(payload, writable)) }
   } catch {
     return undefined
   }
+}
+
+/** JSON would write a Map and a Set as an empty object, and bytes as an object with a property for each. */
+function writable(_: string, value: unknown): unknown {
+  if (isInstance(value, Map)) {
+    const entries = [...value]
+    return entries.every(([key]) => typeof key === 'string') ? Object.fromEntries(entries) : entries
+  }
+  if (isInstance(value, Set)) return [...value]
+  return isBytes(value) ? { type: 'Buffer', data: [...value] } : value
 }
 
 function withCleanEnvelope(event: LazaretEvent): LazaretEvent {

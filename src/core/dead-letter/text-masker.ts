@@ -72,11 +72,14 @@ function preparedForm(text: string): Form {
 }
 
 const SPACE = /\s/g
-const LONG_NUMBER = /^-?\d{4,}$/
+const NUMBER = /^-?(\d{4,}|\d+(?=\.))(?:\.(\d+))?$/
+const BETWEEN_THOUSANDS = ['', ',', '.', ' ', "'"]
+const BEFORE_FRACTION = ['.', ',']
 
 /** The forms in which a text may quote a value: also without the white space that libraries remove. */
 function formsOf(value: string): readonly string[] {
-  if (LONG_NUMBER.test(value)) return [value, ...[',', '.', ' ', "'"].map(mark => groupDigits(value, mark))]
+  const [, whole, fraction] = NUMBER.exec(value) ?? []
+  if (whole !== undefined) return [value, ...numberForms(whole, fraction)]
   // Most values are equal in every form.
   if (/^[\w.~-]*$/.test(value)) return [value]
   const trimmed = value.trim()
@@ -87,9 +90,14 @@ function formsOf(value: string): readonly string[] {
   return forms.filter(form => form !== '').map(form => form.replace(SPACE, ' '))
 }
 
-/** A number as people read it: 5,550,123,987. */
-function groupDigits(number: string, mark: string): string {
-  return number.replace(/\B(?=(\d{3})+$)/g, mark)
+/** A number as people read it: 5,550,123,987 or 1.234,50. Its sign stays. */
+function numberForms(whole: string, fraction: string | undefined): readonly string[] {
+  return BETWEEN_THOUSANDS.flatMap(mark => {
+    const grouped = whole.replace(/\B(?=(\d{3})+$)/g, mark)
+    if (fraction === undefined) return [grouped]
+    const fractions = [fraction, fraction.padEnd(2, '0')]
+    return BEFORE_FRACTION.flatMap(point => fractions.map(digits => `${grouped}${point}${digits}`))
+  })
 }
 
 /** The text as it is, escaped in JSON, escaped in JSON inside JSON, in a URL, in code, in SQL and in HTML. */

@@ -78,9 +78,9 @@ export function withExactData(event: LazaretEvent, content: Uint8Array): Lazaret
   return withExactNumbers(event, new TextEncoder().encode(JSON.stringify(data) ?? 'null'))
 }
 
-/** Whether the payload is kept as bytes because of its numbers. */
+/** Whether the payload is kept as bytes because of its numbers. Events that were described by other programs can lack headers. */
 export function isJsonBytes({ headers, payload }: Pick<LazaretEvent, 'headers' | 'payload'>): boolean {
-  return isBytes(payload) && headers[JSON_BYTES] !== undefined
+  return isBytes(payload) && headers?.[JSON_BYTES] !== undefined
 }
 
 /** The event as handlers, schemas and filters get it: with JSON as its payload. Its large numbers are rounded. */

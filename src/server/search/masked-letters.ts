@@ -10,7 +10,6 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskEvent, maskFacts } from '../../core/dead-letter/mask-letter.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { isBytes } from '../../core/event/plain.ts'
 import { ReplayPatches } from '../../operations/replay-patches.ts'
 import type { DeadLetterStore, LetterFilter, LetterQuery, LetterStats } from '../../ports/dead-letters.ts'
 import type { Replays } from '../../ports/replays.ts'
@@ -105,6 +104,6 @@ function maskedEvent(event: LazaretEvent, masks: Masks, own: Masks): LazaretEven
   return {
     ...event,
     headers: isRecord ? (headers as Record<string, string>) : {},
-    payload: isBytes(event.payload) ? event.payload : payload,
+    payload: payload ?? null,
   }
 }
