@@ -1,20 +1,35 @@
 import { checkEvent } from '../../core/event/check.ts'
-import { EventError } from '../../core/event/errors.ts'
+import { CloudEventError, EventError, faultText } from '../../core/event/errors.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { WIDEST_EVENT_LIMITS } from '../../core/event/limits.ts'
+import { JsonError, parseJson } from '../../core/event/parse-json.ts'
+import { LazaretError } from '../../core/failure/errors.ts'
+import type { Fault } from '../../core/options/faults.ts'
 import type { Undecodable } from '../../ports/broker.ts'
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export function readJson(content: Uint8Array): unknown {
-  return JSON.parse(UTF8.decode(content))
+  return parseJson(decodeUtf8(content))
+}
+
+function decodeUtf8(content: Uint8Array): string {
+  try {
+    return UTF8.decode(content)
+  } catch {
+    throw new NotUtf8Error('it is not valid UTF-8')
+  }
+}
+
+class NotUtf8Error extends Error {
+  override readonly name = 'NotUtf8Error'
 }
 
 /** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
 export function readPayload(content: Uint8Array, contentType: string | undefined): unknown {
   if (contentType === undefined || contentType === '') return orBytes(content, readJson)
   if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(content)
-  if (/^text\//i.test(contentType)) return orBytes(content, bytes => UTF8.decode(bytes))
+  if (/^text\//i.test(contentType)) return orBytes(content, decodeUtf8)
   return new Uint8Array(content)
 }
 
@@ -33,7 +48,27 @@ export function checkedEvent(event: LazaretEvent): LazaretEvent {
   return event
 }
 
-/** All bytes of a message that is not an event, with the fault. */
+/**
+ * All bytes of a message that is not an event, with the fault. The fault quotes nothing of the message: the bytes have no names
+ * by which masks could hide a value, so people see their number only.
+ */
 export function undecodable(content: Uint8Array, error: unknown): Undecodable {
-  return { raw: new Uint8Array(content), problem: error instanceof Error ? error.message : String(error) }
+  return { raw: new Uint8Array(content), problem: problemOf(error) }
+}
+
+function problemOf(error: unknown): string {
+  if (error instanceof EventError) return faultText('message', error.faults.map(withoutValue))
+  if (error instanceof CloudEventError) return faultText('CloudEvent', error.faults.map(withoutValue))
+  const isOwn = error instanceof JsonError || error instanceof NotUtf8Error || error instanceof LazaretError
+  // The error of any other codec may quote what it could not decode.
+  return isOwn ? error.message : 'the codec failed'
+}
+
+const SHOWN_NUMBER = /^-?\d[\d.e+-]*$/
+
+/** Tells only the kind of a text or a number that was received. */
+function withoutValue(fault: Fault): Fault {
+  const { received } = fault
+  if (received.startsWith('"')) return { ...fault, received: 'a text' }
+  return SHOWN_NUMBER.test(received) ? { ...fault, received: 'a number' } : fault
 }

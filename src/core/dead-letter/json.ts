@@ -1,5 +1,6 @@
 import type { JsonValue } from '../event/event.ts'
 import { type EventJson, eventToJson, readEvent } from '../event/json.ts'
+import { parseJson } from '../event/parse-json.ts'
 import { readVersioned } from '../event/stored.ts'
 import { Faults } from '../options/faults.ts'
 import { LetterError } from './errors.ts'
@@ -52,7 +53,7 @@ export function decodeLetter(text: string): DeadLetter {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (error) {
     const fault = {
       path: 'text',

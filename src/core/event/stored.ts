@@ -1,5 +1,6 @@
-import { Faults } from '../options/faults.ts'
+import type { Faults } from '../options/faults.ts'
 import { EventError } from './errors.ts'
+import { parseJson } from './parse-json.ts'
 import { isPlainObject } from './plain.ts'
 
 /** Returns a stored record of the known version. Otherwise it reports the fault and returns undefined. */
@@ -25,10 +26,13 @@ export function readVersioned(
 
 export function parseStored(text: string, subject: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (error) {
-    const faults = new Faults()
-    faults.add('text', text.slice(0, 40), 'give the complete JSON text that was stored')
-    throw new EventError(subject, faults.list, error)
+    const fault = {
+      path: 'text',
+      received: `text that is not JSON (${(error as Error).message})`,
+      remedy: 'give the complete JSON text that was stored',
+    }
+    throw new EventError(subject, [fault], error)
   }
 }

@@ -2,6 +2,7 @@ import { type LetterJson, letterFromJson, letterToJson } from '../../core/dead-l
 import type { Cycle } from '../../core/dead-letter/letter.ts'
 import { SealError } from '../../core/event/errors.ts'
 import { type EventJson, eventFromJson, eventToJson } from '../../core/event/json.ts'
+import { parseJson } from '../../core/event/parse-json.ts'
 import { Faults } from '../../core/options/faults.ts'
 import type { Codec, TextCodec } from '../../ports/codec.ts'
 import { decrypt, encrypt } from './aes-gcm.ts'
@@ -53,12 +54,12 @@ export function createSealing(options: SealingOptions): Codec {
   return {
     letters: {
       encode: letter => JSON.stringify(sealLetter(letterToJson(letter), ring)),
-      decode: text => letterFromJson(openLetter(JSON.parse(text), ring)),
+      decode: text => letterFromJson(openLetter(parseJson(text), ring)),
       texts,
     },
     events: {
       encode: event => JSON.stringify(sealEvent(eventToJson(event), ring)),
-      decode: text => eventFromJson(openEvent(JSON.parse(text), ring)),
+      decode: text => eventFromJson(openEvent(parseJson(text), ring)),
       texts,
     },
   }
@@ -186,7 +187,7 @@ function letterBound(letterId: unknown, eventId: string): string {
 }
 
 function open({ id, keyId, data }: Sealed, ring: KeyRing, boundTo = id): unknown {
-  return JSON.parse(openData(`event ${id}`, boundTo, keyId, data, ring))
+  return parseJson(openData(`event ${id}`, boundTo, keyId, data, ring))
 }
 
 /** A text that does not look sealed was written unencrypted. */

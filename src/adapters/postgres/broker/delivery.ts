@@ -1,5 +1,6 @@
 import { decodeAttempts, encodeAttempts } from '../../../adapter-kit/delivery/attempt-history.ts'
 import { TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
+import { undecodable } from '../../../adapter-kit/wire/content.ts'
 import type { AttemptRecord } from '../../../core/dead-letter/letter.ts'
 import { decodeBase64 } from '../../../core/event/base64.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
@@ -124,9 +125,8 @@ function readEvent(row: ClaimedRow, channel: string, codec: EventCodec): Lazaret
   try {
     return sealed === null ? readPlain(row, channel) : readSealed(headers, sealed, codec)
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
     const raw = sealed ?? JSON.stringify(payload ?? row.slice(FIRST_EVENT_COLUMN))
-    return { raw: new TextEncoder().encode(raw), problem }
+    return undecodable(Buffer.from(raw), error)
   }
 }
 

@@ -1,3 +1,4 @@
+import { undecodable } from '../../../adapter-kit/wire/content.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { MAX_TYPE_BYTES } from '../../../core/event/limits.ts'
 import { cleanTextBytes } from '../../../core/event/text.ts'
@@ -80,8 +81,4 @@ function foreignEvent(
 function isFitting(type: string): boolean {
   const bytes = cleanTextBytes(type)
   return type !== '' && bytes !== undefined && bytes <= MAX_TYPE_BYTES
-}
-
-function undecodable(raw: Buffer, error: unknown): Undecodable {
-  return { raw: new Uint8Array(raw), problem: error instanceof Error ? error.message : String(error) }
 }

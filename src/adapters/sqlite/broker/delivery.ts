@@ -1,5 +1,6 @@
 import { decodeAttempts, encodeAttempts, isAttempt } from '../../../adapter-kit/delivery/attempt-history.ts'
 import { EMPTY_LOG, TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
+import { undecodable } from '../../../adapter-kit/wire/content.ts'
 import type { AttemptRecord, Origin } from '../../../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
@@ -37,8 +38,7 @@ function contentOf(body: string | Uint8Array, codec: EventCodec): LazaretEvent |
   try {
     return codec.decode(body)
   } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error)
-    return { raw: new TextEncoder().encode(body), problem }
+    return undecodable(Buffer.from(body), error)
   }
 }
 

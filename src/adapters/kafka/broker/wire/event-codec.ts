@@ -13,6 +13,7 @@ import {
   MAX_KEY_BYTES,
   WIDEST_EVENT_LIMITS,
 } from '../../../../core/event/limits.ts'
+import { parseJson } from '../../../../core/event/parse-json.ts'
 import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
 import { sourceAndId } from '../../../../core/event/source-and-id.ts'
 import { cleanTextBytes } from '../../../../core/event/text.ts'
@@ -119,7 +120,7 @@ const TIMES = new TimeTextReader()
 function read(record: EventRecord, texts: HeaderTexts, channel: string, origin: Origin): LazaretEvent {
   const own = texts.get(OWN.event)
   if (own !== undefined)
-    return ownEvent(record, texts, own === PLAIN_TEXT ? PLAIN_FIELDS : JSON.parse(own), channel)
+    return ownEvent(record, texts, own === PLAIN_TEXT ? PLAIN_FIELDS : (parseJson(own) as OwnFields), channel)
   const contentType = texts.contentType
   const occurredAt = Math.max(0, Number(origin['timestamp'] ?? 0))
   const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }

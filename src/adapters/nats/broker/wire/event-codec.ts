@@ -7,6 +7,7 @@ import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { withExactData, withExactNumbers } from '../../../../core/event/exact-numbers.ts'
 import { encodePayload } from '../../../../core/event/json.ts'
 import { WIDEST_EVENT_LIMITS } from '../../../../core/event/limits.ts'
+import { parseJson } from '../../../../core/event/parse-json.ts'
 import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
 import type { Undecodable } from '../../../../ports/broker.ts'
 import type { HeaderList } from '../../connection/headers.ts'
@@ -79,7 +80,7 @@ export function decode(message: EventMessage, channel: string, origin: Origin): 
 function read(message: EventMessage, channel: string, origin: Origin): LazaretEvent {
   const texts = readTexts(message.headers)
   const own = texts.get(OWN.event)
-  if (own !== undefined) return ownEvent(message.data, texts, JSON.parse(own), channel)
+  if (own !== undefined) return ownEvent(message.data, texts, parseJson(own) as Partial<OwnFields>, channel)
   const contentType = texts.get(CONTENT_TYPE)
   const occurredAt = Math.max(0, Number(origin['timestamp'] ?? 0))
   const defaults = { channel, occurredAt, limits: WIDEST_EVENT_LIMITS }

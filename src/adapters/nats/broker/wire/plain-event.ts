@@ -5,6 +5,7 @@ import { unescaped } from '../../../../core/event/cloudevents-binary.ts'
 import type { LazaretEvent } from '../../../../core/event/event.ts'
 import { withExactNumbers } from '../../../../core/event/exact-numbers.ts'
 import { WIDEST_EVENT_LIMITS } from '../../../../core/event/limits.ts'
+import { parseJson } from '../../../../core/event/parse-json.ts'
 import { sourceAndId } from '../../../../core/event/source-and-id.ts'
 import { CLOUD_EVENT_PREFIX, CONTENT_TYPE, canBeOfEvent, isReserved, OWN } from './headers.ts'
 import type { EventMessage } from './message.ts'
@@ -61,7 +62,7 @@ function read({ data, headers: all }: EventMessage, channel: string): LazaretEve
         contentType = text
         break
       case OWN.event:
-        own = JSON.parse(text) as OwnFields
+        own = parseJson(text) as OwnFields
         break
       default:
         if (isAttribute(name)) return undefined

@@ -14,6 +14,7 @@ import {
   MAX_TYPE_BYTES,
   WIDEST_EVENT_LIMITS,
 } from '../../../../core/event/limits.ts'
+import { parseJson } from '../../../../core/event/parse-json.ts'
 import { isBytes, isPlainObject } from '../../../../core/event/plain.ts'
 import { cleanTextBytes } from '../../../../core/event/text.ts'
 import { uuidv7Time } from '../../../../core/event/uuid.ts'
@@ -144,7 +145,7 @@ function ownEvent({ properties, content }: AmqpMessage, channel: string): Lazare
 }
 
 function unpacked(text: string): Record<string, string> {
-  const value: unknown = JSON.parse(text)
+  const value = parseJson(text)
   return isPlainObject(value) ? (value as Record<string, string>) : {}
 }
 
