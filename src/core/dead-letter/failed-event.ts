@@ -1,6 +1,8 @@
 import type { Category } from '../failure/failure.ts'
 import { masksOfLetter } from './event-masks.ts'
 import type { DeadLetter } from './letter.ts'
+import { maskForDisplay } from './mask.ts'
+import { MASK } from './mask-text.ts'
 import { DEFAULT_MASKS, type Masks } from './masks.ts'
 import type { Reason } from './reason.ts'
 
@@ -27,18 +29,22 @@ export interface FailedEvent {
   readonly letterId: string
 }
 
-/** Masks the texts of errors, and the values of the event that they quote. More people read logs and alerts than letters. */
+/**
+ * Masks the texts of errors and the source as the API does, and the values of the event that they quote. More people read logs
+ * and alerts than letters.
+ */
 export function failedEvent(letter: DeadLetter, masks: Masks = DEFAULT_MASKS): FailedEvent {
   const { id, channel, handler, event, cycle } = letter
   const { failure } = cycle
+  const own = masksOfLetter(letter, masks)
   return {
     eventId: event.id,
     type: event.type,
     channel,
-    source: event.source,
+    source: event.source === undefined ? undefined : maskedSource(event.source, own),
     target: handler,
     handler,
-    lastError: failure && masksOfLetter(letter, masks).maskText(`${failure.name}: ${failure.message}`),
+    lastError: failure && own.maskText(`${failure.name}: ${failure.message}`),
     attempts: cycle.attemptCount,
     reason: cycle.reason,
     category: cycle.category,
@@ -47,4 +53,10 @@ export function failedEvent(letter: DeadLetter, masks: Masks = DEFAULT_MASKS): F
     lastFailedAt: new Date(cycle.lastFailedAt).toISOString(),
     letterId: id,
   }
+}
+
+/** A path or a name may hide the source too. */
+function maskedSource(source: string, own: Masks): string {
+  const shown = maskForDisplay({ source }, own)
+  return typeof shown === 'object' ? (shown as { readonly source: string }).source : MASK
 }
