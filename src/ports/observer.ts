@@ -1,6 +1,7 @@
 import type { BreakerMode } from '../core/breaker/state.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
+import type { LazaretEvent } from '../core/event/event.ts'
 import type { Failure } from '../core/failure/failure.ts'
 import type { StalledPart } from './broker.ts'
 import type { LetterCounts } from './dead-letters.ts'
@@ -38,6 +39,8 @@ export interface Observations {
     readonly attempts: number
     readonly reason: GiveUpReason
     readonly failure: Failure
+    /** The event that was given up on; undefined for a call of `resilient()`. */
+    readonly event?: LazaretEvent | undefined
   }
   timedOut: { readonly name: string; readonly attempt: number; readonly timeoutMs: number }
   breakerChanged: {
@@ -120,7 +123,12 @@ export interface Observations {
   userFunctionFailed: {
     readonly name: string
     readonly function: UserFunction
+    /** It may quote masked values of the event or the letter. `logObserver` hides them. */
     readonly error: unknown
+    /** The event that the function was called for, if it was called for one. */
+    readonly event?: LazaretEvent | undefined
+    /** The letter that the function was called with: `autoReplay` and `notifier`. */
+    readonly letter?: DeadLetter | undefined
   }
   /** A queue, table or permission of the broker is missing or full, so the subscription stalls. The broker keeps retrying. */
   subscriptionStalled: {
@@ -167,7 +175,12 @@ export interface Observations {
 
   letterSaved: LetterObservation
   letterFiltered: { readonly channel: string; readonly name: string; readonly reason: Reason }
-  letterWriteFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
+  letterWriteFailed: {
+    readonly channel: string
+    readonly name: string
+    readonly error: unknown
+    readonly letter?: DeadLetter | undefined
+  }
   /** Letters that move to the store later are reported by `spillDrained` alone. */
   letterSpilled: LetterObservation
   spillDrained: { readonly count: number }
@@ -176,7 +189,12 @@ export interface Observations {
   /** The retention of a broker removed delivered events: rows one by one, and whole partitions, one for each day. */
   deliveredRemoved: { readonly broker: string; readonly rows: number; readonly partitions: number }
   /** The notice about a letter failed. The letter itself is safe. */
-  noticeFailed: { readonly channel: string; readonly name: string; readonly error: unknown }
+  noticeFailed: {
+    readonly channel: string
+    readonly name: string
+    readonly error: unknown
+    readonly letter?: DeadLetter | undefined
+  }
 
   /**
    * The entry limit refused an event: it was saved with its reason, dropped because of the filter, or not yet saved in
@@ -193,6 +211,8 @@ export interface Observations {
     readonly job: string | undefined
     readonly errorName: string
     readonly reason: Reason
+    /** Undefined if the input was not an event. */
+    readonly event?: LazaretEvent | undefined
   }
   /** A call of the journal of critical events failed; the events are still sent. */
   journalFailed: { readonly error: unknown }

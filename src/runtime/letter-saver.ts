@@ -128,7 +128,7 @@ export class LetterSaver {
       if (observer.letterSaved) observe(observer, 'letterSaved', letterKept(letter, again))
       return 'saved'
     } catch (error) {
-      if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
+      if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error, letter })
       if (spill === undefined) throw new LetterNotSavedError(letter, error)
       await this.#spill(spill, letter, again, error)
       return 'spilled'
@@ -150,7 +150,7 @@ export class LetterSaver {
     try {
       await spill.send(letter)
     } catch (error) {
-      if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
+      if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error, letter })
       throw new LetterNotSavedError(
         letter,
         new AggregateError([storeError, error], 'store and spill both failed'),
@@ -244,8 +244,8 @@ export async function notifyOfLetter(
       throw new TimeoutError('notifier', NOTICE_TIMEOUT_MS)
     await told
   } catch (error) {
-    faults.report('notifier', error)
-    observe(observer, 'noticeFailed', { channel, name, error })
+    faults.report('notifier', error, { letter })
+    observe(observer, 'noticeFailed', { channel, name, error, letter })
   }
 }
 

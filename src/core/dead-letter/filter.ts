@@ -61,7 +61,7 @@ interface SaveDecision {
 }
 
 /** Receives the errors of filter functions. Its own errors are ignored. */
-type FilterReport = (rule: 'never' | 'always' | 'saveIf', error: unknown) => void
+type FilterReport = (rule: 'never' | 'always' | 'saveIf', error: unknown, subject: FilterSubject) => void
 
 export type SaveFilter = (subject: FilterSubject) => SaveDecision
 
@@ -147,15 +147,15 @@ function guarded(test: FilterTest, rule: 'never' | 'always' | 'saveIf', report: 
       // A promise is truthy. An async function in `never` would therefore drop every letter.
       throw unusable('filter', answer, 'return true or false, and not a promise of it')
     } catch (error) {
-      tell(report, rule, error)
+      tell(report, rule, error, subject)
       return undefined
     }
   }
 }
 
-function tell(report: FilterReport | undefined, rule: 'never' | 'always' | 'saveIf', error: unknown): void {
+function tell(report: FilterReport | undefined, ...fault: Parameters<FilterReport>): void {
   try {
-    report?.(rule, error)
+    report?.(...fault)
   } catch {
     // A failing observer must not lose a letter either.
   }

@@ -1,5 +1,6 @@
 import { type AttemptDecision, type AttemptHistory, decideAttempt } from '../../core/attempt/decide.ts'
 import type { LetterCaps } from '../../core/dead-letter/caps.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import { classify } from '../../core/failure/classify.ts'
 import { type Failure, isDependencyFailure } from '../../core/failure/failure.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
@@ -118,8 +119,9 @@ export function observeGivingUp(
   attempts: number,
   reason: GiveUpReason,
   failure: Failure,
+  event?: LazaretEvent,
 ): void {
-  if (observer.gaveUp) observe(observer, 'gaveUp', { name, attempts, reason, failure })
+  if (observer.gaveUp) observe(observer, 'gaveUp', { name, attempts, reason, failure, event })
 }
 
 /** Observes that the retry limit has no turn now, so the retry waits or is given up on. */

@@ -278,8 +278,10 @@ function changeable(given: Settings, preset: ConsumerRetryPreset, faults: UserFa
     retry: guardRetry(retry, RETRY_PRESETS[preset].backoff, faults),
     mostAttempts: Math.max(retry.attempts, ...Object.values(retry.byCategory).map(own => own.attempts)),
     classify: guardRules(given.classify, faults),
-    autoReplay: guardTest(given.autoReplay, 'autoReplay', false, faults),
-    filter: createSaveFilter(given.filter, (_rule, error) => faults.report('filter', error)),
+    autoReplay: guardTest(given.autoReplay, 'autoReplay', false, faults, letter => ({ letter })),
+    filter: createSaveFilter(given.filter, (_rule, error, { event }) =>
+      faults.report('filter', error, { event }),
+    ),
   }
 }
 

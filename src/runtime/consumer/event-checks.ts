@@ -52,7 +52,7 @@ function checkSchema(
   faults: UserFaults,
 ): Refusal | undefined | Promise<Refusal | undefined> {
   const broken = (thrown: unknown): Refusal => {
-    faults.report('schema', thrown)
+    faults.report('schema', thrown, { event: work.event })
     return { reason: 'schema', thrown }
   }
   try {

@@ -1,5 +1,6 @@
 import { summariseFailure } from '../../core/dead-letter/create.ts'
 import type { AttemptRecord } from '../../core/dead-letter/letter.ts'
+import type { Failure } from '../../core/failure/failure.ts'
 import { FingerprintSamples } from '../../core/failure/fingerprint-samples.ts'
 import { blamesEvent } from '../../core/poison/poison.ts'
 import { decideRetry } from '../../core/retry/decide.ts'
@@ -95,7 +96,9 @@ export class FailedAttempts {
     const at = this.#policy.clock.now()
     const attempt = work.started
     const ended = { thrown, attempt, epoch: work.takeEpoch(), now: at }
-    const failure = attemptFailed(this.#policy, ended, failure => step && endSpan(step, failure))
+    const failure = this.#policy.faults.concerning({ event: work.event }, () =>
+      attemptFailed(this.#policy, ended, failure => step && endSpan(step, failure)),
+    )
     return { thrown, failure, attempt, startedAt, at }
   }
 
@@ -171,7 +174,7 @@ export class FailedAttempts {
     const { clock } = this.#policy
     const at = clock.now()
     // Not observed: the attempt did not fail.
-    const failure = classifyThrown(this.#policy, thrown, at)
+    const failure = this.#classify(work, thrown, at)
     if (attempt.isRunning && this.#claims !== undefined) await attempt.lateEnd(clock, ABORT_GRACE_MS, NEVER)
     if (attempt.isRunning) {
       this.#addLate(1)
@@ -191,7 +194,7 @@ export class FailedAttempts {
   async withdrawn(work: Work, attempt: Attempt, startedAt: number, thrown: unknown): Promise<Next> {
     const { clock, lateMs } = this.#policy
     const at = clock.now()
-    const failure = classifyThrown(this.#policy, thrown, at)
+    const failure = this.#classify(work, thrown, at)
     const failed = { thrown, failure, attempt: work.started, startedAt, at }
     this.#addLate(1)
     this.#claims?.keep(work)
@@ -209,9 +212,13 @@ export class FailedAttempts {
     return this.#settler.giveBack(work, clock.now())
   }
 
+  #classify({ event }: Work, thrown: unknown, at: number): Failure {
+    return this.#policy.faults.concerning({ event }, () => classifyThrown(this.#policy, thrown, at))
+  }
+
   #giveUp(work: Work, failed: FailedAttempt, reason: GiveUpReason, run?: LateRun): Promise<Next> {
     const { failure, thrown, startedAt } = failed
-    observeGivingUp(this.#policy, work.started, reason, failure)
+    observeGivingUp(this.#policy, work.started, reason, failure, work.event)
     return this.#letters.giveUp(work, { reason, failure, thrown }, startedAt, run)
   }
 

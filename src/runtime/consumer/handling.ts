@@ -91,7 +91,10 @@ export class Handling {
   }
 
   #refused(work: Work, refusal: Refusal, now: number): Promise<Next> {
-    const failure = classifyThrown(this.#policy, refusal.thrown, now)
+    const { faults } = this.#policy
+    const failure = faults.concerning({ event: work.event }, () =>
+      classifyThrown(this.#policy, refusal.thrown, now),
+    )
     return this.#letters.giveUp(work, { ...refusal, failure }, now)
   }
 

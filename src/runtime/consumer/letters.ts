@@ -215,7 +215,7 @@ export class ConsumerLetters {
     if (typeof metadata !== 'function') return metadata
     const subject = () =>
       filterSubject({ event: withJson(event), handler, reason, attemptCount: started, error, failure })
-    return metadataOf(metadata, subject, fault => faults.report('metadata', fault))
+    return metadataOf(metadata, subject, fault => faults.report('metadata', fault, { event }))
   }
 
   #isKept({ event, channel, handler, cycle }: DeadLetter, { failure, thrown: error }: GiveUp): boolean {

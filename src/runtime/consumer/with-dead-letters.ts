@@ -130,7 +130,8 @@ export function withDeadLetters<A extends unknown[], R>(
   async function run({ signal }: RunOptions, ...args: A): Promise<R | undefined> {
     await consumer.start()
     signal?.throwIfAborted()
-    const facts = traced(factsOf(describe, args, faults), options.tracing)
+    const asEvent = () => eventOf(source, { id: 'unknown' }, args[0], clock.now(), newId)
+    const facts = traced(factsOf(describe, args, faults, asEvent), options.tracing)
     if (!warned && (facts.redelivered ?? 0) > 0 && (options.retry?.attempts ?? 2) > 1) {
       warned = true
       warnOfDoubleRetries(source)
@@ -175,8 +176,19 @@ function toDelivery(
   now: number,
   newId: (now: number) => string,
 ): Delivery {
+  const event = eventOf(channel, facts, message, now, newId)
+  return { channel, content: event, started: 0, ended: 0, history: [], origin: facts.origin ?? {} }
+}
+
+function eventOf(
+  channel: string,
+  facts: MessageDescription,
+  message: unknown,
+  now: number,
+  newId: (now: number) => string,
+): LazaretEvent {
   const id = facts.id === undefined ? newId(now) : facts.id.slice(0, MAX_ID_BYTES)
-  const event: LazaretEvent = {
+  return {
     v: 1,
     id,
     type: facts.type ?? 'message',
@@ -190,7 +202,6 @@ function toDelivery(
     headers: { ...facts.headers },
     payload: 'payload' in facts ? facts.payload : (message ?? null),
   }
-  return { channel, content: event, started: 0, ended: 0, history: [], origin: facts.origin ?? {} }
 }
 
 function warnOfDoubleRetries(source: string): void {
@@ -330,6 +341,7 @@ function factsOf<A extends unknown[]>(
   describe: (...args: A) => MessageDescription,
   args: A,
   faults: UserFaults,
+  asEvent: () => LazaretEvent,
 ): MessageDescription {
   try {
     const facts: unknown = describe(...args)
@@ -342,7 +354,7 @@ function factsOf<A extends unknown[]>(
     faults.report('describe', new TypeError(`describe returned an unusable ${wrong.join(', ')}`))
     return Object.fromEntries(Object.entries(facts).filter(([name]) => !wrong.includes(name)))
   } catch (error) {
-    faults.report('describe', error)
+    faults.report('describe', error, { event: asEvent() })
     return {}
   }
 }

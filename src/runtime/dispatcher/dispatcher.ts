@@ -238,7 +238,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
   ): Promise<TrackResult> {
     const { critical } = this.#policy
     const tracked = new Tracked(this.#context, event, this.#context.names, scope)
-    const isCritical = critical?.(event, error => this.#faults.report('critical', error)) ?? false
+    const isCritical = critical?.(event, error => this.#faults.report('critical', error, { event })) ?? false
     if (isCritical) tracked.journaled = this.#context.journal?.append(event, scope.job)
     const { journaled } = tracked
     for (const lane of this.#laneList) lane.offer(tracked, now)
@@ -325,7 +325,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
     if (outcome !== 'unsaved') return result
     const error = new TrackingError(result)
     if (scope.onFailure === 'throw') throw error
-    observeSwallowed(observer, scope, error, { outcome, reason: 'rate_limited' })
+    observeSwallowed(observer, scope, error, { outcome, reason: 'rate_limited' }, event)
     return { ...result, swallowed: error }
   }
 
@@ -345,7 +345,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
         reason: 'shutdown',
       }
     }
-    observeSwallowed(this.#policy.observer, scope, error, refusal)
+    observeSwallowed(this.#policy.observer, scope, error, refusal, event)
     return { ...this.#everywhere(event, refusal), swallowed: error }
   }
 
@@ -360,5 +360,8 @@ function guardBypass(
 ): DispatcherPolicy['rateLimit'] {
   const when = policy?.bypass.when
   if (policy === undefined || when === undefined) return policy
-  return { ...policy, bypass: { ...policy.bypass, when: guardTest(when, 'bypass', false, faults) } }
+  return {
+    ...policy,
+    bypass: { ...policy.bypass, when: guardTest(when, 'bypass', false, faults, event => ({ event })) },
+  }
 }

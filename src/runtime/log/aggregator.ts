@@ -10,7 +10,7 @@ export interface AggregatedLine extends LogLine {
 }
 
 /** The fields by which lines are aggregated. The number of their combinations is bounded. */
-type AggregatedBy = Readonly<Record<string, string | undefined>>
+export type AggregatedBy = Readonly<Record<string, string | undefined>>
 
 interface LogAggregatorSetup {
   readonly logger: Logger
@@ -21,6 +21,8 @@ interface LogAggregatorSetup {
 }
 
 const OTHER = '(other)'
+/** Masking the texts of an error takes long, so that they are read once in this time. */
+const READ_EVERY_MS = 1_000
 
 interface RepeatedLine {
   readonly line: AggregatedLine
@@ -28,6 +30,8 @@ interface RepeatedLine {
   total: number
   untold: number
   latest: LogFields
+  /** When `latest` was read. */
+  readAt: number
   isOwn: boolean
   cancel: Cancel
 }
@@ -46,7 +50,8 @@ export class LogAggregator {
     this.#setup = setup
   }
 
-  tell(line: AggregatedLine, by: AggregatedBy, latest: LogFields = {}): void {
+  /** `read` returns the other fields. It is called at once or not at all, because an event may change later. */
+  tell(line: AggregatedLine, by: AggregatedBy, read: () => LogFields = () => ({})): void {
     const gathered = this.#byKind.get(line.what) ?? new Map<string, RepeatedLine>()
     this.#byKind.set(line.what, gathered)
     const own = gathered.get(keyOf(by))
@@ -54,15 +59,23 @@ export class LogAggregator {
     const group = isFull ? asOther(by) : by
     const gathering = isFull ? gathered.get(keyOf(group)) : own
     const isOwn = isOwnContext()
+    const now = this.#setup.clock.now()
     if (gathering !== undefined) {
       gathering.total++
       gathering.untold++
-      gathering.latest = latest
+      if (now - gathering.readAt >= READ_EVERY_MS || gathering.untold === 1) {
+        gathering.latest = read()
+        gathering.readAt = now
+      }
       gathering.isOwn ||= isOwn
       return
     }
+    const latest = read()
     writeLine(this.#setup.logger, line, { ...group, ...latest, count: 1 })
-    const first: RepeatedLine = { line, by: group, total: 1, untold: 0, latest, isOwn, cancel: () => {} }
+    const cancel = () => {}
+    const first: RepeatedLine = {
+      ...{ line, by: group, total: 1, untold: 0, latest, readAt: now, isOwn, cancel },
+    }
     gathered.set(keyOf(group), first)
     this.#wait(gathered, first)
   }

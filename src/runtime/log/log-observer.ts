@@ -2,6 +2,7 @@ import { failedEvent } from '../../core/dead-letter/failed-event.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
 import { quarantines, type Reason } from '../../core/dead-letter/reason.ts'
+import { ErrorNameMasker, type ErrorSubject, masksOfSubject } from '../../core/dead-letter/subject-masks.ts'
 import { CauseWalk } from '../../core/failure/chain.ts'
 import { bounded, MESSAGE_MAX, stackOf } from '../../core/failure/thrown.ts'
 import { type Resolved, resolveOptions } from '../../core/options/resolve.ts'
@@ -11,7 +12,13 @@ import type { LogFields, Logger } from '../../ports/logger.ts'
 import type { Observer } from '../../ports/observer.ts'
 import { EVERY_SINK } from '../dispatcher/track/entry-limit.ts'
 import { port } from '../option-rules.ts'
-import { LogAggregator, type LogLine, writeLine } from './aggregator.ts'
+import {
+  type AggregatedBy,
+  type AggregatedLine,
+  LogAggregator,
+  type LogLine,
+  writeLine,
+} from './aggregator.ts'
 import { AGGREGATED_LINES, BREAKER_LINES, LINES, PAUSE_LINES } from './lines.ts'
 
 const DEFAULT_REPEAT_MS = 60_000
@@ -62,6 +69,7 @@ const HELD_BACK: ReadonlySet<Reason> = new Set([
 class Log {
   readonly #logger: Logger
   readonly #masks: Masks
+  readonly #errorNames: ErrorNameMasker
   readonly #aggregator: LogAggregator
   /** The dependencies whose health check failed. */
   readonly #sick = new Set<string>()
@@ -69,6 +77,7 @@ class Log {
   constructor(logger: Logger, { masks, clock, repeatMs, maxAggregated }: Resolved<typeof rules>) {
     this.#logger = logger
     this.#masks = masks
+    this.#errorNames = new ErrorNameMasker(masks)
     this.#aggregator = new LogAggregator({ logger, clock, repeatMs, maxAggregated })
   }
 
@@ -97,25 +106,32 @@ class Log {
       this.#write(LINES.lettersExpired, { store, count, ...byState }),
     poisonQuarantined: ({ by, letter }) =>
       this.#write(LINES.poison, { ...failedEvent(letter, this.#masks), by }),
-    letterWriteFailed: ({ channel, name, error }) =>
-      this.#aggregator.tell(AGGREGATED_LINES.letterWriteFailed, { channel, name }, this.#err(error)),
+    letterWriteFailed: ({ channel, name, error, letter }) =>
+      this.#tellFault(AGGREGATED_LINES.letterWriteFailed, { channel, name }, error, { letter }),
     settlementFailed: ({ channel, name, error }) =>
-      this.#aggregator.tell(AGGREGATED_LINES.settlementFailed, { channel, name }, this.#err(error)),
-    userFunctionFailed: ({ name, function: which, error }) =>
-      this.#aggregator.tell(AGGREGATED_LINES.userFunctionFailed, { name, function: which }, this.#err(error)),
+      this.#tellFault(AGGREGATED_LINES.settlementFailed, { channel, name }, error),
+    userFunctionFailed: ({ name, function: which, error, event, letter }) =>
+      this.#tellFault(AGGREGATED_LINES.userFunctionFailed, { name, function: which }, error, {
+        event,
+        letter,
+      }),
     lateRun: ({ channel, name, state }) => {
       if (state === 'running') this.#aggregator.tell(AGGREGATED_LINES.lateRuns, { channel, name })
     },
     ledgerFailed: ({ channel, name, operation, error }) =>
-      this.#aggregator.tell(AGGREGATED_LINES.ledgerFailed, { channel, name, operation }, this.#err(error)),
+      this.#tellFault(AGGREGATED_LINES.ledgerFailed, { channel, name, operation }, error),
     claimLost: ({ channel, name }) => this.#aggregator.tell(AGGREGATED_LINES.claimsLost, { channel, name }),
-    noticeFailed: ({ channel, name, error }) =>
-      this.#aggregator.tell(AGGREGATED_LINES.noticeFailed, { channel, name }, this.#err(error)),
-    journalFailed: ({ error }) => this.#aggregator.tell(AGGREGATED_LINES.journalFailed, {}, this.#err(error)),
+    noticeFailed: ({ channel, name, error, letter }) =>
+      this.#tellFault(AGGREGATED_LINES.noticeFailed, { channel, name }, error, { letter }),
+    journalFailed: ({ error }) => this.#tellFault(AGGREGATED_LINES.journalFailed, {}, error),
     sharedLimitChanged: ({ name, limit, mode, members }) =>
       this.#write(mode === 'alone' ? LINES.limitAlone : LINES.limitTogether, { name, limit, members }),
-    trackingFailureSwallowed: ({ job, errorName, reason }) =>
-      this.#aggregator.tell(AGGREGATED_LINES.trackingSwallowed, { job, errorName, reason }),
+    trackingFailureSwallowed: ({ job, errorName, reason, event }) =>
+      this.#aggregator.tell(AGGREGATED_LINES.trackingSwallowed, {
+        job,
+        errorName: this.#errorNames.mask(errorName, { event }),
+        reason,
+      }),
     healthChecked: ({ name, healthy }) => this.#health(name, healthy),
     eventLimited: ({ type, became }) =>
       this.#aggregator.tell(
@@ -155,8 +171,12 @@ class Log {
     writeLine(this.#logger, line, fields)
   }
 
-  #err(error: unknown): LogFields {
-    return { err: errorFields(error, this.#masks) }
+  #tellFault(line: AggregatedLine, by: AggregatedBy, error: unknown, subject?: ErrorSubject): void {
+    this.#aggregator.tell(line, by, () => this.#err(error, subject))
+  }
+
+  #err(error: unknown, subject: ErrorSubject = {}): LogFields {
+    return { err: errorFields(error, masksOfSubject(subject, this.#masks)) }
   }
 }
 
@@ -166,7 +186,7 @@ class Log {
  */
 function errorFields(error: unknown, masks: Masks): object {
   const chain = new CauseWalk().chainFrom(error)
-  const type = chain[0].name
+  const type = masks.maskText(chain[0].name)
   const code = chain.find(one => one.code !== undefined)?.code
   const messages = [...new Set(chain.map(one => one.message))].join(': ')
   const stack = stackOf(error)
@@ -174,7 +194,7 @@ function errorFields(error: unknown, masks: Masks): object {
     type,
     // Followed by those of its causes.
     message: bounded(masks.maskText(messages), MESSAGE_MAX),
-    ...(code === undefined ? {} : { code }),
+    ...(code === undefined ? {} : { code: masks.maskText(code) }),
     ...(stack === undefined ? {} : { stack: masks.maskText(stack) }),
   }
   return Object.defineProperty(Object.assign(Object.create(null), fields), 'name', { value: type })

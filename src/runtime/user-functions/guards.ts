@@ -1,4 +1,5 @@
 // Puts the documented fallback round functions that a user hands in: docs/policies/user-functions.md lists all of them.
+import type { ErrorSubject } from '../../core/dead-letter/subject-masks.ts'
 import { type FailureRule, isErrorClass } from '../../core/failure/failure-rule.ts'
 import { unusable } from '../../core/options/unusable.ts'
 import type { Random } from '../../core/random.ts'
@@ -70,12 +71,16 @@ export function guardRules(rules: readonly FailureRule[], faults: UserFaults): r
   })
 }
 
-/** A question with the answer that is taken when the function does not give one. Falsy values count as no. */
+/**
+ * A question with the answer that is taken when the function does not give one. Falsy values count as no. `subjectOf` says
+ * which event or letter the arguments are about.
+ */
 export function guardTest<A extends unknown[]>(
   ask: (...args: A) => boolean,
   which: UserFunction,
   fallback: boolean,
   faults: UserFaults,
+  subjectOf?: (...args: A) => ErrorSubject,
 ): (...args: A) => boolean {
   return (...args) => {
     try {
@@ -85,7 +90,7 @@ export function guardTest<A extends unknown[]>(
         throw unusable(which, answer, 'return true or false, and not a promise of it')
       return answer === true
     } catch (error) {
-      faults.report(which, error)
+      faults.report(which, error, subjectOf?.(...args))
       return fallback
     }
   }

@@ -1,3 +1,4 @@
+import type { ErrorSubject } from '../../core/dead-letter/subject-masks.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Observer, UserFunction } from '../../ports/observer.ts'
 import { observe } from '../observe.ts'
@@ -29,18 +30,31 @@ export class UserFaults {
   readonly #tell: typeof observe
   #count = 0
   #last: UserFunctionHealth['last']
+  /** The subject of the functions that `concerning` calls now. */
+  #subject: ErrorSubject | undefined
 
   constructor(owner: UserFaultsOwner, tell: typeof observe = observe) {
     this.#owner = owner
     this.#tell = tell
   }
 
-  /** Never throws. */
-  report(which: UserFunction, error: unknown): void {
+  /** Never throws. The subject tells the observer which masked values the error may quote. */
+  report(which: UserFunction, error: unknown, subject: ErrorSubject | undefined = this.#subject): void {
     const { name, clock, observer } = this.#owner
     this.#count++
     this.#last = { function: which, error: errorText(error), at: clock.now() }
-    this.#tell(observer, 'userFunctionFailed', { name, function: which, error })
+    this.#tell(observer, 'userFunctionFailed', { name, function: which, error, ...subject })
+  }
+
+  /** Calls functions that get no event themselves. Their faults are reported with the subject. */
+  concerning<T>(subject: ErrorSubject, call: () => T): T {
+    const before = this.#subject
+    this.#subject = subject
+    try {
+      return call()
+    } finally {
+      this.#subject = before
+    }
   }
 
   health(): UserFunctionHealth {

@@ -91,11 +91,13 @@ export class DispatcherLetters {
   }
 
   #filterOf({ filter }: DispatcherPolicy): SaveFilter {
-    return createSaveFilter(filter, (_rule, error) => this.#faults.report('filter', error))
+    return createSaveFilter(filter, (_rule, error, { event }) =>
+      this.#faults.report('filter', error, { event }),
+    )
   }
 
   #autoReplayOf({ autoReplay }: DispatcherPolicy): (letter: DeadLetter) => boolean {
-    return guardTest(autoReplay, 'autoReplay', false, this.#faults)
+    return guardTest(autoReplay, 'autoReplay', false, this.#faults, letter => ({ letter }))
   }
 
   /** How many letters are in memory only. */
@@ -189,7 +191,7 @@ export class DispatcherLetters {
   #metadata(about: GivenUpEvent): LetterMetadata | undefined {
     const { metadata } = this.#policy
     if (typeof metadata !== 'function') return metadata
-    const report = (error: unknown) => this.#faults.report('metadata', error)
+    const report = (error: unknown) => this.#faults.report('metadata', error, { event: about.event })
     return metadataOf(metadata, () => filterSubject(about), report)
   }
 

@@ -55,7 +55,8 @@ export class Resolutions {
       await this.#change(id, { to: 'resolved', at: clock.now(), onlyIfSentBy })
       return true
     } catch (error) {
-      if (observer.letterWriteFailed) observeAsOwn(observer, 'letterWriteFailed', { channel, name, error })
+      if (observer.letterWriteFailed)
+        observeAsOwn(observer, 'letterWriteFailed', { channel, name, error, letter })
       const isFinal = error instanceof LazaretError && !error.retryable
       // Without the condition a late change could undo what a person decided meanwhile.
       return isFinal || onlyIfSentBy === undefined

@@ -365,8 +365,10 @@ export class Lane {
     const { failures, tracked } = item
     this.#gaveUp++
     // An event whose time was over is given up on by its own wish, and by no policy.
-    if (failures !== undefined && giveUp.reason !== 'expired')
-      observeGivingUp(this.policy, failures.attempts, giveUp.reason as GiveUpReason, failures.failure)
+    if (failures !== undefined && giveUp.reason !== 'expired') {
+      const { attempts, failure } = failures
+      observeGivingUp(this.policy, attempts, giveUp.reason as GiveUpReason, failure, tracked.event)
+    }
     if (mayDrop && tracked.replay === 0) {
       tracked.dropped(this.name, giveUp)
       this.#leave(item)

@@ -36,11 +36,12 @@ export function observeSwallowed(
   { job }: TrackingScope,
   error: LazaretError,
   first: SinkOutcome | undefined,
+  event: LazaretEvent | undefined,
 ): void {
   if (!observer.trackingFailureSwallowed) return
   const { reason = 'tracking_failed_in_job', failure } = first ?? {}
   const errorName = failure?.name ?? error.name
-  observeAsOwn(observer, 'trackingFailureSwallowed', { job, errorName, reason })
+  observeAsOwn(observer, 'trackingFailureSwallowed', { job, errorName, reason, event })
 }
 
 /** The event of a letter, which is sent once more. */
@@ -250,7 +251,7 @@ export class Tracked {
     if (!isObserved && this.resolveOutcome === undefined) return
     const error = this.error()
     if (error !== undefined && isObserved)
-      observeSwallowed(observer, this.scope, error, this.failed?.values().next().value)
+      observeSwallowed(observer, this.scope, error, this.failed?.values().next().value, this.event)
     this.resolveOutcome?.(this.resultOrError(error))
   }
 
