@@ -1,3 +1,4 @@
+import type { ErrorNameMasker } from '../../core/dead-letter/subject-masks.ts'
 import type { NumberCell } from '../../core/metrics/cells.ts'
 import type { Series } from '../../core/metrics/series.ts'
 import type { SlidingRatio } from '../../core/metrics/sliding-ratio.ts'
@@ -20,6 +21,8 @@ interface Tallies {
   readonly breakers: Series<NumberCell>
   readonly dispatched: SlidingRatio
   readonly clock: Clock
+  /** The name of an error may quote masked values, and many people may read metrics. */
+  readonly errorNames: ErrorNameMasker
 }
 
 /** The observer that counts. Every line of docs/reference/metrics.md is one here. */
@@ -35,7 +38,7 @@ function counter(registry: MetricRegistry, name: CounterName): (...values: Label
   }
 }
 
-function consuming({ registry }: Tallies): Observer {
+function consuming({ registry, errorNames }: Tallies): Observer {
   const processed = counter(registry, 'events_processed_total')
   const duration = registry.histogram('handler_duration_seconds')
   const quarantined = counter(registry, 'poison_quarantined_total')
@@ -47,7 +50,7 @@ function consuming({ registry }: Tallies): Observer {
   const removed = registry.counter('outbox_removed_total')
   const outcomes = counter(registry, 'replay_outcomes_total')
   const automatic = counter(registry, 'automatic_replay_outcomes_total')
-  const letters = countingLetters(registry)
+  const letters = countingLetters(registry, errorNames)
   return {
     eventProcessed: ({ channel, outcome }) => processed(channel, outcome),
     handlerEnded: ({ channel, durationMs }) => duration.at(channel).add(durationMs / SECOND_MS),
@@ -75,21 +78,27 @@ function consuming({ registry }: Tallies): Observer {
 }
 
 /** Counts each letter once: not its later versions, and not its move from the spill to the store. */
-function countingLetters(registry: MetricRegistry): (kept: LetterObservation) => void {
+function countingLetters(
+  registry: MetricRegistry,
+  errorNames: ErrorNameMasker,
+): (kept: LetterObservation) => void {
   const saved = counter(registry, 'dlq_saved_total')
   const attempts = registry.histogram('attempts_before_dlq')
   const fromJob = counter(registry, 'dlq_from_job_total')
-  return ({ channel, letter: { handler, cycle, job, detail }, again }) => {
+  return ({ channel, letter, again }) => {
     if (again) return
-    saved(channel, handler, cycle.reason, cycle.failure?.name ?? NO_ERROR)
+    const { handler, cycle, job, detail } = letter
+    const { failure, reason } = cycle
+    const errorClass = failure === undefined ? NO_ERROR : errorNames.mask(failure.name, { letter })
+    saved(channel, handler, reason, errorClass)
     attempts.at(channel).add(cycle.attemptCount)
     // The reason of the end, such as an open breaker: the last of a job's letters, or its only one, says that every
     // sink failed.
-    if (job !== undefined) fromJob(job, String(detail?.['endedBy'] ?? cycle.reason))
+    if (job !== undefined) fromJob(job, String(detail?.['endedBy'] ?? reason))
   }
 }
 
-function retrying({ registry }: Tallies): Observer {
+function retrying({ registry, errorNames }: Tallies): Observer {
   const attempts = counter(registry, 'retry_attempts_total')
   const delay = registry.histogram('retry_delay_seconds')
   const successes = counter(registry, 'retry_successes_total')
@@ -104,8 +113,8 @@ function retrying({ registry }: Tallies): Observer {
       delay.at(name).add(delayMs / SECOND_MS)
     },
     retrySucceeded: ({ name }) => successes(name),
-    gaveUp({ name, reason, failure }) {
-      if (reason === 'permanent') permanent(name, failure.name)
+    gaveUp({ name, reason, failure, event }) {
+      if (reason === 'permanent') permanent(name, errorNames.mask(failure.name, { event }))
       else if (reason === 'attempts_exhausted' || reason === 'elapsed') exhausted(name)
     },
     retryAllowed: ({ name }) => allowed(name),
@@ -130,7 +139,7 @@ function breaking({ registry, breakers }: Tallies): Observer {
   }
 }
 
-function dispatching({ registry, dispatched, clock }: Tallies): Observer {
+function dispatching({ registry, dispatched, clock, errorNames }: Tallies): Observer {
   const dropped = counter(registry, 'retry_dropped_total')
   const limited = counter(registry, 'rate_limiter_limited_total')
   const limitedSaved = counter(registry, 'rate_limiter_dlq_saved_total')
@@ -147,7 +156,7 @@ function dispatching({ registry, dispatched, clock }: Tallies): Observer {
       else if (became === 'dropped') limitedDropped(type)
     },
     trackedInJob: ({ job }) => inJob(job),
-    trackingFailureSwallowed: ({ job, errorName }) =>
-      swallowed(errorName, job === undefined ? 'caller' : 'job'),
+    trackingFailureSwallowed: ({ job, errorName, event }) =>
+      swallowed(errorNames.mask(errorName, { event }), job === undefined ? 'caller' : 'job'),
   }
 }

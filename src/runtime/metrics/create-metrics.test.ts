@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { createMasks } from '../../core/dead-letter/masks.ts'
 import { classify } from '../../core/failure/classify.ts'
 import type { MetricFamily } from '../../ports/metrics.ts'
 import { createFactory } from '../../testing/factories.ts'
@@ -229,5 +230,73 @@ describe('what is watched', () => {
     const fresh = of('dlq_size')
     answers[1]!(5)
     expect(await fresh).toEqual(['channel=orders name=bill 5'])
+  })
+})
+
+describe('the name of an error as a label', () => {
+  const named = (name: string) => Object.assign(new Error('no'), { name })
+  const customer = named('Customer Wagenknecht bob@example.com')
+  const payload = { surname: 'Wagenknecht' }
+
+  it('R10, E20: quotes no masked value of the letter', async () => {
+    const { observer, of, make } = world()
+    const letter = make.letter({ event: make.event({ payload }), error: customer })
+    observer.letterSaved?.({ channel: 'orders', name: 'bill', letter })
+    expect(await of('dlq_saved_total')).toEqual([
+      expect.stringMatching(/error_class=Customer \*\*\* \*\*\* 1$/),
+    ])
+  })
+
+  it('R10, E20: quotes no masked value of an event that is given up on', async () => {
+    const { observer, of, make } = world()
+    const gaveUp = {
+      name: 'bill',
+      attempts: 1,
+      reason: 'permanent',
+      failure: classify(customer, { now: 0 }),
+    } as const
+    observer.gaveUp?.({ ...gaveUp, event: make.event({ payload }) })
+    // A call of resilient() has no event.
+    observer.gaveUp?.({ ...gaveUp, name: 'call' })
+    expect(await of('retry_permanent_failures_total')).toEqual([
+      'name=bill error_class=Customer *** *** 1',
+      'name=call error_class=Customer Wagenknecht *** 1',
+    ])
+  })
+
+  it('R10, E20: quotes no masked value of an event that was not tracked', async () => {
+    const { observer, of, make } = world()
+    const event = make.event({ payload })
+    observer.trackingFailureSwallowed?.({ job: 'mail', errorName: customer.name, reason: 'permanent', event })
+    expect(await of('tracking_failures_swallowed_total')).toEqual([
+      'error_class=Customer *** *** context=job 1',
+    ])
+  })
+
+  it('R10: uses the masks of the options', async () => {
+    const metrics = createMetrics({ masks: createMasks({ patterns: [/tenant-\d+/], defaults: false }) })
+    const letter = createFactory().letter({ error: named('NoRoom tenant-17') })
+    metrics.observer.letterSaved?.({ channel: 'orders', name: 'bill', letter })
+    expect(await seriesOf(metrics, 'dlq_saved_total')).toEqual([
+      expect.stringContaining('error_class=NoRoom ***'),
+    ])
+  })
+
+  it('E20: the values of events are collected once for the name of a class', () => {
+    const { observer, make } = world()
+    let reads = 0
+    const read = {
+      get surname() {
+        reads++
+        return 'Wagenknecht'
+      },
+    }
+    const letter = make.letter({ error: new TypeError('no') })
+    const letters = Array.from({ length: 100 }, () => ({
+      ...letter,
+      event: { ...letter.event, payload: read },
+    }))
+    for (const letter of letters) observer.letterSaved?.({ channel: 'orders', name: 'bill', letter })
+    expect(reads).toBe(1)
   })
 })

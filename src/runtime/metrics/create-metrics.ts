@@ -1,3 +1,5 @@
+import { DEFAULT_MASKS, type Masks } from '../../core/dead-letter/masks.ts'
+import { ErrorNameMasker } from '../../core/dead-letter/subject-masks.ts'
 import { NumberCell } from '../../core/metrics/cells.ts'
 import { Series } from '../../core/metrics/series.ts'
 import { SlidingRatio } from '../../core/metrics/sliding-ratio.ts'
@@ -13,6 +15,7 @@ import { integer, withDefault } from '../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../ports/clock.ts'
 import type { GaugeReading, MetricFamily, Metrics } from '../../ports/metrics.ts'
 import type { Observer } from '../../ports/observer.ts'
+import { port } from '../option-rules.ts'
 import { countingObserver } from './counting.ts'
 import { gaugeSamples, MetricRegistry } from './registry.ts'
 import { Watched, type WatchSource } from './watched.ts'
@@ -25,6 +28,8 @@ const DISPATCH_WINDOW_MS = 300_000
 export interface MetricsOptions {
   /** The number of different values of each label of a metric; later values share one series [100]. */
   readonly maxLabelValues?: number | undefined
+  /** The masks for names of errors, which are values of the label `error_class` [the built-in masks]. */
+  readonly masks?: Masks | undefined
   /** Supplies the time and the timers [the system clock]. Replace it in tests. */
   readonly clock?: Clock | undefined
 }
@@ -40,13 +45,14 @@ export interface LiveMetrics extends Metrics {
 
 const rules = {
   maxLabelValues: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_MAX_LABEL_VALUES),
+  masks: withDefault(port<Masks>('masks of createMasks', 'maskText'), DEFAULT_MASKS),
   clock: clockRule,
 }
 
 /** Counts everything that is observed; nothing is started and nothing has to be closed. */
 export function createMetrics(options: MetricsOptions = {}): LiveMetrics {
-  const { maxLabelValues, clock } = resolveOptions('metrics', rules, options)
-  return new CountedMetrics(maxLabelValues, clock)
+  const { maxLabelValues, masks, clock } = resolveOptions('metrics', rules, options)
+  return new CountedMetrics(maxLabelValues, masks, clock)
 }
 
 class CountedMetrics implements LiveMetrics {
@@ -58,7 +64,7 @@ class CountedMetrics implements LiveMetrics {
   readonly #dispatched = new SlidingRatio(DISPATCH_WINDOW_MS)
   readonly #sources = new Map<WatchSource, Watched>()
 
-  constructor(maxValues: number, clock: Clock) {
+  constructor(maxValues: number, masks: Masks, clock: Clock) {
     this.#bound = { maxValues }
     this.#clock = clock
     this.#registry = new MetricRegistry(this.#bound)
@@ -68,6 +74,7 @@ class CountedMetrics implements LiveMetrics {
       breakers: this.#breakers,
       dispatched: this.#dispatched,
       clock,
+      errorNames: new ErrorNameMasker(masks),
     })
   }
 
