@@ -70,6 +70,7 @@ describe('masking by name and looks', () => {
     'pin_1',
     'passwordHash',
     'ｐａｓｓｗｏｒｄ',
+    'PÁSSWORD',
     'ıban',
   ])('P2: the value of %s is masked whatever it is', name => {
     for (const secret of ['s', 5, true, ['s'], { a: 's' }]) {

@@ -3,9 +3,9 @@ import { matchesPattern } from '../options/pattern.ts'
 /** The limit of the cache of names. Payloads of one channel repeat their names. */
 const MAX_NAMES_KNOWN = 5_000
 
-/** The name in the form in which names are compared: without case, punctuation and other forms of a letter. `*` stays, for patterns. */
+/** The name in the form in which names are compared: without case, punctuation, accents and other forms of a letter. `*` stays, for patterns. */
 export function bareName(name: string): string {
-  const plain = name.normalize('NFKC').toLowerCase().replaceAll('ı', 'i')
+  const plain = name.normalize('NFKD').toLowerCase().replaceAll('ı', 'i')
   return plain.replace(/[^\p{L}\p{N}*]/gu, '')
 }
 
