@@ -22,6 +22,8 @@ export interface Undecodable {
   readonly messageId?: string | undefined
   /** Its headers, as far as they are text [none]. */
   readonly headers?: LazaretEvent['headers'] | undefined
+  /** There if it is sealed with a key that is missing here. A process that has the key can read it, so it stays in the broker [none]. */
+  readonly missingKey?: LazaretError | undefined
 }
 
 /** One delivery of an event. It is open until it is settled, or until its subscription or process ends. */

@@ -1,5 +1,5 @@
 import { checkEvent } from '../../core/event/check.ts'
-import { CloudEventError, EventError, faultText } from '../../core/event/errors.ts'
+import { CloudEventError, EventError, faultText, SealError } from '../../core/event/errors.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { WIDEST_EVENT_LIMITS } from '../../core/event/limits.ts'
 import { JsonError, parseJson } from '../../core/event/parse-json.ts'
@@ -53,7 +53,8 @@ export function checkedEvent(event: LazaretEvent): LazaretEvent {
  * by which masks could hide a value, so people see their number only.
  */
 export function undecodable(content: Uint8Array, error: unknown): Undecodable {
-  return { raw: new Uint8Array(content), problem: problemOf(error) }
+  const missingKey = error instanceof SealError ? error : undefined
+  return { raw: new Uint8Array(content), problem: problemOf(error), missingKey }
 }
 
 function problemOf(error: unknown): string {

@@ -21,8 +21,11 @@ export function checkEvent(
   now: number,
 ): Refusal | undefined | Promise<Refusal | undefined> {
   const { content, started } = work.delivery
-  if (isUndecodable(content))
+  if (isUndecodable(content)) {
+    // A process that has the key can handle it. As a letter, it could not be replayed.
+    if (content.missingKey !== undefined) throw content.missingKey
     return refuse('undecodable', `cannot be decoded as an event: ${content.problem}`)
+  }
   const hasAttemptsLeft = started < policy.mostAttempts
   if (started > 0) {
     const poison = judgePoison(work.cycleHistory(), policy.poison, now, hasAttemptsLeft)

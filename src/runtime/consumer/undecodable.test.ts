@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest'
+import { changed } from '../../../test/support/conformance.ts'
+import { consumerWorld } from '../../../test/support/consumer-world.ts'
+import { memoryBroker } from '../../adapters/memory/index.ts'
+import { SealError } from '../../core/event/errors.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
+import { createFactory } from '../../testing/factories.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import { seededRandom } from '../../testing/seeded-random.ts'
 import { Work } from './work.ts'
 
 const LONG = 'x'.repeat(5_000)
@@ -40,5 +47,40 @@ describe('the letter of an undecodable message', () => {
       origin: { broker: 'b' },
     }
     expect(new Work(delivery as unknown as Delivery).event.headers).toEqual({ tenant: 'eu' })
+  })
+})
+
+describe('a sealed message whose key is missing', () => {
+  it('K9: stays in the broker for a process that has the key, and health counts it', async () => {
+    const clock = new FakeClock()
+    const whole = memoryBroker({ clock })
+    const missingKey = new SealError('event e1', "is sealed with key 'k1', and no key is given")
+    let hasKey = false
+    const broker = changed(whole, () => ({
+      subscribe: (options, deliver) => {
+        const handOver = (delivery: Delivery) => {
+          const content = { raw: bytes('{"sealed":'), problem: missingKey.message, missingKey }
+          deliver(hasKey ? delivery : changed(delivery, () => ({ content })))
+        }
+        return whole.subscribe(options, handOver)
+      },
+    }))
+    const handled: string[] = []
+    const { consumer, recorder, deadLetters } = consumerWorld({
+      clock,
+      broker,
+      handle: async ({ id }) => void handled.push(id),
+    })
+    await consumer.start()
+    const event = createFactory({ clock, random: seededRandom(1) }).event({ channel: 'orders' })
+    await whole.publish([event])
+    await clock.advance(0)
+    expect(recorder.of('settlementFailed')).toMatchObject([{ error: missingKey }])
+    expect(consumer.health().settlementFailures).toBe(1)
+    hasKey = true
+    await clock.advance(60_000)
+    expect(handled).toEqual([event.id])
+    expect((await deadLetters.list()).letters).toEqual([])
+    await consumer.close()
   })
 })

@@ -118,7 +118,7 @@ export class OutboxDelivery extends TrackedDelivery {
   }
 }
 
-/** An event that cannot be read is delivered as it is, and becomes a dead letter. */
+/** An event that cannot be read is delivered as it is. */
 function readEvent(row: ClaimedRow, channel: string, codec: EventCodec): LazaretEvent | Undecodable {
   const { 7: payload, 8: headers, 10: rare } = row
   const sealed = rare === null ? null : rare[7]

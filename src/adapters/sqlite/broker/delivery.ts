@@ -32,7 +32,7 @@ export class SqliteDelivery extends TrackedDelivery {
   }
 }
 
-/** Returns the event. An unreadable event is delivered as it is, and becomes a dead letter like any other failed event. */
+/** Returns the event. An unreadable event is delivered as it is. */
 function contentOf(body: string | Uint8Array, codec: EventCodec): LazaretEvent | Undecodable {
   if (typeof body !== 'string') return { raw: body, problem: 'the event is stored as bytes instead of text' }
   try {
