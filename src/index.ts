@@ -279,5 +279,6 @@ export {
 } from './runtime/resilient/resilient.ts'
 export type { ResilientOptions } from './runtime/resilient/resilient-options.ts'
 export { createSealing, type SealingOptions } from './runtime/sealing/sealing.ts'
+export type { SpillHealth } from './runtime/spill-drainer.ts'
 export { tracedBroker } from './runtime/traced-broker.ts'
 export type { UserFunctionHealth } from './runtime/user-functions/user-faults.ts'

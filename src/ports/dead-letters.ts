@@ -209,11 +209,17 @@ export interface DeadLetterStore extends DeadLetterQueue {
  * Holds letters while their store is unreachable, and moves them to the store afterwards.
  *
  * - `send` as above: durable when it resolves.
- * - `drain` sends every letter it holds, oldest first, removes each only after the target has it, stops at the first
- *   that the target refuses, and returns how many went. It is safe to call while letters arrive.
+ * - `drain` sends the letters it holds, oldest first, removes each only after the target has it, and returns how many it
+ *   removed. It is safe to call while letters arrive.
+ * - One letter does not block the others: a letter that the target refuses, or that the spill cannot read, stays, and the
+ *   drain continues with the next one. Several refusals in a row mean that the target is unreachable: then the drain ends,
+ *   so that the target gets few calls. The next drain begins with letters that were not refused.
+ * - `failed` receives the errors of the spill itself: letters that it could not read or remove. The target knows what it
+ *   refused. `drain` rejects if the spill as a whole cannot be read.
+ * - A spill holds the letters of one store: `drain` sends them to whatever target it is given.
  */
 export interface Spill extends DeadLetterQueue {
-  drain(target: DeadLetterQueue): Promise<number>
+  drain(target: DeadLetterQueue, failed?: (error: unknown) => void): Promise<number>
   size(): Promise<number>
 }
 

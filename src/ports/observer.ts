@@ -183,7 +183,24 @@ export interface Observations {
   }
   /** Letters that move to the store later are reported by `spillDrained` alone. */
   letterSpilled: LetterObservation
-  spillDrained: { readonly count: number }
+  spillDrained: {
+    /** The letters that the store has now and the spill no longer holds. */
+    readonly count: number
+    /** The letters that are still in the spill. Absent if the spill is empty. */
+    readonly left?: number | undefined
+  }
+  /**
+   * A drain could not move every letter: the store refused some, or the spill could not read or remove some. They stay in the
+   * spill, and the next drain tries again. `letterWriteFailed` also reports each letter that the store refused.
+   */
+  spillDrainFailed: {
+    /** The letters that are still in the spill. */
+    readonly left: number
+    /** The last error of the drain. */
+    readonly error: unknown
+    /** The letter that the store refused with this error. Undefined for an error of the spill. */
+    readonly letter: DeadLetter | undefined
+  }
   /** Retention deleted letters from a store, which is named by its URL: one of each run that deleted any. */
   lettersExpired: { readonly store: string; readonly count: number; readonly byState: LetterCounts }
   /** The retention of a broker removed delivered events: rows one by one, and whole partitions, one for each day. */

@@ -5,6 +5,7 @@ import type { FilterSubject } from '../core/dead-letter/filter.ts'
 import { replayHeaders } from '../core/event/replay-headers.ts'
 import { PermanentError } from '../core/failure/signals.ts'
 import { fixed } from '../core/retry/fixed.ts'
+import { healthReport } from './consumer/health.ts'
 
 const failing = {
   retry: { attempts: 1 },
@@ -43,6 +44,60 @@ describe('letters are safe before an event is acknowledged', () => {
     await it.publish('x')
     await it.clock.advance(6_000)
     expect(await spill.size()).toBe(1)
+  })
+
+  it('B7: a letter that the store always refuses stays in the spill, visibly, and blocks no other', async () => {
+    const deadLetters = memoryDeadLetters()
+    const send = deadLetters.send.bind(deadLetters)
+    let down = true
+    deadLetters.send = async letter => {
+      if (down) throw new Error('store is down')
+      if (letter.event.payload === 'a') throw new Error('sealed with a missing key')
+      await send(letter)
+    }
+    const spill = memorySpill()
+    const it = world({ ...failing, deadLetters, spill })
+    await it.consumer.start()
+    expect(it.consumer.health().spill).toBeUndefined()
+    await it.publish('a', 'b', 'c')
+    await it.clock.advance(0)
+    expect(it.consumer.health().spill).toEqual({ size: 3 })
+    await it.clock.advance(5_000)
+    expect(it.consumer.health().spill).toEqual({ size: 3, problem: 'store is down' })
+    expect(it.recorder.of('spillDrainFailed')).toMatchObject([
+      { left: 3, error: { message: 'store is down' } },
+    ])
+    down = false
+    await it.clock.advance(5_000)
+    expect((await deadLetters.list()).letters.map(({ event }) => event.payload).sort()).toEqual(['b', 'c'])
+    expect(it.recorder.of('spillDrained')).toEqual([{ count: 2, left: 1 }])
+    const problem = 'sealed with a missing key'
+    expect(it.recorder.of('spillDrainFailed').at(-1)).toMatchObject({ left: 1, error: { message: problem } })
+    expect(it.recorder.of('letterWriteFailed').at(-1)).toMatchObject({
+      channel: 'orders',
+      error: { message: problem },
+    })
+    const health = it.consumer.health()
+    expect(health.spill).toEqual({ size: 1, problem })
+    expect(healthReport([health], 0).status).toBe('DEGRADED')
+    deadLetters.send = send
+    await it.clock.advance(5_000)
+    expect(it.consumer.health().spill).toBeUndefined()
+    await it.consumer.close()
+  })
+
+  it('B7: a spill that cannot be read is visible', async () => {
+    const spill = memorySpill()
+    spill.size = async () => 20
+    spill.drain = () => Promise.reject(new Error('the key is missing'))
+    const it = world({ ...failing, deadLetters: memoryDeadLetters(), spill })
+    await it.consumer.start()
+    await it.clock.advance(0)
+    expect(it.consumer.health().spill).toEqual({ size: 20, problem: 'the key is missing' })
+    expect(it.recorder.of('spillDrainFailed')).toMatchObject([
+      { left: 20, error: { message: 'the key is missing' } },
+    ])
+    await it.consumer.close()
   })
 
   it('B7: with store and spill down the consumer pauses, and goes on when one is back', async () => {

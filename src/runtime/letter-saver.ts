@@ -4,20 +4,20 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import { isVerified, splitVerified } from '../core/dead-letter/verify.ts'
 import { LazaretError } from '../core/failure/errors.ts'
-import { type Cancel, type Clock, settlesWithin } from '../ports/clock.ts'
+import { type Clock, settlesWithin } from '../ports/clock.ts'
 import type { DeadLetterQueue, DeadLetterStore, Spill } from '../ports/dead-letters.ts'
 import type { Notifier } from '../ports/notifier.ts'
 import type { LetterObservation, Observer } from '../ports/observer.ts'
 import { TimeoutError } from './attempt/attempt.ts'
 import { observe } from './observe.ts'
 import { type Resilient, resilient } from './resilient/resilient.ts'
+import { SpillDrainer, type SpillHealth } from './spill-drainer.ts'
 import type { UserFaults } from './user-functions/user-faults.ts'
 
 /** The timeout for saving one letter. Afterwards the letter goes to the spill, or is saved again. */
 export const SAVE_TIMEOUT_MS = 5_000
 /** The pause after a failure of the store. Letters go to the spill in that time. */
 const STORE_BREAKER_OPEN_MS = 5_000
-const DRAIN_EVERY_MS = 5_000
 
 interface LetterSaverSetup {
   readonly deadLetters: DeadLetterQueue
@@ -88,15 +88,11 @@ export function filterSubject({
 export class LetterSaver {
   readonly #setup: LetterSaverSetup
   readonly #send: Resilient<[DeadLetter], void>
-  /** With a time limit too: one letter that hangs must not block the others. */
-  readonly #drainTarget: DeadLetterQueue
-  #cancelDrain: Cancel | undefined
-  #draining: Promise<void> | undefined
-  #closed = false
+  readonly #drainer: SpillDrainer | undefined
 
   constructor(setup: LetterSaverSetup) {
     this.#setup = setup
-    const { deadLetters, clock, spill } = setup
+    const { deadLetters, clock, spill, observer } = setup
     const send = (letter: DeadLetter) =>
       isVerified(letter) ? deadLetters.send(letter) : sendVerified(deadLetters, letter)
     const limits = { name: 'dead-letter store', clock, timeoutMs: SAVE_TIMEOUT_MS }
@@ -107,13 +103,17 @@ export class LetterSaver {
         ? {}
         : { breaker: { failures: 1, openMs: STORE_BREAKER_OPEN_MS, successes: 1 } }),
     })
-    this.#drainTarget = { send: resilient(send, limits), close: async () => {} }
+    this.#drainer = spill && new SpillDrainer({ spill, send: resilient(send, limits), observer, clock })
   }
 
   /** Moves on what an earlier process left in the spill. */
   async start(): Promise<void> {
-    const { spill } = this.#setup
-    if (spill !== undefined && (await spill.size()) > 0) this.#scheduleDrain(0)
+    await this.#drainer?.start()
+  }
+
+  /** Undefined if no letter waits in the spill. */
+  get spillHealth(): SpillHealth | undefined {
+    return this.#drainer?.health
   }
 
   /**
@@ -137,18 +137,16 @@ export class LetterSaver {
 
   /** Spilled letters are safe, and are tried once more: the next process may start on another machine. */
   async close(): Promise<void> {
-    this.#closed = true
-    const isWaiting = this.#cancelDrain !== undefined
-    this.#cancelDrain?.()
-    await this.#draining
-    if (isWaiting) await this.#drain()
+    await this.#drainer?.close()
   }
 
   async #spill(spill: Spill, letter: DeadLetter, again: boolean, storeError: unknown): Promise<void> {
     const { observer } = this.#setup
     const { channel, handler: name } = letter
+    let isStored = false
     try {
       await spill.send(letter)
+      isStored = true
     } catch (error) {
       if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error, letter })
       throw new LetterNotSavedError(
@@ -156,32 +154,9 @@ export class LetterSaver {
         new AggregateError([storeError, error], 'store and spill both failed'),
       )
     } finally {
-      // In any case: a spill that reports a failure may still have stored the letter.
-      this.#scheduleDrain(DRAIN_EVERY_MS)
+      this.#drainer?.letterSent(isStored)
     }
     if (observer.letterSpilled) observe(observer, 'letterSpilled', letterKept(letter, again))
-  }
-
-  #scheduleDrain(delayMs: number): void {
-    if (this.#closed || this.#cancelDrain !== undefined) return
-    this.#cancelDrain = this.#setup.clock.schedule(delayMs, () => {
-      this.#cancelDrain = undefined
-      this.#draining = this.#drain().finally(() => {
-        this.#draining = undefined
-      })
-    })
-  }
-
-  async #drain(): Promise<void> {
-    const { spill, observer } = this.#setup
-    if (spill === undefined) return
-    try {
-      const count = await spill.drain(this.#drainTarget)
-      if (count > 0 && observer.spillDrained) observe(observer, 'spillDrained', { count })
-      if ((await spill.size()) > 0) this.#scheduleDrain(DRAIN_EVERY_MS)
-    } catch {
-      this.#scheduleDrain(DRAIN_EVERY_MS)
-    }
   }
 }
 

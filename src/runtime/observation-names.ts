@@ -36,6 +36,7 @@ const ALL: Readonly<Record<keyof Observations, true>> = {
   letterWriteFailed: true,
   letterSpilled: true,
   spillDrained: true,
+  spillDrainFailed: true,
   lettersExpired: true,
   deliveredRemoved: true,
   noticeFailed: true,

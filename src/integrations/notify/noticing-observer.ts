@@ -4,7 +4,7 @@ import type { Observer } from '../../ports/observer.ts'
 
 /** Turns observations that the runtime does not send to its notifier into notices: a failing dependency or store. */
 export function noticingObserver(notify: (notice: Notice) => void, clock: Clock): Observer {
-  // This observation comes right before `letterSpilled`, and only it has the error.
+  // `letterWriteFailed` comes right before `letterSpilled`, and only it has the error.
   let error = 'no reason given'
   return {
     breakerChanged({ name, to, at }) {
@@ -12,13 +12,20 @@ export function noticingObserver(notify: (notice: Notice) => void, clock: Clock)
       else if (to === 'closed') notify({ kind: 'breaker_closed', name, at })
     },
     letterWriteFailed(failed) {
-      error = failed.error instanceof Error ? failed.error.message : String(failed.error)
+      error = messageOf(failed.error)
     },
     letterSpilled() {
       notify({ kind: 'letters_spilled', error, at: clock.now() })
     },
-    spillDrained({ count }) {
-      notify({ kind: 'spill_drained', count, at: clock.now() })
+    spillDrained({ count, left }) {
+      if (left === undefined) notify({ kind: 'spill_drained', count, at: clock.now() })
+    },
+    spillDrainFailed(failed) {
+      notify({ kind: 'letters_spilled', error: messageOf(failed.error), at: clock.now() })
     },
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -140,7 +140,7 @@ export class Occurrences {
   #spill(error: string): AlertFacts {
     return {
       title: 'Dead letters spilled',
-      summary: this.#text(`Their store is unavailable, so they are in a local spill: ${error}`),
+      summary: this.#text(`Their store did not accept them, so they are in a local spill: ${error}`),
     }
   }
 

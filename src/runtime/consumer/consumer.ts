@@ -175,7 +175,8 @@ class ChannelConsumer implements Consumer {
     const waiting = this.#waiting.length + retrying
     const late = this.#handling?.failed.lateCount ?? 0
     const counts = { active: this.#active, waiting, retrying, late, paused: this.#pauses.reasons }
-    return { ...this.#activity.report(counts), ...this.#stalls.all }
+    const spill = this.#saver?.spillHealth
+    return { ...this.#activity.report(counts), ...this.#stalls.all, ...(spill !== undefined && { spill }) }
   }
 
   async deadLetterDepths(): Promise<readonly QueueDepth[]> {

@@ -11,6 +11,7 @@ import type { ChannelLimits } from '../../core/watch/options.ts'
 import type { PauseReason, ProcessedOutcome } from '../../ports/observer.ts'
 import { breakerGauge } from '../breaker.ts'
 import { observe } from '../observe.ts'
+import type { SpillHealth } from '../spill-drainer.ts'
 import type { UserFunctionHealth } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { Stall } from './pauses.ts'
@@ -46,6 +47,8 @@ export interface ConsumerHealth {
   readonly watch?: ChannelLimits
   /** The parts of the subscription that stall now. Absent if there are none. */
   readonly stalls?: readonly Stall[]
+  /** The letters in the spill of the consumer. Absent if the spill is empty. */
+  readonly spill?: SpillHealth
 }
 
 /** Counts the last minute. It adds up the newest slice by itself, because a new window for each event costs more than its settlement. */
@@ -127,8 +130,8 @@ export interface HealthReport {
 }
 
 /**
- * What `/healthz/consumer` answers: DOWN while a breaker is open, DEGRADED with too many dead letters or while a broker holds a
- * consumer up, else UP.
+ * What `/healthz/consumer` answers: DOWN while a breaker is open, DEGRADED with too many dead letters, while a broker holds a
+ * consumer up or while letters wait in a spill, else UP.
  */
 export function healthReport(
   channels: readonly ConsumerHealth[],
@@ -140,16 +143,20 @@ export function healthReport(
 
 /** The health report without its channels, for consumers of which only this is known. */
 export function summarizeHealth(
-  channels: readonly Pick<ConsumerHealth, 'breakerState' | 'failureRate' | 'lastProcessedAt' | 'stalls'>[],
+  channels: readonly Pick<
+    ConsumerHealth,
+    'breakerState' | 'failureRate' | 'lastProcessedAt' | 'stalls' | 'spill'
+  >[],
   dlqSize: number,
   degradedAt: number,
 ): Omit<HealthReport, 'channels'> {
   const worst = Math.max(0, ...channels.map(({ breakerState }) => breakerGauge(breakerState)))
   const isStalled = channels.some(({ stalls = [] }) => stalls.length > 0)
+  const isSpilled = channels.some(({ spill }) => spill !== undefined)
   const last = channels.map(({ lastProcessedAt }) => lastProcessedAt ?? Number.NEGATIVE_INFINITY)
   const lastProcessedAt = Math.max(...last)
   return {
-    status: worst === 2 ? 'DOWN' : dlqSize > degradedAt || isStalled ? 'DEGRADED' : 'UP',
+    status: worst === 2 ? 'DOWN' : dlqSize > degradedAt || isStalled || isSpilled ? 'DEGRADED' : 'UP',
     breakerState: worst === 2 ? 'OPEN' : worst === 1 ? 'HALF_OPEN' : 'CLOSED',
     dlqSize,
     lastProcessedAt: Number.isFinite(lastProcessedAt) ? new Date(lastProcessedAt).toISOString() : null,

@@ -48,7 +48,7 @@ export const healthRoutes = [
     method: 'GET',
     path: '/healthz/consumer',
     about:
-      'Reports the health of the consumers in this process, or of the fleet if this process has none: UP, DEGRADED with many dead letters, a stalled consumer or an unreachable store or broker, DOWN with an open breaker or a service that is gone.',
+      'Reports the health of the consumers in this process, or of the fleet if this process has none: UP, DEGRADED with many dead letters, a stalled consumer, letters in a spill or an unreachable store or broker, DOWN with an open breaker or a service that is gone.',
     access: 'public',
     answer: consumerHealth,
     status: ({ status }) => (status === 'UP' ? 200 : 503),
@@ -89,7 +89,7 @@ function ownHealth(consumers: readonly LocalHealth[], dlqSize: number, degradedA
   const { channels, ...report } = healthReport(consumers, dlqSize, degradedAt)
   return {
     ...report,
-    channels: channels.map(({ lastProcessedAt, paused, userFunctions, stalls, ...rest }) => ({
+    channels: channels.map(({ lastProcessedAt, paused, userFunctions, stalls, spill, ...rest }) => ({
       ...rest,
       lastProcessedAt: isoOr(lastProcessedAt),
       paused: [...paused],
@@ -97,6 +97,7 @@ function ownHealth(consumers: readonly LocalHealth[], dlqSize: number, degradedA
       userFunctionFailures: userFunctions.failures,
       // The problem text stays out too: it names servers and queues.
       ...(stalls === undefined ? {} : { stalled: stalls.map(({ place }) => place) }),
+      ...(spill === undefined ? {} : { spilled: spill.size }),
     })),
   }
 }

@@ -16,7 +16,7 @@ export const consumerHealth = z.object({
   status: z
     .enum(['UP', 'DEGRADED', 'DOWN'])
     .describe(
-      '`DOWN` with an open breaker, or in the fleet with a service that is gone. `DEGRADED` with too many dead letters, a stalled consumer, or an unreachable store or broker. Otherwise `UP`.',
+      '`DOWN` with an open breaker, or in the fleet with a service that is gone. `DEGRADED` with too many dead letters, a stalled consumer, letters in a spill, or an unreachable store or broker. Otherwise `UP`.',
     ),
   breakerState: z.enum(['CLOSED', 'HALF_OPEN', 'OPEN']).describe('The worst state of all breakers.'),
   // Queues and stores are counted at the same moment, at most once a second, so a collected letter counts once.
@@ -59,6 +59,10 @@ export const consumerHealth = z.object({
         stalled: optional(
           stalledParts,
           'The parts of the subscription that the broker holds up. Absent when there are none.',
+        ),
+        spilled: optional(
+          count,
+          'The number of letters in the spill of the consumer. Absent when the spill is empty, and for consumers of other processes.',
         ),
       }),
     )

@@ -256,7 +256,7 @@ const LEDGERS: readonly Break<Ledger>[] = [
 const SPILLS: readonly Break<Spill>[] = [
   [
     'removes before the target has it',
-    'B7: a drain stops at the first refused letter, and the next drain continues there',
+    'B7: a refused letter stays, and the next drain sends it',
     spill => ({
       drain: async target => {
         const taken = await takeAll(spill)
@@ -273,6 +273,32 @@ const SPILLS: readonly Break<Spill>[] = [
         const taken = await takeAll(spill)
         for (const letter of taken.toReversed()) await target.send(letter)
         return taken.length
+      },
+    }),
+  ],
+  [
+    'stops at a refused letter',
+    'B7: a letter that the target always refuses does not block the others',
+    spill => ({
+      drain: async target => {
+        let isRefusing = false
+        const send = async (letter: DeadLetter) => {
+          if (isRefusing) throw new Error('not tried')
+          isRefusing = true
+          await target.send(letter)
+          isRefusing = false
+        }
+        return spill.drain({ send, close: async () => {} })
+      },
+    }),
+  ],
+  [
+    'tries every letter while the target is unreachable',
+    'B7: a drain asks a target that is unreachable only a few times',
+    spill => ({
+      drain: async target => {
+        const results = await Promise.allSettled((await takeAll(spill)).map(letter => target.send(letter)))
+        return results.length
       },
     }),
   ],

@@ -87,18 +87,51 @@ export function spillConformance({ test, setup, declares }: SpillConformance): v
     assert.equal(target.all[0]?.cycle.isUnverified, true)
   })
 
-  it('B7: a drain stops at the first refused letter, and the next drain continues there', async ({
+  it('B7: a refused letter stays, and the next drain sends it', async ({ spill, make, target }) => {
+    const letters = await fill(spill, make, 4)
+    assert.equal(await spill.drain(refusingAfter(target, 2)), 2)
+    assert.equal(await spill.size(), 2)
+    assert.equal(await spill.drain(target), 2)
+    assert.deepEqual(target.all, letters)
+  })
+
+  it('B7: a letter that the target always refuses does not block the others', async ({
     spill,
     make,
     target,
   }) => {
-    const letters = await fill(spill, make, 4)
-    const refusing = refusingAfter(target, 2)
-    assert.equal(await spill.drain(refusing), 2)
-    assert.equal(refusing.asked, 3, 'those behind the refused one were not tried')
-    assert.equal(await spill.size(), 2)
-    assert.equal(await spill.drain(target), 2)
-    assert.deepEqual(target.all, letters)
+    const [first, refused, ...others] = await fill(spill, make, 6)
+    const refusing = refusingOnly(target, [refused!])
+    assert.equal(await spill.drain(refusing), 5)
+    assert.deepEqual(target.all, [first, ...others])
+    assert.equal(await spill.size(), 1)
+    assert.equal(await spill.drain(refusing), 0)
+    assert.equal(await spill.size(), 1)
+  })
+
+  it('B7: many letters that the target always refuses do not block the others', async ({
+    spill,
+    make,
+    target,
+  }) => {
+    const refused = await fill(spill, make, 20)
+    const others = await fill(spill, make, 5)
+    const refusing = refusingOnly(target, refused)
+    // A drain may end after a few refusals. Each further drain has to begin with letters that were not refused yet.
+    for (let drains = 0; drains < 21 && target.count < 5; drains++) await spill.drain(refusing)
+    assert.deepEqual(idsOf(target.all), idsOf(others))
+    assert.equal(await spill.size(), 20)
+  })
+
+  it('B7: a drain asks a target that is unreachable only a few times', async ({ spill, make, target }) => {
+    const letters = await fill(spill, make, 40)
+    const refusing = refusingAfter(target, 0)
+    assert.equal(await spill.drain(refusing), 0)
+    assert(refusing.asked <= 10, `the target was asked ${refusing.asked} times`)
+    for (let drains = 0; drains < 10; drains++) await spill.drain(refusing)
+    assert(refusing.asked <= 110, `the target was asked ${refusing.asked} times in 11 drains`)
+    assert.equal(await spill.drain(target), 40)
+    assert.deepEqual(idsOf(target.all), idsOf(letters))
   })
 
   it('B7: a letter stays until the target has it', async ({ spill, make }) => {
@@ -180,6 +213,18 @@ function refusingAfter(target: DeadLetterQueue, count: number): DeadLetterQueue 
     close: () => target.close(),
   }
   return queue
+}
+
+/** Always rejects these letters, and accepts all others. */
+function refusingOnly(target: DeadLetterQueue, refused: readonly DeadLetter[]): DeadLetterQueue {
+  const ids = new Set(idsOf(refused))
+  return {
+    async send(letter) {
+      if (ids.has(letter.id)) throw new Error('this letter is refused')
+      await target.send(letter)
+    },
+    close: () => target.close(),
+  }
 }
 
 function idsOf(letters: readonly DeadLetter[]): string[] {

@@ -1,3 +1,4 @@
+import { RefusedLetters } from '../../../adapter-kit/refused-letters.ts'
 import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
@@ -31,6 +32,7 @@ export function fileSpill(options: FileSpillOptions): FileSpill {
 export class FileSpill implements Spill {
   readonly #log: LazyLetterLog
   readonly #drains = new SerialQueue()
+  readonly #refused = new RefusedLetters()
 
   constructor(options: Resolved<typeof rules>, files: Files = realFiles) {
     this.#log = new LazyLetterLog(options.name, options, files)
@@ -41,8 +43,8 @@ export class FileSpill implements Spill {
   }
 
   /** Only one drain runs at a time, because two would send every letter twice. */
-  drain(target: DeadLetterQueue): Promise<number> {
-    return this.#drains.run(() => this.#drain(target))
+  drain(target: DeadLetterQueue, failed: (error: unknown) => void = () => {}): Promise<number> {
+    return this.#drains.run(() => this.#drain(target, failed))
   }
 
   async size(): Promise<number> {
@@ -55,33 +57,33 @@ export class FileSpill implements Spill {
     await this.#log.close()
   }
 
-  async #drain(target: DeadLetterQueue): Promise<number> {
+  async #drain(target: DeadLetterQueue, failed: (error: unknown) => void): Promise<number> {
     const { log } = await this.#log.read()
     // Letters that arrive during the drain wait for the next one. Otherwise the drain of a busy service would never end.
-    const all = await inOrderOfArrival(log)
+    const all = this.#refused.inDrainOrder(await inOrderOfArrival(log))
     const removals: Promise<unknown>[] = []
     let sent = 0
-    for (let start = 0; start < all.length; start += READ_AT_ONCE) {
-      const held = heldIn(log, all.slice(start, start + READ_AT_ONCE))
-      const letters = await log.read(held.map(({ id }) => id))
-      for (const [index, letter] of letters.entries()) {
-        if (letter === undefined) continue
-        const isTaken = await target.send(letter).then(
-          () => true,
-          () => false,
-        )
-        if (!isTaken) {
-          await Promise.all(removals)
-          return sent
-        }
-        sent++
-        // The next drain sends a letter again that could not be removed. That changes nothing for the target.
-        removals.push(remove(log, letter, held[index]!).catch(() => {}))
+    for await (const { held, letter, error } of readEach(log, all)) {
+      if (letter === undefined) failed(error)
+      if (letter === undefined || !(await isTaken(target, letter))) {
+        if (this.#refused.refused(held.id)) break
+        continue
       }
+      this.#refused.taken(held.id)
+      sent++
+      // The next drain sends a letter again that could not be removed. That changes nothing for the target.
+      removals.push(remove(log, letter, held).catch(() => {}))
     }
     await Promise.all(removals)
     return sent
   }
+}
+
+async function isTaken(target: DeadLetterQueue, letter: DeadLetter): Promise<boolean> {
+  return target.send(letter).then(
+    () => true,
+    () => false,
+  )
 }
 
 interface Held extends RecordLocation {
@@ -92,6 +94,35 @@ async function inOrderOfArrival({ index }: LetterLog): Promise<string[]> {
   const ids: string[] = []
   for await (const { rows, found } of matching(index, {})) for (const row of found) ids.push(rows.idOf(row))
   return ids
+}
+
+/** A letter of the spill. `letter` is undefined if reading it failed with `error`. */
+interface ReadLetter {
+  readonly held: Held
+  readonly letter?: DeadLetter | undefined
+  readonly error?: unknown
+}
+
+/** Reads letters in portions. Letters that are gone, or damaged and reported as such, are left out. */
+async function* readEach(log: LetterLog, ids: readonly string[]): AsyncGenerator<ReadLetter> {
+  for (let start = 0; start < ids.length; start += READ_AT_ONCE) {
+    const all = heldIn(log, ids.slice(start, start + READ_AT_ONCE))
+    // One unreadable letter, such as one that is sealed with a missing key, fails its whole portion.
+    const letters = await log.read(all.map(({ id }) => id)).catch(() => undefined)
+    for (const [index, held] of all.entries()) {
+      const read = letters === undefined ? await readOne(log, held) : { held, letter: letters[index] }
+      if (read.letter !== undefined || read.error !== undefined) yield read
+    }
+  }
+}
+
+async function readOne(log: LetterLog, held: Held): Promise<ReadLetter> {
+  try {
+    const [letter] = await log.read([held.id])
+    return { held, letter }
+  } catch (error) {
+    return { held, error }
+  }
 }
 
 /** The current locations of the letters. Their files may have been rewritten. */

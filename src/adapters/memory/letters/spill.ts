@@ -1,3 +1,4 @@
+import { RefusedLetters } from '../../../adapter-kit/refused-letters.ts'
 import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { mergeLetter } from '../../../core/dead-letter/merge.ts'
@@ -13,6 +14,7 @@ export class MemorySpill implements Spill {
   /** A map keeps the order of arrival. A letter that is sent again keeps its position. */
   readonly #letters = new Map<string, DeadLetter>()
   readonly #drains = new SerialQueue()
+  readonly #refused = new RefusedLetters()
   #isClosed = false
 
   async send(letter: DeadLetter): Promise<void> {
@@ -38,12 +40,15 @@ export class MemorySpill implements Spill {
     this.#requireOpen()
     let sent = 0
     // Letters that arrive during the drain wait for the next one. Otherwise the drain of a busy service would never end.
-    for (const [id, letter] of [...this.#letters]) {
+    for (const id of this.#refused.inDrainOrder([...this.#letters.keys()])) {
+      const letter = this.#letters.get(id)!
       try {
         await target.send(letter)
       } catch {
-        return sent
+        if (this.#refused.refused(id)) break
+        continue
       }
+      this.#refused.taken(id)
       sent++
       // If the letter changed during the send, the target does not have the new version yet.
       if (this.#letters.get(id) === letter) this.#letters.delete(id)
