@@ -6,6 +6,7 @@ import { replayHeaders } from '../core/event/replay-headers.ts'
 import { PermanentError } from '../core/failure/signals.ts'
 import { fixed } from '../core/retry/fixed.ts'
 import { healthReport } from './consumer/health.ts'
+import { createDispatcher } from './dispatcher/dispatcher.ts'
 
 const failing = {
   retry: { attempts: 1 },
@@ -128,6 +129,24 @@ describe('letters are safe before an event is acknowledged', () => {
     expect(await it.letters()).toEqual([])
     expect(it.recorder.of('letterFiltered')).toMatchObject([{ reason: 'attempts_exhausted' }])
     await it.consumer.close()
+  })
+})
+
+describe('a spill and its store', () => {
+  const refusal = /spill: got a spill that .* uses with another deadLetters; give each store its own spill/
+
+  it('B7: a spill that is in use for one store is refused for another', async () => {
+    const [spill, deadLetters] = [memorySpill(), memoryDeadLetters()]
+    const first = world({ ...failing, deadLetters, spill, leaveOpen: true })
+    expect(() => world({ ...failing, deadLetters: memoryDeadLetters(), spill })).toThrow(refusal)
+    const sinks = { shop: { write: async () => undefined } }
+    expect(() => createDispatcher({ sinks, deadLetters: memoryDeadLetters(), spill })).toThrow(refusal)
+    const second = world({ ...failing, deadLetters, spill, leaveOpen: true })
+    await first.consumer.close()
+    expect(() => world({ ...failing, deadLetters: memoryDeadLetters(), spill })).toThrow(refusal)
+    await second.consumer.close()
+    // Nobody uses it any more: its store may have been opened again.
+    await world({ ...failing, deadLetters: memoryDeadLetters(), spill }).consumer.close()
   })
 })
 

@@ -12,6 +12,7 @@ import { TimeoutError } from './attempt/attempt.ts'
 import { observe } from './observe.ts'
 import { type Resilient, resilient } from './resilient/resilient.ts'
 import { SpillDrainer, type SpillHealth } from './spill-drainer.ts'
+import { reserveSpill } from './spill-stores.ts'
 import type { UserFaults } from './user-functions/user-faults.ts'
 
 /** The timeout for saving one letter. Afterwards the letter goes to the spill, or is saved again. */
@@ -89,10 +90,12 @@ export class LetterSaver {
   readonly #setup: LetterSaverSetup
   readonly #send: Resilient<[DeadLetter], void>
   readonly #drainer: SpillDrainer | undefined
+  readonly #releaseSpill: (() => void) | undefined
 
   constructor(setup: LetterSaverSetup) {
     this.#setup = setup
     const { deadLetters, clock, spill, observer } = setup
+    this.#releaseSpill = spill && reserveSpill(spill, deadLetters)
     const send = (letter: DeadLetter) =>
       isVerified(letter) ? deadLetters.send(letter) : sendVerified(deadLetters, letter)
     const limits = { name: 'dead-letter store', clock, timeoutMs: SAVE_TIMEOUT_MS }
@@ -138,6 +141,7 @@ export class LetterSaver {
   /** Spilled letters are safe, and are tried once more: the next process may start on another machine. */
   async close(): Promise<void> {
     await this.#drainer?.close()
+    this.#releaseSpill?.()
   }
 
   async #spill(spill: Spill, letter: DeadLetter, again: boolean, storeError: unknown): Promise<void> {

@@ -79,7 +79,7 @@ export const deadLettersRule: Rule<DeadLetterQueue | DeadLetterStore> = port<Dea
 
 /** The options that consumers and dispatchers have in common. */
 export interface CommonOptions extends ClockAndRandomOptions {
-  /** Takes dead letters while their store is unreachable [none]. */
+  /** Takes dead letters while their store is unreachable [none]. Each store needs its own spill. */
   readonly spill?: Spill | undefined
   /** Which dead letters are kept [all]. */
   readonly filter?: SaveFilterOptions | undefined
