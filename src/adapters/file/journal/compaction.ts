@@ -1,7 +1,7 @@
 import type { Journal } from './journal.ts'
 import { readLine, readLines } from './line.ts'
 import type { LineIndex } from './line-index.ts'
-import type { Segment } from './segment-set.ts'
+import type { RecordLocation, Segment } from './segment-set.ts'
 
 /** A closed segment is rewritten if at least this share of it is garbage. */
 const MIN_GARBAGE_SHARE = 0.5
@@ -42,6 +42,23 @@ export class Compaction {
     return this.#running
   }
 
+  /**
+   * Removes each closed segment whose live lines are all dispensable, and returns the number of those lines. Unlike a `delete`
+   * line, this needs no disk space.
+   */
+  async removeFilesOf(isDispensable: IsDispensable): Promise<number> {
+    while (this.#running !== undefined) await this.#running.catch(() => {})
+    if (this.#isStopped) return 0
+    const removing = this.#removeFilesOf(isDispensable)
+    this.#running = removing.then(
+      () => {},
+      () => {},
+    )
+    return removing.finally(() => {
+      this.#running = undefined
+    })
+  }
+
   /** Ends the rewrite in progress, and starts no other. */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -49,17 +66,38 @@ export class Compaction {
   }
 
   async #run(isExpired: (segment: Segment) => boolean): Promise<void> {
-    const { rewriting, segments, folder, files } = this.#journal
-    await rewriting.acquire()
-    try {
-      await this.#journal.refreshFiles()
-      for (const path of await folder.leftovers()) await files.remove(path).catch(() => {})
+    const { segments } = this.#journal
+    await this.#whileLocked(async () => {
       let isClean = true
       for (const segment of segments.all.filter(each => each.isClosed)) {
         const live = await this.#ifKnown(segment, async () => this.#liveOffsets(segment, isExpired))
         const isGone = live !== undefined && (await this.#rewrite(segment, live, isClean)) === 'removed'
         if (!isGone) isClean &&= await this.#ifKnown(segment, async () => this.#isClean(segment))
       }
+    })
+  }
+
+  /** A segment behind one that is not clean stays: its lines may be what makes lines of that one dead. */
+  async #removeFilesOf(isDispensable: IsDispensable): Promise<number> {
+    let removed = 0
+    await this.#whileLocked(async () => {
+      for (const segment of this.#journal.segments.all.filter(each => each.isClosed)) {
+        const lines = await this.#ifKnown(segment, () => this.#removeIf(segment, isDispensable))
+        removed += lines ?? 0
+        if (lines === undefined && !(await this.#ifKnown(segment, async () => this.#isClean(segment)))) return
+      }
+    })
+    return removed
+  }
+
+  /** Runs the work while no other process rewrites files, with all files known. */
+  async #whileLocked(work: () => Promise<void>): Promise<void> {
+    const { rewriting, folder, files } = this.#journal
+    await rewriting.acquire()
+    try {
+      await this.#journal.refreshFiles()
+      for (const path of await folder.leftovers()) await files.remove(path).catch(() => {})
+      await work()
     } catch (error) {
       // The list of segments is out of date. The next run reads the folder first.
       if (!(error instanceof RereadError)) throw error
@@ -156,20 +194,36 @@ export class Compaction {
     })
   }
 
+  /** Returns the number of live lines of the removed segment; undefined if it stays. */
+  async #removeIf(segment: Segment, isDispensable: IsDispensable): Promise<number | undefined> {
+    const live = this.#index.liveLines(segment.name.number)
+    if (segment.hasUnread || segment.isDamaged) return undefined
+    if (!live.every(({ id, location }) => isDispensable(id, location))) return undefined
+    await this.#unlink(segment)
+    return live.length
+  }
+
+  #remove(segment: Segment): Promise<void> {
+    return this.#ifKnown(segment, () => this.#unlink(segment))
+  }
+
   /** Removes the segment durably, before a rewrite drops later `delete` lines that its lines need. */
-  async #remove(segment: Segment): Promise<void> {
+  async #unlink(segment: Segment): Promise<void> {
     const { files, folder, segments } = this.#journal
     const { name } = segment
-    await this.#ifKnown(segment, async () => {
-      await files.remove(folder.path(name))
-      segments.drop(segment)
-      this.#index.move(name.number, new Map())
-      await files.remove(folder.path(name, 'index')).catch(() => {})
-      await files.syncFolder(folder.dayFolder(name))
-      await files.removeFolder(folder.dayFolder(name)).catch(() => {})
-    })
+    await files.remove(folder.path(name))
+    segments.drop(segment)
+    // An id that was written again meanwhile has its live line elsewhere.
+    for (const { id } of this.#index.liveLines(name.number)) this.#index.forget(id)
+    this.#index.move(name.number, new Map())
+    await files.remove(folder.path(name, 'index')).catch(() => {})
+    await files.syncFolder(folder.dayFolder(name))
+    await files.removeFolder(folder.dayFolder(name)).catch(() => {})
   }
 }
+
+/** Whether the live line of an id is no longer needed. */
+type IsDispensable = (id: string, location: RecordLocation) => boolean
 
 /** The folder was read again from the beginning. */
 class RereadError extends Error {}

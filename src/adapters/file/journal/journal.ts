@@ -49,11 +49,12 @@ export async function openJournal(settings: JournalSettings, user: JournalUser):
   const marker = new WriteMarker(files, join(lockFolder, 'turn'), self.id)
   try {
     await makeFolder(files, lockFolder)
+    // First, because on a full disk this may free the space that the next record needs.
+    await removeDeadOwners(files, lockFolder, self)
     await registerOwner(files, lockFolder, self)
     await marker.open()
     const place = await FileInPlace.of(files, dir)
     const journal = new Journal(settings, user, lockFolder, self, marker, place)
-    await removeDeadOwners(files, lockFolder, self)
     await journal.refresh()
     return journal
   } catch (error) {

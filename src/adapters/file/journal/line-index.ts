@@ -120,6 +120,13 @@ export class LineIndex<K> implements JournalUser {
     return rows !== undefined && rows.puts > rows.live
   }
 
+  /** The ids and locations of the live lines. */
+  liveLines(segment: number): { readonly id: string; readonly location: RecordLocation }[] {
+    const rows = this.#segments.get(segment)
+    if (rows === undefined) return []
+    return liveRows(rows).map(row => ({ id: rows.idOf(row), location: rows.locationOf(row) }))
+  }
+
   /** The offsets of the live lines. */
   liveOffsets(segment: number): ReadonlySet<number> {
     const rows = this.#segments.get(segment)

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import { isDiskFull } from '../errors.ts'
 import { codeOf, type Files, ignoringCode, readWhole } from './files.ts'
 
 /** The owner of a lock, described so precisely that another process can find out whether it still runs. */
@@ -100,12 +101,17 @@ export function ownerPath(folder: string, id: string): string {
   return join(folder, OWNER_PREFIX + id)
 }
 
-/** Records the owner durably. Without the record nobody could tell when the lock of this owner ends. */
+/**
+ * Records the owner durably, so that others can tell when the lock of this owner ends. On a full disk the record stays empty:
+ * the lock needs only the file. Others then wait longer for the lock, if this process ends while it holds it.
+ */
 export async function registerOwner(files: Files, folder: string, self: Owner): Promise<void> {
   const fd = await files.open(ownerPath(folder, self.id), 'wx')
   try {
     await files.write(fd, Buffer.from(JSON.stringify(self)), 0)
     await files.datasync(fd)
+  } catch (error) {
+    if (!isDiskFull(error)) throw error
   } finally {
     await files.close(fd)
   }

@@ -1,3 +1,4 @@
+import { portionsOf } from '../../../adapter-kit/portions.ts'
 import { RefusedLetters } from '../../../adapter-kit/refused-letters.ts'
 import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
@@ -5,12 +6,14 @@ import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import { text, withDefault } from '../../../core/options/rules.ts'
 import type { DeadLetterQueue, Spill } from '../../../ports/dead-letters.ts'
+import type { Compaction } from '../journal/compaction.ts'
 import { type Files, realFiles } from '../journal/files.ts'
 import type { RecordLocation } from '../journal/segment-set.ts'
 import { type JournalOptions, journalRules } from '../options.ts'
 import { LazyLetterLog } from './lazy-letter-log.ts'
 import type { LetterLog } from './letter-log.ts'
 import { matching } from './selection.ts'
+import { SentLetters } from './sent-letters.ts'
 
 /** Options of `fileSpill()`. */
 export interface FileSpillOptions extends JournalOptions {
@@ -18,14 +21,17 @@ export interface FileSpillOptions extends JournalOptions {
   readonly name?: string | undefined
 }
 
-const rules = { ...journalRules, name: withDefault(text(), 'spill') }
+export const spillRules = { ...journalRules, name: withDefault(text(), 'spill') }
 
 /** The letters that are read together before they are sent one by one. */
 const READ_AT_ONCE = 64
 
+/** The letters that one line removes. On a disk that is nearly full a short line may fit where a long one does not. */
+const REMOVED_AT_ONCE = 64
+
 /** Creates a spill that stores letters while their store is unreachable. It needs its own folder. */
 export function fileSpill(options: FileSpillOptions): FileSpill {
-  return new FileSpill(resolveOptions('fileSpill', rules, options))
+  return new FileSpill(resolveOptions('fileSpill', spillRules, options))
 }
 
 /** The spill that `fileSpill()` makes. */
@@ -33,8 +39,9 @@ export class FileSpill implements Spill {
   readonly #log: LazyLetterLog
   readonly #drains = new SerialQueue()
   readonly #refused = new RefusedLetters()
+  readonly #sent = new SentLetters()
 
-  constructor(options: Resolved<typeof rules>, files: Files = realFiles) {
+  constructor(options: Resolved<typeof spillRules>, files: Files = realFiles) {
     this.#log = new LazyLetterLog(options.name, options, files)
   }
 
@@ -58,24 +65,69 @@ export class FileSpill implements Spill {
   }
 
   async #drain(target: DeadLetterQueue, failed: (error: unknown) => void): Promise<number> {
-    const { log } = await this.#log.read()
+    const { log, compaction } = await this.#log.read()
     // Letters that arrive during the drain wait for the next one. Otherwise the drain of a busy service would never end.
-    const all = this.#refused.inDrainOrder(await inOrderOfArrival(log))
-    const removals: Promise<unknown>[] = []
-    let sent = 0
-    for await (const { held, letter, error } of readEach(log, all)) {
+    const all = (await inOrderOfArrival(log)).filter(id => !this.#isSent(log, id))
+    const removals: Promise<boolean>[] = []
+    for await (const { held, letter, error } of readEach(log, this.#refused.inDrainOrder(all))) {
+      if (letter !== undefined && this.#sent.hasVersion(held, letter)) continue
       if (letter === undefined) failed(error)
       if (letter === undefined || !(await isTaken(target, letter))) {
         if (this.#refused.refused(held.id)) break
         continue
       }
       this.#refused.taken(held.id)
-      sent++
-      // The next drain sends a letter again that could not be removed. That changes nothing for the target.
-      removals.push(remove(log, letter, held).catch(() => {}))
+      removals.push(this.#remove(log, letter, held))
     }
-    await Promise.all(removals)
-    return sent
+    const removed = (await Promise.all(removals)).filter(isRemoved => isRemoved).length
+    return this.#sent.size === 0 ? removed : removed + (await this.#removeSent(log, compaction, failed))
+  }
+
+  #isSent({ index }: LetterLog, id: string): boolean {
+    return this.#sent.size > 0 && this.#sent.hasLine(id, index.locationOf(id))
+  }
+
+  /** Returns false if the letter could not be removed, or was written again meanwhile. */
+  async #remove(log: LetterLog, letter: DeadLetter, held: Held): Promise<boolean> {
+    // After a failed removal the others would fail too. All of them are tried together at the end of the drain.
+    const mustWait = this.#sent.size > 0
+    try {
+      if (!mustWait) return await remove(log, letter, held)
+    } catch {
+      // The end of the drain tries again, and reports the error.
+    }
+    this.#sent.add(held, letter)
+    return false
+  }
+
+  /**
+   * Removes letters that were sent. A deletion is a line in a file and needs disk space. On a full disk only whole files can be
+   * removed: those whose letters are all sent. The file that is written to is closed when a write to it fails, so the
+   * second round can remove it too.
+   */
+  async #removeSent(
+    log: LetterLog,
+    compaction: Compaction,
+    failed: (error: unknown) => void,
+  ): Promise<number> {
+    const isSent = (id: string, location: RecordLocation) => this.#sent.hasLine(id, location)
+    let removed = 0
+    const errors: unknown[] = []
+    for (let round = 1; round <= 2 && this.#sent.size > 0; round++) {
+      try {
+        for (const ids of portionsOf(this.#sent.ids, REMOVED_AT_ONCE))
+          removed += (await log.delete(ids, (_, location, id) => isSent(id, location))).length
+      } catch (error) {
+        errors.push(error)
+        removed += await compaction.removeFilesOf(isSent).catch(another => {
+          errors.push(another)
+          return 0
+        })
+      }
+      this.#sent.keepOnly(id => log.index.locationOf(id) !== undefined)
+    }
+    if (this.#sent.size > 0 && errors.length > 0) failed(errors[0])
+    return removed
   }
 }
 
@@ -135,13 +187,14 @@ function heldIn({ index }: LetterLog, ids: readonly string[]): Held[] {
 
 /**
  * Removes a letter that was sent. If the letter was written again meanwhile, it has another location, and the target does
- * not have the new version yet. A rewrite of the file also changes the location, but not the letter.
+ * not have the new version yet: then the result is false. A rewrite of the file also changes the location, but not the
+ * letter.
  */
-async function remove(log: LetterLog, sent: DeadLetter, { id, segment, offset }: Held): Promise<void> {
+async function remove(log: LetterLog, sent: DeadLetter, { id, segment, offset }: Held): Promise<boolean> {
   const isSame = (_: unknown, now: RecordLocation) => now.segment === segment && now.offset === offset
-  if ((await log.delete([id], isSame)).length > 0) return
+  if ((await log.delete([id], isSame)).length > 0) return true
   const [held] = heldIn(log, [id])
   const [now] = await log.read([id])
-  if (held !== undefined && now !== undefined && encodeLetter(now) === encodeLetter(sent))
-    await remove(log, sent, held)
+  const isUnchanged = held !== undefined && now !== undefined && encodeLetter(now) === encodeLetter(sent)
+  return isUnchanged && (await remove(log, sent, held))
 }

@@ -38,7 +38,7 @@ export class MemorySpill implements Spill {
 
   async #drain(target: DeadLetterQueue): Promise<number> {
     this.#requireOpen()
-    let sent = 0
+    let removed = 0
     // Letters that arrive during the drain wait for the next one. Otherwise the drain of a busy service would never end.
     for (const id of this.#refused.inDrainOrder([...this.#letters.keys()])) {
       const letter = this.#letters.get(id)!
@@ -49,11 +49,10 @@ export class MemorySpill implements Spill {
         continue
       }
       this.#refused.taken(id)
-      sent++
       // If the letter changed during the send, the target does not have the new version yet.
-      if (this.#letters.get(id) === letter) this.#letters.delete(id)
+      if (this.#letters.get(id) === letter && this.#letters.delete(id)) removed++
     }
-    return sent
+    return removed
   }
 
   #requireOpen(): void {
