@@ -36,6 +36,22 @@ describe('letters are safe before an event is acknowledged', () => {
     await it.consumer.close()
   })
 
+  it('B7: a letter that the breaker keeps from the store tells the last error of the store', async () => {
+    const deadLetters = memoryDeadLetters()
+    deadLetters.send = () => Promise.reject(new Error('store is down'))
+    const it = world({ ...failing, deadLetters, spill: memorySpill() })
+    await it.consumer.start()
+    await it.publish('a')
+    await it.clock.advance(0)
+    await it.publish('b')
+    await it.clock.advance(0)
+    expect(it.recorder.of('letterWriteFailed')).toMatchObject([
+      { error: { message: 'store is down' } },
+      { error: { code: 'LAZARET_BREAKER_OPEN', cause: { message: 'store is down' } } },
+    ])
+    await it.consumer.close()
+  })
+
   it('B7: a store that hangs is given up on in time', async () => {
     const deadLetters = memoryDeadLetters()
     deadLetters.send = () => new Promise(() => {})

@@ -1,3 +1,4 @@
+import { BreakerOpenError } from '../core/breaker/errors.ts'
 import { failedEvent } from '../core/dead-letter/failed-event.ts'
 import { type FilterSubject, limitOf, type SaveFilter } from '../core/dead-letter/filter.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
@@ -90,6 +91,7 @@ export class LetterSaver {
   readonly #setup: LetterSaverSetup
   readonly #send: Resilient<[DeadLetter], void>
   readonly #drainer: SpillDrainer | undefined
+  #storeError: unknown
   readonly #releaseSpill: (() => void) | undefined
 
   constructor(setup: LetterSaverSetup) {
@@ -131,6 +133,7 @@ export class LetterSaver {
       if (observer.letterSaved) observe(observer, 'letterSaved', letterKept(letter, again))
       return 'saved'
     } catch (error) {
+      this.#explain(error)
       if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error, letter })
       if (spill === undefined) throw new LetterNotSavedError(letter, error)
       await this.#spill(spill, letter, again, error)
@@ -142,6 +145,12 @@ export class LetterSaver {
   async close(): Promise<void> {
     await this.#drainer?.close()
     this.#releaseSpill?.()
+  }
+
+  /** A refusal of the breaker gets the last error of the store as its cause: only that error says what is wrong. */
+  #explain(error: unknown): void {
+    if (error instanceof BreakerOpenError) error.cause ??= this.#storeError
+    else this.#storeError = error
   }
 
   async #spill(spill: Spill, letter: DeadLetter, again: boolean, storeError: unknown): Promise<void> {
