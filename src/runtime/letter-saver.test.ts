@@ -63,6 +63,26 @@ describe('letters are safe before an event is acknowledged', () => {
     expect(await spill.size()).toBe(1)
   })
 
+  it('B7: close asks a store that hangs for one spilled letter only', async () => {
+    const deadLetters = memoryDeadLetters()
+    deadLetters.send = () => Promise.reject(new Error('store is down'))
+    const spill = memorySpill()
+    const it = world({ ...failing, deadLetters, spill })
+    await it.consumer.start()
+    await it.publish('a', 'b', 'c')
+    await it.clock.advance(0)
+    let asked = 0
+    deadLetters.send = () => {
+      asked++
+      return new Promise(() => {})
+    }
+    const closed = it.consumer.close()
+    await it.clock.advance(30_000)
+    await closed
+    expect(asked).toBe(1)
+    expect(await spill.size()).toBe(3)
+  })
+
   it('B7: a letter that the store always refuses stays in the spill, visibly, and blocks no other', async () => {
     const deadLetters = memoryDeadLetters()
     const send = deadLetters.send.bind(deadLetters)

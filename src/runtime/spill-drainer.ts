@@ -2,6 +2,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Cancel, Clock } from '../ports/clock.ts'
 import type { Spill } from '../ports/dead-letters.ts'
 import type { Observer } from '../ports/observer.ts'
+import { TimeoutError } from './attempt/attempt.ts'
 import { observe } from './observe.ts'
 
 const DRAIN_EVERY_MS = 5_000
@@ -92,7 +93,12 @@ export class SpillDrainer {
     }
     let count = 0
     try {
-      const send = (letter: DeadLetter) => this.#send(letter, error => failed(error, letter))
+      const send = async (letter: DeadLetter) => {
+        // A store that hangs takes the whole time limit of each letter, and `close` does not wait for that.
+        const hung = failures.find(({ error }) => error instanceof TimeoutError)
+        if (this.#isClosed && hung !== undefined) throw hung.error
+        await this.#send(letter, error => failed(error, letter))
+      }
       count = await spill.drain({ send, close: async () => {} }, error => failed(error))
       this.#size = await spill.size()
     } catch (error) {

@@ -153,6 +153,20 @@ describe('a consumer with a notifier', () => {
     await notifier.close()
   })
 
+  it('B7: spilled letters are an alert until the spill is empty', async () => {
+    const { notifier, alerts, clock } = notifierWorld()
+    const { observer } = notifier
+    observer.spillDrainFailed?.({ left: 3, error: new Error('the key is missing'), letter: undefined })
+    observer.spillDrained?.({ count: 2, left: 1 })
+    await clock.advance(0)
+    expect(told(alerts())).toEqual(['firing letters_spilled 1'])
+    expect(alerts()[0]?.summary).toContain('the key is missing')
+    observer.spillDrained?.({ count: 1 })
+    await clock.advance(0)
+    expect(told(alerts())).toContain('resolved letters_spilled 0')
+    await notifier.close()
+  })
+
   it('K7: a channel over its limit is an alert until it is within it again', async () => {
     const { notifier, alerts, clock } = notifierWorld()
     const notice = { kind: 'channel_alert', at: clock.now(), channel: 'orders', rule: 'age' } as const
