@@ -50,6 +50,7 @@ const LIMIT_ENDED = info('rate_limited_ended', 'the entry limit refuses no more 
 export const AGGREGATED_LINES = {
   untried: error('dead_letters_untried', 'events dead-lettered without an attempt'),
   spilled: warn('letters_spilled', 'letters spilled: their store is unavailable'),
+  spillDrainFailed: error('spill_drain_failed', 'spilled letters could not be saved to their store'),
   letterWriteFailed: error('letter_write_failed', 'writing a dead letter failed'),
   settlementFailed: warn('settlement_failed', 'settlement failed; the broker delivers the event again'),
   userFunctionFailed: error('user_function_failed', 'a user function failed; its fallback was used'),

@@ -54,6 +54,7 @@ describe('one line for each change of state', () => {
     ['poisonQuarantined', { ...place, by: 'repeats', letter: letter() }, 'error poison_quarantined'],
     ['spillDrained', { count: 3 }, 'info spill_drained'],
     ['lettersExpired', { store: 'memory:', count: 1, byState: { resolved: 1 } }, 'info letters_expired'],
+    ['spillDrainFailed', { left: 3, error, letter: undefined }, 'error spill_drain_failed'],
     ['letterWriteFailed', { ...place, error }, 'error letter_write_failed'],
     ['settlementFailed', { ...place, error }, 'warn settlement_failed'],
     ['subscriptionStalled', { ...place, place: 'letters', error }, 'error subscription_stalled'],

@@ -102,6 +102,8 @@ class Log {
       this.#aggregator.tell(AGGREGATED_LINES.spilled, { channel, name })
     },
     spillDrained: ({ count }) => this.#write(LINES.spillDrained, { count }),
+    spillDrainFailed: ({ error, letter }) =>
+      this.#tellFault(AGGREGATED_LINES.spillDrainFailed, {}, error, { letter }),
     lettersExpired: ({ store, count, byState }) =>
       this.#write(LINES.lettersExpired, { store, count, ...byState }),
     poisonQuarantined: ({ by, letter }) =>
