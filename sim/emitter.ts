@@ -57,12 +57,14 @@ export class Emitter {
   }
 
   /**
-   * Whether every `track` call has its outcome, no letter is only in memory, and no event is on its way to a sink.
-   * Otherwise closing would move events to the journal, and no later process of the ended world would send them.
+   * Whether every `track` call has its outcome, no letter is only in memory, no event is on its way to a sink, and the
+   * journal is read. Otherwise closing would move events to the journal, and no later process of the ended world would
+   * send them. A journal that is never read again keeps the world from becoming idle, which is a violation.
    */
   get isFlushed(): boolean {
     const { active, waiting } = this.left
-    return this.#open + active + waiting === 0 && this.dispatcher.health().unsavedLetters === 0
+    const { unsavedLetters, stalls = [] } = this.dispatcher.health()
+    return this.#open + active + waiting + unsavedLetters + stalls.length === 0
   }
 
   track({ name, wait, onFailure, eventKind }: TrackPlan): void {

@@ -230,7 +230,7 @@ export {
 } from './runtime/consumer/with-dead-letters.ts'
 export { createEvent } from './runtime/create-event.ts'
 export { createDispatcher, type Dispatcher } from './runtime/dispatcher/dispatcher.ts'
-export type { DispatcherHealth, SinkHealth } from './runtime/dispatcher/dispatcher-health.ts'
+export type { DispatcherHealth, DispatcherStall, SinkHealth } from './runtime/dispatcher/dispatcher-health.ts'
 export type { DispatcherOptions } from './runtime/dispatcher/dispatcher-options.ts'
 export type { BatchingOptions, BufferOptions, LaneOptions } from './runtime/dispatcher/lane/lane-options.ts'
 export type { CriticalOptions } from './runtime/dispatcher/track/critical.ts'

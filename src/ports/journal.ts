@@ -26,8 +26,9 @@ export interface JournalContents {
  *   one replaces it if it names sinks, and otherwise changes nothing. A full journal rejects with a JournalFullError.
  * - `remove` deletes the entry of an event, and ignores an unknown id. It need not be durable at once: an entry that
  *   reappears after a crash is sent twice, and sinks must accept that.
- * - `pending` returns the entries at the time of the call. A dispatcher asks once, when it is created; so a process
- *   that shares a journal with a running process sends the pending events of that process a second time.
+ * - `pending` returns the entries at the time of the call. A dispatcher asks when it is created, and again after a
+ *   failure until it has an answer: a rejected call changes nothing, and a later one has every entry. A process that
+ *   shares a journal with a running process sends the pending events of that process a second time.
  * - `close` flushes all appended entries. Closing twice is safe.
  */
 export interface Journal {

@@ -128,7 +128,8 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
       policy
     const faults = new UserFaults({ name: 'dispatcher', clock, observer }, observeAsOwn)
     this.#faults = faults
-    const newId = createIdSource(guardRandom(random, faults, systemRandom))
+    const safeRandom = guardRandom(random, faults, systemRandom)
+    const newId = createIdSource(safeRandom)
     const { channel, source, limits, leaveOpen, healthCheck } = policy
     this.#defaults = { channel, source, limits, newId, tracing }
     const owner = { name: 'door', clock, observer: toldAsOwn(observer, 'sharedLimitChanged'), leaveOpen }
@@ -145,7 +146,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
     this.#saver = new LetterSaver({ deadLetters, spill, observer: lettersObserver, clock })
     this.#resolutions = new Resolutions(policy)
     const names = [...this.#lanes.keys()]
-    const trackJournal = journal && new TrackJournal(journal, clock, observer)
+    const trackJournal = journal && new TrackJournal(journal, clock, safeRandom, observer)
     this.#context = {
       names,
       letters: new DispatcherLetters(policy, this.#saver, trackJournal, faults),
@@ -269,7 +270,9 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
 
   health(): DispatcherHealth {
     const sinks = Array.from(this.#lanes, ([name, lane]) => [name, lane.report()] as const)
-    return dispatcherHealth(Object.fromEntries(sinks), this.#context.letters.held, this.#faults.health())
+    const { letters, journal } = this.#context
+    const faults = this.#faults.health()
+    return dispatcherHealth(Object.fromEntries(sinks), letters.held, faults, journal?.stalls ?? [])
   }
 
   breaker(sink: string): Breaker | undefined {

@@ -55,6 +55,22 @@ describe('the journal of critical events in files', () => {
 })
 
 describe('a file journal with failing or damaged files', () => {
+  it('E21: a disk that fails while it opens rejects, and the next read has everything', async () => {
+    await withTempFolder(async dir => {
+      const [event] = createFactory().events(1)
+      const first = fileJournal({ dir })
+      await first.append({ event: event! })
+      await first.close()
+      let fails = true
+      const files = failingFiles(call => (fails && call === 'write' ? 'EIO' : undefined))
+      const journal = new FileJournal({ ...settingsFor(dir), maxEvents: 10 }, files)
+      await expect(journal.pending()).rejects.toMatchObject({ code: 'LAZARET_STORE_FAILED' })
+      fails = false
+      expect(await eventsOf(journal)).toEqual([event])
+      await journal.close()
+    })
+  })
+
   it('E21: a full disk is told as that; nothing is lost, and it goes on when there is room', async () => {
     await withTempFolder(async dir => {
       let isFull = false

@@ -67,6 +67,39 @@ describe('the journal in a sqlite file', () => {
     await journal.close()
   })
 
+  it('E21: locked while a dispatcher starts, its events are sent once the lock is gone', async () => {
+    const { path } = newFile()
+    const left = make.events(20)
+    const earlier = sqliteJournal({ path })
+    for (const event of left) await earlier.append({ event })
+    await earlier.close()
+    const other = new DatabaseSync(path)
+    other.exec('pragma locking_mode = exclusive; begin exclusive')
+    const failed = Promise.withResolvers<unknown>()
+    const sent = new Set<string>()
+    const allSent = Promise.withResolvers<void>()
+    const events = createDispatcher({
+      sinks: {
+        sink: {
+          async write(batch) {
+            for (const { id } of batch) sent.add(id)
+            if (sent.size === left.length) allSent.resolve()
+          },
+        },
+      },
+      deadLetters: memoryDeadLetters(),
+      journal: sqliteJournal({ path, busyTimeoutMs: 50 }),
+      observer: { journalFailed: ({ error }) => failed.resolve(error) },
+    })
+    expect(await failed.promise).toMatchObject({ code: 'LAZARET_STORE_LOCKED' })
+    expect(events.health().stalls).toMatchObject([{ place: 'journal' }])
+    other.exec('rollback')
+    other.close()
+    await allSent.promise
+    expect(events.health().status).toBe('UP')
+    await events.close()
+  })
+
   it('E21: full, critical events wait for their outcome instead, and the error is told once each', async () => {
     const journal = sqliteJournal({ path: newFile().path, maxJournalEvents: 1 })
     await journal.append({ event: make.event(), sinks: ['elsewhere'] })
