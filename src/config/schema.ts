@@ -121,6 +121,7 @@ export const settingRules = {
   store: optional(storeUrl),
   brokerName: optional(text({ maxLength: 100 })),
   spill: optional(fileUrl),
+  journal: optional(fileUrl),
   masks,
   sealing: optional(sealing),
   caps: coerced(letterCapsRule),

@@ -3,6 +3,7 @@ export const SETTING_NAMES = [
   'store',
   'brokerName',
   'spill',
+  'journal',
   'masks',
   'sealing',
   'caps',

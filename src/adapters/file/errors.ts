@@ -32,6 +32,20 @@ export class StoreLockedError extends LazaretError {
   }
 }
 
+/** A file has damaged lines. They stay in the file, and all other lines are read. */
+export class LinesDamagedError extends LazaretError {
+  override readonly name = 'LinesDamagedError'
+  readonly path: string
+
+  constructor(path: string, count: number) {
+    super(
+      `${path}: has ${count === 1 ? '1 damaged line' : `${count} damaged lines`}; the lines are kept: check the disk, and restore the lines from a backup`,
+      { code: 'LAZARET_STORE_DAMAGED', retryable: false },
+    )
+    this.path = path
+  }
+}
+
 /** Returns an error of Lazaret as it is, and wraps any other with the operation and the path. */
 export function toStoreError(doing: string, path: string, error: unknown): unknown {
   return error instanceof LazaretError ? error : new StoreFailedError(doing, path, error)

@@ -1,15 +1,15 @@
-export { StoreFailedError, StoreLockedError } from './errors.ts'
-export type { Damage } from './journal/damage.ts'
+export { LinesDamagedError, StoreFailedError, StoreLockedError } from './errors.ts'
+export type { Damage, DamagedFile } from './journal/damage.ts'
 export {
   DEFAULT_MAX_JOURNAL_EVENTS,
   FileJournal,
   type FileJournalOptions,
   fileJournal,
 } from './journal/event-journal.ts'
+export type { FileUsage } from './journal/usage.ts'
 export {
   FileDeadLetters,
   type FileDeadLettersOptions,
-  type FileUsage,
   fileDeadLetters,
 } from './letters/dead-letters.ts'
 export { FileSpill, type FileSpillOptions, fileSpill } from './letters/spill.ts'

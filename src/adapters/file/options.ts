@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import type { Resolved } from '../../core/options/resolve.ts'
-import { derived, integer, listener, text, withDefault } from '../../core/options/rules.ts'
+import { derived, integer, listener, optional, text, withDefault } from '../../core/options/rules.ts'
 import { type ClockAndRandomOptions, clockAndRandomRules } from '../../ports/clock.ts'
 import { type Codec, codecRule } from '../../ports/codec.ts'
-import type { Damage } from './journal/damage.ts'
+import { type Damage, warnOfDamage } from './journal/damage.ts'
 import type { Files } from './journal/files.ts'
 import type { JournalSettings } from './journal/journal.ts'
 
@@ -23,7 +23,10 @@ export interface JournalOptions extends ClockAndRandomOptions {
   readonly rotateBytes?: number | undefined
   /** How payloads and headers are written, for example sealed [unencrypted]. */
   readonly codec?: Codec | undefined
-  /** Receives damaged lines of the journal [none]. Lazaret skips them, and loses nothing else. */
+  /**
+   * Receives damaged lines of the journal [a warning of the process, once for each file]. Lazaret skips and keeps them, and
+   * loses nothing else.
+   */
   readonly onDamage?: ((damage: Damage) => void) | undefined
 }
 
@@ -32,7 +35,7 @@ export const journalRules = {
   dir: derived(text(), dir => resolve(dir)),
   rotateBytes: withDefault(integer({ min: 1, max: MAX_ROTATE_BYTES }), DEFAULT_ROTATE_BYTES),
   codec: codecRule,
-  onDamage: withDefault(listener<(damage: Damage) => void>(), () => {}),
+  onDamage: optional(listener<(damage: Damage) => void>()),
   ...clockAndRandomRules,
 }
 
@@ -40,5 +43,5 @@ export type JournalChoices = Resolved<typeof journalRules>
 
 export function journalSettings(choices: JournalChoices, files: Files, prefix: string): JournalSettings {
   const { dir, rotateBytes, clock, random, onDamage } = choices
-  return { files, dir, prefix, rotateBytes, clock, random, onDamage }
+  return { files, dir, prefix, rotateBytes, clock, random, onDamage: onDamage ?? warnOfDamage() }
 }

@@ -1,5 +1,6 @@
 import { lstat, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { FileUsage } from '../../adapters/file/index.ts'
 import type { Config } from '../../config/config.ts'
 import { quoted } from '../../server/views/command.ts'
 import { readStoreUrl, type StoreAddress } from '../open-store.ts'
@@ -59,26 +60,82 @@ async function modeOf(path: string): Promise<{ mode: number; isDirectory: boolea
 }
 
 /** Warns of letters in the spill. They are safe but invisible: their store is down, or their service has not run since. */
-export async function checkSpill({ spill }: Config, folder: string): Promise<Check[]> {
-  if (spill === undefined) return []
+export async function checkSpill({ spill: spillUrl }: Config, folder: string): Promise<Check[]> {
+  return checkLines('spill', spillUrl, folder, async (dir, url) => {
+    const { fileSpill } = await import('../../adapters/file/index.ts')
+    const spill = fileSpill({ dir, onDamage: () => {} })
+    try {
+      // Reading finds damage, and the number is that of the readable letters after it.
+      const damage = damageCheck('spill damage', await spill.usage())
+      const size = await spill.size()
+      const remedy = 'check that the store is reachable; a running service then moves them there'
+      if (size > 0) return [warn('spill', `${counted(size, 'letter')} in ${url}`, remedy), ...damage]
+      return damage.length > 0 ? damage : [ok('spill', `${url} is empty`)]
+    } finally {
+      await spill.close()
+    }
+  })
+}
+
+/** Events in the journal are on their way while their service runs, so only damage needs attention. */
+export async function checkJournal({ journal: journalUrl }: Config, folder: string): Promise<Check[]> {
+  return checkLines('journal', journalUrl, folder, async (dir, url) => {
+    const { fileJournal } = await import('../../adapters/file/index.ts')
+    const journal = fileJournal({ dir, onDamage: () => {} })
+    try {
+      const damage = damageCheck('journal damage', await journal.usage())
+      const size = await journal.size()
+      if (size > 0) return [ok('journal', `${counted(size, 'event')} in ${url}`), ...damage]
+      return damage.length > 0 ? damage : [ok('journal', `${url} is empty`)]
+    } finally {
+      await journal.close()
+    }
+  })
+}
+
+async function checkLines(
+  name: string,
+  url: string | undefined,
+  folder: string,
+  check: (dir: string, url: string) => Promise<Check[]>,
+): Promise<Check[]> {
+  if (url === undefined) return []
   try {
-    const address = readStoreUrl(spill, folder)
+    const address = readStoreUrl(url, folder)
     if (address.kind !== 'file') return []
     if ((await stat(address.path).catch(() => undefined)) === undefined)
-      return [ok('spill', `${spill} does not exist yet`)]
-    const { fileSpill } = await import('../../adapters/file/index.ts')
-    const waiting = fileSpill({ dir: address.path })
-    try {
-      const size = await waiting.size()
-      const loose = await checkPermissions(address, 'spill modes')
-      const warnings = loose.filter(({ status }) => status !== 'ok')
-      if (size === 0) return [ok('spill', `${spill} is empty`), ...warnings]
-      const remedy = 'check that the store is reachable; a running service then moves them there'
-      return [warn('spill', `${counted(size, 'letter')} in ${spill}`, remedy), ...warnings]
-    } finally {
-      await waiting.close()
-    }
+      return [ok(name, `${url} does not exist yet`)]
+    const found = await check(address.path, url)
+    const loose = await checkPermissions(address, `${name} modes`)
+    return [...found, ...loose.filter(({ status }) => status !== 'ok')]
   } catch (error) {
-    return [failWith('spill', error, 'fix this error, then run lazaret doctor again')]
+    return [failWith(name, error, 'fix this error, then run lazaret doctor again')]
   }
+}
+
+/** Warns of damaged lines, and of torn ones that were set aside. Empty if there are none. */
+export function damageCheck(name: string, { damaged, damagedFiles, setAside }: FileUsage): Check[] {
+  const inPlace = warn(name, `${counted(damaged, 'damaged line')}: ${inFiles(damagedFiles)}`, DAMAGE_REMEDY)
+  const aside = `${counted(setAside.length, 'torn line')} set aside: ${listed(setAside)}`
+  return [
+    ...(damaged > 0 ? [inPlace] : []),
+    ...(setAside.length > 0 ? [warn(name, aside, SET_ASIDE_REMEDY)] : []),
+  ]
+}
+
+const DAMAGE_REMEDY =
+  'the lines are kept, and all other lines are readable: check the disk, and restore the lines from a backup'
+const SET_ASIDE_REMEDY =
+  'after a crash nothing is lost: delete the file; otherwise restore the line from a backup first'
+/** More names do not help. */
+const MAX_NAMED = 5
+
+/** Names the files with damage, and how much each has. */
+function inFiles(files: FileUsage['damagedFiles']): string {
+  return listed(files.map(({ path, damaged }) => `${damaged} in ${path}`))
+}
+
+function listed(files: readonly string[]): string {
+  const more = files.length - MAX_NAMED
+  return [...files.slice(0, MAX_NAMED), ...(more > 0 ? [counted(more, 'other file')] : [])].join(', ')
 }

@@ -1,4 +1,5 @@
 import { letterPages } from '../../adapter-kit/query/letter-pages.ts'
+import type { FileUsage } from '../../adapters/file/index.ts'
 import type { RedisStore, ServerFindings } from '../../adapters/redis/index.ts'
 import { isHeld, type LetterState } from '../../core/dead-letter/state.ts'
 import { countSelection, freezeBulk } from '../../operations/bulk.ts'
@@ -7,10 +8,11 @@ import type { DeadLetterStore } from '../../ports/dead-letters.ts'
 import type { Store } from '../../ports/store.ts'
 import { counted, sizeText } from '../print/fields.ts'
 import { type Check, fail, failWith, ok, warn } from './check.ts'
+import { damageCheck } from './files.ts'
 
 /** Implemented by stores that consist of files. Other stores skip the check for damage. */
 interface ReportsUsage {
-  usage(): Promise<{ readonly bytes: number; readonly files: number; readonly damaged: number }>
+  usage(): Promise<FileUsage>
 }
 
 /** The checks that read every letter are skipped in larger stores. */
@@ -61,16 +63,10 @@ export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
   const known = deadLetters as DeadLetterStore & Partial<ReportsUsage>
   if (known.usage === undefined) return []
   try {
-    const { bytes, files, damaged } = await known.usage()
-    const size = `${counted(files, 'file')} of ${sizeText(bytes)}`
-    if (damaged === 0) return [ok('damage', `no damage in ${size}`)]
-    return [
-      warn(
-        'damage',
-        `${counted(damaged, 'damaged record')} in ${size}; all other records are readable`,
-        'check the disk; restore lost letters from a backup with lazaret dlq import',
-      ),
-    ]
+    const usage = await known.usage()
+    const size = `${counted(usage.files, 'file')} of ${sizeText(usage.bytes)}`
+    const found = damageCheck('damage', usage)
+    return found.length > 0 ? found : [ok('damage', `no damage in ${size}`)]
   } catch (error) {
     return [failWith('damage', error, 'fix this error, then run lazaret doctor again')]
   }

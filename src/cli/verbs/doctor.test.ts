@@ -1,14 +1,16 @@
-import { chmod, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readdir, readFile, rm, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { freePorts } from '../../../test/services/free-ports.ts'
 import { cliWorld } from '../../../test/support/cli.ts'
-import { fileSpill } from '../../adapters/file/index.ts'
+import { filesBelow } from '../../../test/support/folder.ts'
+import { fileJournal, fileSpill } from '../../adapters/file/index.ts'
 import { DEFAULT_CONFIG } from '../../config/config.ts'
 import { encodeLetter } from '../../core/dead-letter/json.ts'
 import { systemClock } from '../../ports/clock.ts'
+import { createSealing } from '../../runtime/sealing/sealing.ts'
 import { createFactory } from '../../testing/factories.ts'
 import { checkNode } from '../doctor/machine.ts'
 import { openStore } from '../open-store.ts'
@@ -199,8 +201,69 @@ describe('doctor on a folder of letters', () => {
     await writeFile(file, bytes)
     const { code, out } = await lazaret('doctor')
     expect(code).toBe(0)
-    expect(out).toMatch(/warn {2}damage {5}1 damaged record in 1 file of .*; all other records are readable/)
+    expect(out).toContain(`warn  damage     1 damaged line: 1 in ${file}`)
+    expect(out).toContain('all other lines are readable')
     expect((await lazaret('dlq', 'list', '--json')).json).toHaveLength(4)
+  })
+
+  it('E10: damaged lines of the spill and the journal are counted, with the file and the remedy', async () => {
+    const { lazaret, file: letters } = await withLetters()
+    await writeFile(join(folder, 'lazaret.yaml'), 'spill: file:./spill\njournal: file:./journal')
+    const make = createFactory()
+    const spill = fileSpill({ dir: join(folder, 'spill') })
+    for (let sent = 0; sent < 3; sent++) await spill.send(make.letter())
+    await spill.close()
+    expect((await lazaret('doctor')).out).toContain('ok    journal    file:./journal does not exist yet')
+    const journal = fileJournal({ dir: join(folder, 'journal') })
+    for (const event of make.events(3)) await journal.append({ event })
+    await journal.close()
+    expect((await lazaret('doctor')).out).toContain('ok    journal    3 events in file:./journal')
+    const [spilled] = await filesBelow(join(folder, 'spill'), '.jsonl')
+    const [journaled] = await filesBelow(join(folder, 'journal'), '.jsonl')
+    for (const path of [spilled!, letters]) {
+      const text = await readFile(path, 'utf8')
+      await writeFile(path, text.replaceAll('"crc":"', '"crc":"0'))
+    }
+    const aside = spilled!.replace('000001.jsonl', '000007.damaged')
+    await writeFile(aside, '{"crc":"')
+    await truncate(journaled!, (await readFile(journaled!)).length - 40)
+    const { code, json } = await lazaret('doctor', '--json')
+    const found = (name: string) => json[0].checks.find((check: { name: string }) => check.name === name)
+    expect(code).toBe(0)
+    expect(found('spill')).toBeUndefined()
+    expect(found('spill damage')).toMatchObject({
+      status: 'warn',
+      found: `3 damaged lines: 3 in ${spilled}`,
+      remedy: expect.stringContaining('restore the lines from a backup'),
+    })
+    expect(json[0].checks).toContainEqual(
+      expect.objectContaining({ status: 'warn', found: `1 torn line set aside: ${aside}` }),
+    )
+    expect(found('journal')).toMatchObject({ status: 'ok', found: '2 events in file:./journal' })
+    expect(found('journal damage')).toMatchObject({
+      status: 'warn',
+      found: `1 damaged line: 1 in ${journaled}`,
+    })
+    expect(found('damage')).toMatchObject({
+      status: 'warn',
+      found: expect.stringContaining(`5 in ${letters}`),
+    })
+  })
+
+  it('E10: sealed lines are checked without their key', async () => {
+    const { lazaret } = await withLetters()
+    const codec = createSealing({ current: 'k', keys: { k: Buffer.alloc(32, 7) } })
+    const spill = fileSpill({ dir: join(folder, 'spill'), codec })
+    await spill.send(createFactory().letter())
+    await spill.close()
+    const journal = fileJournal({ dir: join(folder, 'journal'), codec })
+    await journal.append({ event: createFactory().event() })
+    await journal.close()
+    await writeFile(join(folder, 'lazaret.yaml'), 'spill: file:./spill\njournal: file:./journal')
+    const { out } = await lazaret('doctor')
+    expect(out).toContain('warn  spill      1 letter in file:./spill')
+    expect(out).toContain('ok    journal    1 event in file:./journal')
+    expect(out).not.toMatch(/(spill|journal) damage/)
   })
 
   it('B7: letters in the spill are told', async () => {

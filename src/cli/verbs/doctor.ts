@@ -7,7 +7,7 @@ import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
 import { type Check, fail, failWith, ok } from '../doctor/check.ts'
 import { checkCollectors } from '../doctor/collectors.ts'
-import { checkPermissions, checkSpill } from '../doctor/files.ts'
+import { checkJournal, checkPermissions, checkSpill } from '../doctor/files.ts'
 import { checkKafka } from '../doctor/kafka.ts'
 import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine.ts'
 import { checkNats } from '../doctor/nats.ts'
@@ -35,6 +35,7 @@ export async function doctor({ io, flags }: Context<typeof storeFlags>): Promise
   checks.push(...stores.flatMap(each => each.checks))
   checks.push(
     ...(await checkSpill(loaded.config, loaded.folder)),
+    ...(await checkJournal(loaded.config, loaded.folder)),
     ...(await checkCollectors(loaded.config, io)),
     ...(await checkKafka(loaded.config, io)),
     ...(await checkNats(loaded.config, io)),

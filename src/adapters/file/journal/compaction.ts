@@ -150,7 +150,7 @@ export class Compaction {
     return kept.lines.length === 0 ? 'removed' : undefined
   }
 
-  /** Returns undefined if a needed line is unreadable. The segment then stays as it is. */
+  /** Returns undefined if the segment has damage that nobody knew of. It then stays as it is. */
   async #linesToKeep(
     segment: Segment,
     live: ReadonlySet<number>,
@@ -158,18 +158,49 @@ export class Compaction {
   ): Promise<KeptLines | undefined> {
     const { files, folder } = this.#journal
     const kept: KeptLines = { lines: [], moves: new Map(), bytes: 0, neededBytes: 0 }
+    const path = folder.path(segment.name)
+    // Known damage is only here if it is past its retention.
+    const mayDrop = segment.isDamaged
     let isDamaged = false
-    await readLines(files, folder.path(segment.name), 0, (line, offset) => {
+    const { end, tornBytes } = await readLines(files, path, 0, (line, offset) => {
       const kind = readLine(line)?.kind
       const isLive = live.has(offset)
-      if (isLive && kind === undefined) isDamaged = true
+      if (kind === undefined && (isLive || !mayDrop)) {
+        isDamaged = true
+        this.#journal.damage.add({ kind: 'checksum', path, offset, bytes: line.length })
+      }
       if (!isLive && (kind === undefined || kind === 'put' || (kind === 'delete' && dropsDeletes))) return
       if (isLive) kept.moves.set(offset, kept.bytes)
       else kept.neededBytes += line.length + 1
       kept.lines.push(Buffer.from(line), NEWLINE_BYTES)
       kept.bytes += line.length + 1
     })
-    return isDamaged ? undefined : kept
+    if (isDamaged) return undefined
+    if (tornBytes > 0) await this.#setAside(segment, end, tornBytes)
+    return kept
+  }
+
+  /**
+   * Keeps the torn end of a segment in a file of its own. A crash leaves such an end, and it was never acknowledged then;
+   * but somebody may have cut a line that was.
+   */
+  async #setAside({ name }: Segment, end: number, tornBytes: number): Promise<void> {
+    const { files, folder } = this.#journal
+    const bytes = Buffer.alloc(tornBytes)
+    const from = await files.open(folder.path(name), 'r')
+    try {
+      await files.read(from, bytes, end)
+    } finally {
+      await files.close(from)
+    }
+    const to = await files.open(folder.path(name, 'damaged'), 'w')
+    try {
+      await files.write(to, bytes, 0)
+      await files.datasync(to)
+    } finally {
+      await files.close(to)
+    }
+    await files.syncFolder(folder.dayFolder(name))
   }
 
   async #replace(segment: Segment, { lines, moves, bytes }: KeptLines): Promise<void> {
@@ -188,6 +219,7 @@ export class Compaction {
       await files.syncFolder(folder.dayFolder(next))
       segment.name = next
       segment.end = bytes
+      segment.isTorn = false
       this.#index.move(next.number, moves)
       await files.remove(folder.path(old))
       await files.remove(folder.path(old, 'index')).catch(() => {})
@@ -197,7 +229,8 @@ export class Compaction {
   /** Returns the number of live lines of the removed segment; undefined if it stays. */
   async #removeIf(segment: Segment, isDispensable: IsDispensable): Promise<number | undefined> {
     const live = this.#index.liveLines(segment.name.number)
-    if (segment.hasUnread || segment.isDamaged) return undefined
+    // A torn end is set aside by a rewrite alone, because that needs disk space.
+    if (segment.hasUnread || segment.isDamaged || segment.isTorn) return undefined
     if (!live.every(({ id, location }) => isDispensable(id, location))) return undefined
     await this.#unlink(segment)
     return live.length

@@ -10,6 +10,7 @@ import {
   JournalFullError,
 } from '../../../ports/journal.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
+import { LinesDamagedError } from '../errors.ts'
 import { Lazy } from '../lazy.ts'
 import { type JournalOptions, journalRules, journalSettings } from '../options.ts'
 import type { Decision } from './commits.ts'
@@ -20,6 +21,7 @@ import type { JournalRecord } from './line.ts'
 import { DELETE, LineIndex, PUT } from './line-index.ts'
 import type { Put } from './segment-rows.ts'
 import { jsonOf, type RecordLocation, UnreadableError } from './segment-set.ts'
+import { type FileUsage, usageOf } from './usage.ts'
 
 /** The default of the option `maxEvents`. */
 export const DEFAULT_MAX_JOURNAL_EVENTS = 1_000_000
@@ -111,7 +113,22 @@ export class FileJournal implements Journal {
     const stored = records
       .map(({ text }) => JSON.parse(text) as StoredEntry)
       .filter(({ id }) => !leaving.has(id))
-    return readEntries(`in ${this.#dir}`, stored, this.#codec)
+    const { entries, unreadable } = readEntries(`in ${this.#dir}`, stored, this.#codec)
+    const damaged = lines.damage.files.map(file => new LinesDamagedError(file.path, file.damaged))
+    return { entries, unreadable: [...unreadable, ...damaged] }
+  }
+
+  /** The number of events in the journal. */
+  async size(): Promise<number> {
+    const { lines, index } = await this.#opened.open()
+    await lines.refresh()
+    return index.count - this.#leaving.size
+  }
+
+  async usage(): Promise<FileUsage> {
+    const { lines } = await this.#opened.open()
+    await lines.refresh()
+    return usageOf(lines)
   }
 
   async close(): Promise<void> {

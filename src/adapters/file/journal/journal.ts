@@ -181,16 +181,23 @@ export class Journal {
     })
   }
 
-  /** Reads the records at the given locations. Damaged records are left out. */
+  /** Reads the records at the given locations. Damaged records are reported and left out. */
   async read(locationsNow: () => readonly RecordLocation[]): Promise<JournalRecord[]> {
     for (let rereads = 0; ; rereads++) {
       const ranges = locationsNow().map(location => ({ ...location, path: this.pathOf(location.segment) }))
       const found = await readRanges(this.files, ranges)
       if (!found.includes('gone') || rereads === MAX_REREADS) {
+        for (const [at, record] of found.entries()) if (record === 'damaged') this.#addDamage(ranges[at]!)
         return found.filter(record => typeof record !== 'string')
       }
       await this.reread()
     }
+  }
+
+  #addDamage({ segment, path, offset, length: bytes }: RecordLocation & { readonly path: string }): void {
+    const found = this.segments.find(segment)
+    if (found !== undefined) found.isDamaged = true
+    this.damage.add({ kind: 'checksum', path, offset, bytes })
   }
 
   /** Runs the task while no other task reads the folder. */
@@ -244,7 +251,9 @@ export class Journal {
     try {
       const isOver = await this.#isOver(marker)
       await this.segments.catchUp(isAlone)
-      if (isOver) this.#seen = marker
+      if (!isOver) return
+      this.#seen = marker
+      if (this.segments.hasSuspects && (await this.#marker.read()) === marker) this.segments.confirmDamage()
     } catch (error) {
       throw toStoreError('reading', this.folder.dir, error)
     }

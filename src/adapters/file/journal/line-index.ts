@@ -101,10 +101,10 @@ export class LineIndex<K> implements JournalUser {
     return true
   }
 
-  /** A segment with unreadable lines gets no index file, so that each opening finds and reports them. */
+  /** A segment with unreadable lines or a torn end gets no index file, so that each opening finds and reports them. */
   closed(segment: Segment): void {
     const rows = this.#segments.get(segment.name.number)
-    if (rows !== undefined && !segment.isDamaged && !segment.hasUnread)
+    if (rows !== undefined && !segment.isDamaged && !segment.isTorn && !segment.hasUnread)
       this.#parts.indexFiles?.write(segment, rows)
     this.#parts.onClosed()
   }

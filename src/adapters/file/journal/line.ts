@@ -13,6 +13,7 @@ const CRC_DIGITS = 8
 /** The checksum comes first, at a fixed position, and covers the rest of the line. */
 const PREFIX_BYTES = START.length + CRC_DIGITS + 2
 const NEWLINE = 10
+const RETURN = 13
 /** The quotes and the colon of the kind, the closing brace and the newline. */
 const OVERHEAD_BYTES = PREFIX_BYTES + 5
 /** The most UTF-8 bytes of one UTF-16 unit. */
@@ -45,8 +46,15 @@ const BRACE = '}'.charCodeAt(0)
 const SHAPE = /^\{"crc":"([0-9a-f]{8})",$/
 const BODY = /^"([a-z]+)":/
 
-/** Reads a line without its newline. Returns undefined if the line differs from what was written. */
+/**
+ * Reads a line without its newline. Returns undefined if the line differs from what was written. A carriage return at its
+ * end is not a difference: some editors add one to every line.
+ */
 export function readLine(line: Buffer): JournalRecord | undefined {
+  return readExact(line) ?? (line.at(-1) === RETURN ? readExact(line.subarray(0, -1)) : undefined)
+}
+
+function readExact(line: Buffer): JournalRecord | undefined {
   const [, crc] = SHAPE.exec(line.toString('latin1', 0, PREFIX_BYTES)) ?? []
   if (crc === undefined || Number.parseInt(crc, 16) !== crc32(line.subarray(PREFIX_BYTES))) return undefined
   const body = line.toString('utf8', PREFIX_BYTES)

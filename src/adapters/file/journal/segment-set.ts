@@ -1,4 +1,4 @@
-import type { DamageReport } from './damage.ts'
+import type { Damage, DamageReport } from './damage.ts'
 import { codeOf, type Files } from './files.ts'
 import { type JournalRecord, readLine, readLines } from './line.ts'
 import type { SegmentFolder, SegmentName } from './segments.ts'
@@ -54,6 +54,13 @@ export interface Segment {
   hasUnread: boolean
   /** The segment has unreadable lines. It is not rewritten, so that a person can examine them. */
   isDamaged: boolean
+  /** Bytes without a newline follow its last line. A rewrite sets them aside. */
+  isTorn: boolean
+}
+
+interface TornEnd {
+  readonly segment: Segment
+  readonly damage: Damage
 }
 
 /** A process that cleans up rewrites one file after the other. Each try continues behind the files already read. */
@@ -68,6 +75,10 @@ export class SegmentSet {
   #all: Segment[] = []
   readonly #byNumber = new Map<number, Segment>()
   #isPartial = false
+  /** A file is shorter than what was read of it: somebody cut it, or a writer takes back a failed write just now. */
+  #shrunk: Damage | undefined
+  /** The last file ends without a newline: its end is torn, or being written just now. */
+  #torn: TornEnd | undefined
 
   constructor(files: Files, folder: SegmentFolder, user: JournalUser, damage: DamageReport) {
     this.#files = files
@@ -93,19 +104,46 @@ export class SegmentSet {
       isAbandoned: false,
       hasUnread: false,
       isDamaged: false,
+      isTorn: false,
     }
     this.#all.push(segment)
     this.#byNumber.set(name.number, segment)
     return segment
   }
 
-  /** Reading from the beginning has failed halfway: the user of the journal does not know every record. */
+  /**
+   * The user of the journal does not know every record, because reading from the beginning has failed halfway; or it
+   * knows records that are gone.
+   */
   get isPartial(): boolean {
     return this.#isPartial
   }
 
   get hasUnread(): boolean {
     return this.#all.some(segment => segment.hasUnread)
+  }
+
+  /** Whether there is something that is damage if nobody is writing. */
+  get hasSuspects(): boolean {
+    return this.#shrunk !== undefined || this.#torn !== undefined
+  }
+
+  /** Nobody is writing, and nobody has since the files were read. */
+  confirmDamage(): void {
+    const [shrunk, torn] = [this.#shrunk, this.#torn]
+    this.#shrunk = undefined
+    this.#torn = undefined
+    // A file whose failed write was taken back has another name now.
+    if (shrunk !== undefined && this.#all.some(({ name }) => this.#folder.path(name) === shrunk.path))
+      this.#damage.add(shrunk)
+    if (torn !== undefined) this.#addTorn(torn)
+  }
+
+  /** The holder of the lock found the file shorter than it had left it. Lines that are gone must not count any longer. */
+  addShrunk(segment: Segment, size: number): void {
+    this.#damage.add(this.#shrunkTo(segment, size))
+    segment.hasUnread = true
+    this.#isPartial = true
   }
 
   find(number: number): Segment | undefined {
@@ -144,12 +182,14 @@ export class SegmentSet {
       this.#all = []
       this.#byNumber.clear()
     }
+    this.#torn = undefined
     const last = names.at(-1)
     for (const name of names) {
       const segment = this.find(name.number) ?? this.add(name)
       if (!segment.isClosed) await this.#readOn(segment, name === last, isAlone)
     }
     this.#isPartial = false
+    if (isAlone) this.confirmDamage()
   }
 
   /** Whether the files differ from what was read before. Then they are read from the beginning. */
@@ -160,7 +200,10 @@ export class SegmentSet {
     if (this.#all.some(({ name }) => found.get(name.number)?.revision !== name.revision)) return true
     if (last === undefined) return false
     if (names.some(({ number }) => number < last.name.number && this.find(number) === undefined)) return true
-    return (await this.#files.sizeOf(this.#folder.path(last.name))) < last.end
+    const size = await this.#files.sizeOf(this.#folder.path(last.name))
+    if (size >= last.end) return false
+    this.#shrunk = this.#shrunkTo(last, size)
+    return true
   }
 
   async #readOn(segment: Segment, isLast: boolean, isAlone: boolean): Promise<void> {
@@ -175,11 +218,22 @@ export class SegmentSet {
       this.#show(segment, path, line, offset)
       segment.end = offset + line.length + 1
     })
-    if (tornBytes > 0 && (!isLast || isAlone)) {
-      segment.isAbandoned = true
-      this.#damage.add({ kind: 'torn', path, offset: end, bytes: tornBytes })
+    if (tornBytes > 0) {
+      const torn = { segment, damage: { kind: 'torn', path, offset: end, bytes: tornBytes } } as const
+      segment.isAbandoned ||= !isLast || isAlone
+      if (isLast) this.#torn = torn
+      else this.#addTorn(torn)
     }
     if (!isLast) this.close(segment)
+  }
+
+  #addTorn({ segment, damage }: TornEnd): void {
+    segment.isTorn = true
+    this.#damage.add(damage)
+  }
+
+  #shrunkTo({ name, end }: Segment, size: number): Damage {
+    return { kind: 'shrunk', path: this.#folder.path(name), offset: size, bytes: end - size }
   }
 
   close(segment: Segment): void {

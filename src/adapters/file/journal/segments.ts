@@ -31,7 +31,7 @@ export class SegmentFolder {
     this.#files = files
     this.#prefix = prefix
     this.#pattern = new RegExp(
-      `^${prefix}-(\\d{${NUMBER_DIGITS},})(?:\\.(\\d+))?\\.(jsonl|index|jsonl\\.tmp|index\\.tmp)$`,
+      `^${prefix}-(\\d{${NUMBER_DIGITS},})(?:\\.(\\d+))?\\.(jsonl|index|damaged|jsonl\\.tmp|index\\.tmp)$`,
     )
   }
 
@@ -67,8 +67,15 @@ export class SegmentFolder {
     const all = await this.#all()
     const current = new Set(newest(all.filter(({ ending }) => ending === 'jsonl')).map(keyOf))
     return all
+      .filter(({ ending }) => ending !== 'damaged')
       .filter(found => found.ending.endsWith('tmp') || !current.has(keyOf(found)))
       .map(found => this.path(found, found.ending))
+  }
+
+  /** The files with torn lines that were set aside. Nothing reads or removes them. */
+  async setAside(): Promise<string[]> {
+    const all = await this.#all()
+    return all.filter(({ ending }) => ending === 'damaged').map(found => this.path(found, found.ending))
   }
 
   async #all(): Promise<FoundFile[]> {
@@ -89,8 +96,8 @@ export class SegmentFolder {
   }
 }
 
-/** A file that ends with `tmp` is not complete. */
-type Ending = 'jsonl' | 'index' | 'jsonl.tmp' | 'index.tmp'
+/** A file that ends with `tmp` is not complete. One that ends with `damaged` holds a torn line that was set aside. */
+type Ending = 'jsonl' | 'index' | 'damaged' | 'jsonl.tmp' | 'index.tmp'
 
 interface FoundFile extends SegmentName {
   readonly ending: Ending

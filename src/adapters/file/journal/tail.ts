@@ -79,9 +79,10 @@ export class Tail {
   async #append(bytes: Buffer): Promise<Appended> {
     const { fd, segment, place } = await this.#current()
     const offset = segment.end
+    let size: number
     try {
       await this.#files.write(fd, bytes, offset)
-      const [size] = await Promise.all([this.#files.size(fd), this.#files.datasync(fd), place.require()])
+      ;[size] = await Promise.all([this.#files.size(fd), this.#files.datasync(fd), place.require()])
       if (size === offset + bytes.length) {
         segment.end = size
         return { segment, offset }
@@ -93,6 +94,8 @@ export class Tail {
       if (segment.end === 0 && !segment.hasUnread) segment.isAbandoned = false
       throw new StoreFailedError('writing to', this.#folder.path(segment.name), error)
     }
+    const sizeBefore = size - bytes.length
+    if (sizeBefore < offset) this.#segments.addShrunk(segment, sizeBefore)
     // More is in it only if someone writes who lost the lock without noticing. The bytes of other writers are not cut
     // off, and the lines are written again at a known position.
     segment.hasUnread = true
@@ -100,7 +103,11 @@ export class Tail {
     throw new StoreFailedError(
       'writing to',
       this.#folder.path(segment.name),
-      new Error('another process wrote to the file at the same time'),
+      new Error(
+        sizeBefore < offset
+          ? 'another program has cut the file'
+          : 'another process wrote to the file at the same time',
+      ),
     )
   }
 
@@ -139,8 +146,9 @@ export class Tail {
     const path = this.#folder.path(segment.name)
     try {
       const fd = await this.#files.open(path, REOPEN)
-      if ((await this.#files.size(fd)) === segment.end)
-        return { fd, segment, place: await FileInPlace.of(this.#files, path) }
+      const size = await this.#files.size(fd)
+      if (size < segment.end) this.#segments.addShrunk(segment, size)
+      if (size === segment.end) return { fd, segment, place: await FileInPlace.of(this.#files, path) }
       await this.#files.close(fd)
       segment.isAbandoned = true
       return undefined

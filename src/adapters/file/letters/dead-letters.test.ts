@@ -132,7 +132,14 @@ describe('dead letters in files', () => {
       await store.send(createFactory().letter())
       const [path] = await filesBelow(dir, '.jsonl')
       const bytes = (await readFile(path!)).length
-      expect(await store.usage()).toEqual({ path: dir, bytes, files: 1, damaged: 0 })
+      expect(await store.usage()).toEqual({
+        path: dir,
+        bytes,
+        files: 1,
+        damaged: 0,
+        damagedFiles: [],
+        setAside: [],
+      })
       await store.close()
     })
   })

@@ -26,6 +26,7 @@ import type {
   TimelineSpan,
 } from '../../../ports/dead-letters.ts'
 import { type Files, realFiles } from '../journal/files.ts'
+import { type FileUsage, usageOf } from '../journal/usage.ts'
 import { FileAudit } from '../operating/audit.ts'
 import { DEFAULT_RETENTION_MS, type JournalOptions, journalRules, journalSettings } from '../options.ts'
 import { expireLetters } from './cleanup.ts'
@@ -54,15 +55,6 @@ export const deadLetterRules = {
   retentionMs: withDefault(retentionRule, DEFAULT_RETENTION_MS),
   expireUndecidedAfterMs: withDefault(retentionRule, 'never'),
   capacity: optional(integer({ min: 1 })),
-}
-
-/** The space that the store takes on the disk. */
-export interface FileUsage {
-  readonly path: string
-  readonly bytes: number
-  readonly files: number
-  /** The number of damaged parts found since the store was opened. */
-  readonly damaged: number
 }
 
 /** Creates a store of dead letters as JSON lines, with one folder for each UTC day. It is durable and needs no server. */
@@ -157,9 +149,7 @@ export class FileDeadLetters implements DeadLetterStore {
 
   async usage(): Promise<FileUsage> {
     const { log } = await this.log.read()
-    const { segments, folder, damage } = log.journal
-    const bytes = segments.all.reduce((sum, segment) => sum + segment.end, 0)
-    return { path: folder.dir, bytes, files: segments.all.length, damaged: damage.count }
+    return usageOf(log.journal)
   }
 
   async close(): Promise<void> {

@@ -9,6 +9,7 @@ import type { DeadLetterQueue, Spill } from '../../../ports/dead-letters.ts'
 import type { Compaction } from '../journal/compaction.ts'
 import { type Files, realFiles } from '../journal/files.ts'
 import type { RecordLocation } from '../journal/segment-set.ts'
+import { type FileUsage, usageOf } from '../journal/usage.ts'
 import { type JournalOptions, journalRules } from '../options.ts'
 import { LazyLetterLog } from './lazy-letter-log.ts'
 import type { LetterLog } from './letter-log.ts'
@@ -57,6 +58,15 @@ export class FileSpill implements Spill {
   async size(): Promise<number> {
     const { log } = await this.#log.read()
     return log.index.count
+  }
+
+  /** Checks every line, so that all damage is found. Sealed letters need no key for that. */
+  async usage(): Promise<FileUsage> {
+    const { log } = await this.#log.read()
+    const all = await inOrderOfArrival(log)
+    for (let start = 0; start < all.length; start += READ_AT_ONCE)
+      await log.read(all.slice(start, start + READ_AT_ONCE), () => undefined)
+    return usageOf(log.journal)
   }
 
   async close(): Promise<void> {
