@@ -113,10 +113,10 @@ async function checkLines(
   }
 }
 
-/** Warns of damaged lines, and of torn ones that were set aside. Empty if there are none. */
+/** Warns of damaged lines, and of torn ones in files of their own. Empty if there are none. */
 export function damageCheck(name: string, { damaged, damagedFiles, setAside }: FileUsage): Check[] {
   const inPlace = warn(name, `${counted(damaged, 'damaged line')}: ${inFiles(damagedFiles)}`, DAMAGE_REMEDY)
-  const aside = `${counted(setAside.length, 'torn line')} set aside: ${listed(setAside)}`
+  const aside = `${counted(setAside.length, 'torn line')} kept apart: ${listed(setAside)}`
   return [
     ...(damaged > 0 ? [inPlace] : []),
     ...(setAside.length > 0 ? [warn(name, aside, SET_ASIDE_REMEDY)] : []),

@@ -237,7 +237,7 @@ describe('doctor on a folder of letters', () => {
       remedy: expect.stringContaining('restore the lines from a backup'),
     })
     expect(json[0].checks).toContainEqual(
-      expect.objectContaining({ status: 'warn', found: `1 torn line set aside: ${aside}` }),
+      expect.objectContaining({ status: 'warn', found: `1 torn line kept apart: ${aside}` }),
     )
     expect(found('journal')).toMatchObject({ status: 'ok', found: '2 events in file:./journal' })
     expect(found('journal damage')).toMatchObject({

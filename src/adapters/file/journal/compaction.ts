@@ -229,7 +229,7 @@ export class Compaction {
   /** Returns the number of live lines of the removed segment; undefined if it stays. */
   async #removeIf(segment: Segment, isDispensable: IsDispensable): Promise<number | undefined> {
     const live = this.#index.liveLines(segment.name.number)
-    // A torn end is set aside by a rewrite alone, because that needs disk space.
+    // A torn end is moved to its own file by a rewrite alone, because that needs disk space.
     if (segment.hasUnread || segment.isDamaged || segment.isTorn) return undefined
     if (!live.every(({ id, location }) => isDispensable(id, location))) return undefined
     await this.#unlink(segment)

@@ -212,7 +212,7 @@ describe('files with damaged lines', () => {
     })
   })
 
-  it('E10: a torn end is set aside when its file is rewritten, and stays there', async () => {
+  it('E10: a torn end is moved to its own file when its file is rewritten, and stays there', async () => {
     await withTempFolder(async dir => {
       const { before, options } = await drained(dir, cutLastLine)
       const [aside, ...others] = await filesBelow(dir, '.damaged')

@@ -54,7 +54,7 @@ export interface Segment {
   hasUnread: boolean
   /** The segment has unreadable lines. It is not rewritten, so that a person can examine them. */
   isDamaged: boolean
-  /** Bytes without a newline follow its last line. A rewrite sets them aside. */
+  /** Bytes without a newline follow its last line. A rewrite moves them to a file of their own. */
   isTorn: boolean
 }
 

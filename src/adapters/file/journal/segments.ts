@@ -72,7 +72,7 @@ export class SegmentFolder {
       .map(found => this.path(found, found.ending))
   }
 
-  /** The files with torn lines that were set aside. Nothing reads or removes them. */
+  /** The files with torn lines that a rewrite has moved. Nothing reads or removes them. */
   async setAside(): Promise<string[]> {
     const all = await this.#all()
     return all.filter(({ ending }) => ending === 'damaged').map(found => this.path(found, found.ending))
@@ -96,7 +96,7 @@ export class SegmentFolder {
   }
 }
 
-/** A file that ends with `tmp` is not complete. One that ends with `damaged` holds a torn line that was set aside. */
+/** A file that ends with `tmp` is not complete. One that ends with `damaged` holds a torn line that a rewrite has moved. */
 type Ending = 'jsonl' | 'index' | 'damaged' | 'jsonl.tmp' | 'index.tmp'
 
 interface FoundFile extends SegmentName {
