@@ -150,7 +150,7 @@ export class Compaction {
     return kept.lines.length === 0 ? 'removed' : undefined
   }
 
-  /** Returns undefined if the segment has damage that nobody knew of. It then stays as it is. */
+  /** Returns undefined if this finds new damage in the segment. The segment then stays as it is. */
   async #linesToKeep(
     segment: Segment,
     live: ReadonlySet<number>,
@@ -255,7 +255,7 @@ export class Compaction {
   }
 }
 
-/** Whether the live line of an id is no longer needed. */
+/** Whether a live line can be removed, because its letter is elsewhere. */
 type IsDispensable = (id: string, location: RecordLocation) => boolean
 
 /** The folder was read again from the beginning. */

@@ -123,12 +123,12 @@ export class SegmentSet {
     return this.#all.some(segment => segment.hasUnread)
   }
 
-  /** Whether there is something that is damage if nobody is writing. */
+  /** Whether a file is shorter or a last line is incomplete. That is damage unless a process is writing. */
   get hasSuspects(): boolean {
     return this.#shrunk !== undefined || this.#torn !== undefined
   }
 
-  /** Nobody is writing, and nobody has since the files were read. */
+  /** Call it when no process has written since the files were read. */
   confirmDamage(): void {
     const [shrunk, torn] = [this.#shrunk, this.#torn]
     this.#shrunk = undefined

@@ -63,9 +63,8 @@ export class FileSpill implements Spill {
   /** Checks every line, so that all damage is found. Sealed letters need no key for that. */
   async usage(): Promise<FileUsage> {
     const { log } = await this.#log.read()
-    const all = await inOrderOfArrival(log)
-    for (let start = 0; start < all.length; start += READ_AT_ONCE)
-      await log.read(all.slice(start, start + READ_AT_ONCE), () => undefined)
+    for (const ids of portionsOf(await inOrderOfArrival(log), READ_AT_ONCE))
+      await log.read(ids, () => undefined)
     return usageOf(log.journal)
   }
 
@@ -167,8 +166,8 @@ interface ReadLetter {
 
 /** Reads letters in portions. Letters that are gone, or damaged and reported as such, are left out. */
 async function* readEach(log: LetterLog, ids: readonly string[]): AsyncGenerator<ReadLetter> {
-  for (let start = 0; start < ids.length; start += READ_AT_ONCE) {
-    const all = heldIn(log, ids.slice(start, start + READ_AT_ONCE))
+  for (const portion of portionsOf(ids, READ_AT_ONCE)) {
+    const all = heldIn(log, portion)
     // One unreadable letter, such as one that is sealed with a missing key, fails its whole portion.
     const letters = await log.read(all.map(({ id }) => id)).catch(() => undefined)
     for (const [index, held] of all.entries()) {
