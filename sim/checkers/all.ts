@@ -19,7 +19,7 @@ import { shutdown } from './shutdown.ts'
 import { singleEffect } from './single-effect.ts'
 import { sinks } from './sinks.ts'
 
-const CHECKERS: { readonly [name: string]: Checker } = {
+export const CHECKERS: { readonly [name: string]: Checker } = {
   completion,
   noLoss,
   settlements,
