@@ -1,7 +1,8 @@
 import type { Journal } from './journal.ts'
 import { readLine, readLines } from './line.ts'
 import type { LineIndex } from './line-index.ts'
-import type { RecordLocation, Segment } from './segment-set.ts'
+import type { LineLocation } from './segment-rows.ts'
+import type { Segment } from './segment-set.ts'
 
 /** A closed segment is rewritten if at least this share of it is garbage. */
 const MIN_GARBAGE_SHARE = 0.5
@@ -256,7 +257,7 @@ export class Compaction {
 }
 
 /** Whether a live line can be removed, because its letter is elsewhere. */
-type IsDispensable = (id: string, location: RecordLocation) => boolean
+type IsDispensable = (id: string, location: LineLocation) => boolean
 
 /** The folder was read again from the beginning. */
 class RereadError extends Error {}

@@ -1,7 +1,7 @@
 import { hashOf, IdTable } from './id-table.ts'
 import type { IndexFiles } from './index-files.ts'
 import type { JournalRecord } from './line.ts'
-import { type Put, SegmentRows } from './segment-rows.ts'
+import { type LineLocation, type Put, SegmentRows } from './segment-rows.ts'
 import {
   type JournalUser,
   jsonOf,
@@ -52,7 +52,7 @@ export class LineIndex<K> implements JournalUser {
   }
 
   /** The locations in the order of writing. */
-  get locations(): RecordLocation[] {
+  get locations(): LineLocation[] {
     return this.segments.flatMap(rows => liveRows(rows).map(row => rows.locationOf(row)))
   }
 
@@ -61,7 +61,7 @@ export class LineIndex<K> implements JournalUser {
     return address === undefined ? undefined : this.#rowAt(address)
   }
 
-  locationOf(id: string): RecordLocation | undefined {
+  locationOf(id: string): LineLocation | undefined {
     const line = this.find(id)
     return line?.rows.locationOf(line.row)
   }
@@ -121,7 +121,7 @@ export class LineIndex<K> implements JournalUser {
   }
 
   /** The ids and locations of the live lines. */
-  liveLines(segment: number): { readonly id: string; readonly location: RecordLocation }[] {
+  liveLines(segment: number): { readonly id: string; readonly location: LineLocation }[] {
     const rows = this.#segments.get(segment)
     if (rows === undefined) return []
     return liveRows(rows).map(row => ({ id: rows.idOf(row), location: rows.locationOf(row) }))

@@ -19,6 +19,17 @@ interface Times {
   readonly expiresAt: number
 }
 
+/** The location of a line, as the index knows it. */
+export interface LineLocation extends RecordLocation {
+  /** The rows that have the line. A rewritten file gets new rows, and an offset in the old file means nothing in the new one. */
+  readonly rowsId: symbol
+}
+
+/** Whether both locations are those of one line. It says no if the file was rewritten between them. */
+export function isSameLine(one: LineLocation, other: LineLocation | undefined): boolean {
+  return one.rowsId === other?.rowsId && one.offset === other.offset
+}
+
 export interface RowsContents<K> {
   readonly kinds: K[]
   /** All ids as UTF-8, one after the other. */
@@ -50,6 +61,8 @@ const DELETED = -1
 /** The facts of the lines of one segment, one row for each line in the order of writing. */
 export class SegmentRows<K> {
   readonly segment: number
+  /** Only lines that are added to one file have rows with one id. */
+  readonly id = Symbol()
   readonly kinds: K[]
   readonly #kindNumbers = new Map<string, number>()
   #numbers: Int32Array
@@ -136,9 +149,10 @@ export class SegmentRows<K> {
     return this.#times[row * TIMES + LAST_FAILED_AT]!
   }
 
-  locationOf(row: number): RecordLocation {
+  locationOf(row: number): LineLocation {
     const at = row * NUMBERS
-    return { segment: this.segment, offset: this.#numbers[at + OFFSET]!, length: this.#numbers[at + LENGTH]! }
+    const [offset, length] = [this.#numbers[at + OFFSET]!, this.#numbers[at + LENGTH]!]
+    return { segment: this.segment, offset, length, rowsId: this.id }
   }
 
   factsOf(row: number): Facts<K> {

@@ -7,7 +7,8 @@ import type { Decision } from '../journal/commits.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { JournalRecord } from '../journal/line.ts'
 import { type FileRange, MAX_REREADS, readRanges } from '../journal/read-ranges.ts'
-import { type RecordLocation, UnreadableError } from '../journal/segment-set.ts'
+import type { LineLocation } from '../journal/segment-rows.ts'
+import { UnreadableError } from '../journal/segment-set.ts'
 import { EventLoopQuota } from './event-loop-quota.ts'
 import { deleteRecord, type LetterFacts, type LetterIndex, letterOf, putOf, putRecord } from './record.ts'
 
@@ -223,7 +224,7 @@ interface LetterRange extends FileRange {
 }
 
 /** Whether a letter is unchanged since its deletion was decided. */
-type IsStillDue = (facts: LetterFacts, location: RecordLocation, id: string) => boolean
+type IsStillDue = (facts: LetterFacts, location: LineLocation, id: string) => boolean
 
 interface Unwritten {
   /** Undefined if the letter is being deleted. */

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import { encodeLetter } from '../../../core/dead-letter/json.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
-import type { RecordLocation } from '../journal/segment-set.ts'
+import { isSameLine, type LineLocation } from '../journal/segment-rows.ts'
 
-type Place = Pick<RecordLocation, 'segment' | 'offset'>
-
-interface SentLetter extends Place {
+interface SentLetter {
+  readonly line: LineLocation
   readonly digest: string
 }
 
@@ -24,20 +23,20 @@ export class SentLetters {
     return [...this.#sent.keys()]
   }
 
-  add({ segment, offset }: Place, letter: DeadLetter): void {
-    this.#sent.set(letter.id, { segment, offset, digest: digestOf(letter) })
+  add(line: LineLocation, letter: DeadLetter): void {
+    this.#sent.set(letter.id, { line, digest: digestOf(letter) })
   }
 
   /** Whether the line of the letter is the one that was sent. A later version of the letter has another line. */
-  hasLine(id: string, place: Place | undefined): boolean {
+  hasLine(id: string, line: LineLocation | undefined): boolean {
     const sent = this.#sent.get(id)
-    return sent !== undefined && sent.segment === place?.segment && sent.offset === place.offset
+    return sent !== undefined && isSameLine(sent.line, line)
   }
 
   /** Whether this version was sent. A rewrite of the file changes the line of a letter, but not the letter. */
-  hasVersion(place: Place, letter: DeadLetter): boolean {
+  hasVersion(line: LineLocation, letter: DeadLetter): boolean {
     if (this.#sent.get(letter.id)?.digest !== digestOf(letter)) return false
-    this.add(place, letter)
+    this.add(line, letter)
     return true
   }
 

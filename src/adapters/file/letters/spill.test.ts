@@ -7,6 +7,7 @@ import type { DeadLetterQueue } from '../../../ports/dead-letters.ts'
 import { createSealing } from '../../../runtime/sealing/sealing.ts'
 import { recordingDeadLetters } from '../../../testing/dead-letters.ts'
 import { createFactory } from '../../../testing/factories.ts'
+import { seededRandom } from '../../../testing/seeded-random.ts'
 import { fileSpill } from '../index.ts'
 import { FileSpill, spillRules } from './spill.ts'
 
@@ -134,8 +135,70 @@ describe('a spill on a full disk', () => {
   })
 })
 
+describe('a letter that fails again while its spill is drained', () => {
+  /** Two versions of one letter in the first file. The next letter begins the second one, so the first is rewritten. */
+  const versions = () => {
+    const make = createFactory({ random: seededRandom(2) })
+    const event = make.event({ payload: { padding: 'x'.repeat(14_000) } })
+    const first = make.letter({ event, at: 1_000 })
+    const second = make.letter({ event, at: 3_000, error: new Error('the second failure') })
+    const rewritten = async (spill: FileSpill, dir: string) => {
+      for (const letter of [second, make.letter(), make.letter()]) await spill.send(letter)
+      await expect.poll(async () => (await filesBelow(dir, '.jsonl')).join()).toMatch(/000001\.1\.jsonl/)
+    }
+    return { first, second, rewritten }
+  }
+
+  it('B7: is sent again, also if its line has taken the place of the one that was sent', async () => {
+    await withTempFolder(async dir => {
+      const { first, second, rewritten } = versions()
+      const spill = spillOn(dir, fullableDisk(), 30_000)
+      await spill.send(first)
+      const received = recordingDeadLetters()
+      const target: DeadLetterQueue = {
+        ...received,
+        send: async letter => {
+          await received.send(letter)
+          if (received.count === 1) await rewritten(spill, dir)
+        },
+      }
+      await spill.drain(target)
+      await spill.drain(target)
+      expect(received.all.map(({ cycle }) => cycle.failure?.message)).toContain(second.cycle.failure?.message)
+      expect(await spill.size()).toBe(0)
+      await spill.close()
+    })
+  })
+
+  it('B7: is sent again, also if the line that was sent could not be removed', async () => {
+    await withTempFolder(async dir => {
+      const { first, second, rewritten } = versions()
+      const disk = fullableDisk()
+      const spill = spillOn(dir, disk, 30_000)
+      await spill.send(first)
+      const received = recordingDeadLetters()
+      const target: DeadLetterQueue = {
+        ...received,
+        send: async letter => {
+          await received.send(letter)
+          disk.isAway = true
+        },
+      }
+      expect(await spill.drain(target)).toBe(0)
+      disk.isAway = false
+      await rewritten(spill, dir)
+      await spill.drain(received)
+      expect(received.all.map(({ cycle }) => cycle.failure?.message)).toContain(second.cycle.failure?.message)
+      expect(await spill.size()).toBe(0)
+      await spill.close()
+    })
+  })
+})
+
 interface FullableDisk {
   isFull: boolean
+  /** Whether its folder is not there, such as that of a network disk. */
+  isAway: boolean
   readonly faultOf: FileFault
 }
 
@@ -143,8 +206,11 @@ interface FullableDisk {
 function fullableDisk(): FullableDisk {
   const disk = {
     isFull: false,
-    faultOf: (call: string, path: string) =>
-      disk.isFull && call === 'write' && !path.endsWith('turn') ? 'ENOSPC' : undefined,
+    isAway: false,
+    faultOf: (call: string, path: string) => {
+      if (disk.isAway && call === 'identify') return 'ENOENT'
+      return disk.isFull && call === 'write' && !path.endsWith('turn') ? 'ENOSPC' : undefined
+    },
   }
   return disk
 }

@@ -8,7 +8,7 @@ import { text, withDefault } from '../../../core/options/rules.ts'
 import type { DeadLetterQueue, Spill } from '../../../ports/dead-letters.ts'
 import type { Compaction } from '../journal/compaction.ts'
 import { type Files, realFiles } from '../journal/files.ts'
-import type { RecordLocation } from '../journal/segment-set.ts'
+import { isSameLine, type LineLocation } from '../journal/segment-rows.ts'
 import { type FileUsage, usageOf } from '../journal/usage.ts'
 import { type JournalOptions, journalRules } from '../options.ts'
 import { LazyLetterLog } from './lazy-letter-log.ts'
@@ -119,7 +119,7 @@ export class FileSpill implements Spill {
     compaction: Compaction,
     failed: (error: unknown) => void,
   ): Promise<number> {
-    const isSent = (id: string, location: RecordLocation) => this.#sent.hasLine(id, location)
+    const isSent = (id: string, location: LineLocation) => this.#sent.hasLine(id, location)
     let removed = 0
     const errors: unknown[] = []
     for (let round = 1; round <= 2 && this.#sent.size > 0; round++) {
@@ -147,7 +147,7 @@ async function isTaken(target: DeadLetterQueue, letter: DeadLetter): Promise<boo
   )
 }
 
-interface Held extends RecordLocation {
+interface Held extends LineLocation {
   readonly id: string
 }
 
@@ -199,11 +199,10 @@ function heldIn({ index }: LetterLog, ids: readonly string[]): Held[] {
  * not have the new version yet: then the result is false. A rewrite of the file also changes the location, but not the
  * letter.
  */
-async function remove(log: LetterLog, sent: DeadLetter, { id, segment, offset }: Held): Promise<boolean> {
-  const isSame = (_: unknown, now: RecordLocation) => now.segment === segment && now.offset === offset
-  if ((await log.delete([id], isSame)).length > 0) return true
-  const [held] = heldIn(log, [id])
-  const [now] = await log.read([id])
-  const isUnchanged = held !== undefined && now !== undefined && encodeLetter(now) === encodeLetter(sent)
-  return isUnchanged && (await remove(log, sent, held))
+async function remove(log: LetterLog, sent: DeadLetter, held: Held): Promise<boolean> {
+  if ((await log.delete([held.id], (_, now) => isSameLine(held, now))).length > 0) return true
+  const [current] = heldIn(log, [held.id])
+  const [now] = await log.read([held.id])
+  const isUnchanged = current !== undefined && now !== undefined && encodeLetter(now) === encodeLetter(sent)
+  return isUnchanged && (await remove(log, sent, current))
 }
