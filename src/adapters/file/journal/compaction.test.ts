@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { failingFiles } from '../../../../test/support/failing-files.ts'
 import { filesBelow, withTempFolder } from '../../../../test/support/folder.ts'
@@ -17,6 +18,41 @@ async function all(store: FileDeadLetters): Promise<string[]> {
 }
 
 describe('rewriting files without what no longer counts', () => {
+  it('E10: on a full disk leaves nothing behind that takes the last room, and says what to do', async () => {
+    await withTempFolder(async dir => {
+      let isFull = false
+      const files = failingFiles((call, path) =>
+        isFull && call === 'write' && path.endsWith('.tmp') ? 'ENOSPC' : undefined,
+      )
+      const options = resolveOptions('test', deadLetterRules, { dir, rotateBytes: ROTATE_BYTES })
+      const store = new FileDeadLetters(options, files)
+      const make = createFactory()
+      const letters = Array.from({ length: 12 }, () => make.letter())
+      for (const letter of letters) await store.send(letter)
+      isFull = true
+      for (const letter of letters.filter((_, index) => index % 3 !== 0)) await store.delete(letter.id)
+      const expected = { code: 'LAZARET_STORE_FAILED', message: expect.stringContaining('free disk space') }
+      await expect(store.cleanup(0)).rejects.toMatchObject(expected)
+      expect(await filesBelow(dir, '.tmp')).toEqual([])
+      await store.close()
+    })
+  })
+
+  it('E10: removes what a killed process left of a rewrite, as soon as the folder is opened', async () => {
+    await withTempFolder(async dir => {
+      const make = createFactory()
+      const earlier = fileSpill({ dir })
+      await earlier.send(make.letter())
+      await earlier.close()
+      const [file] = await filesBelow(dir, '.jsonl')
+      await writeFile(file!.replace('.jsonl', '.1.jsonl.tmp'), 'x')
+      const spill = fileSpill({ dir })
+      expect(await spill.size()).toBe(1)
+      await spill.close()
+      expect(await filesBelow(dir, '.tmp')).toEqual([])
+    })
+  })
+
   it('E10: gives the space of deleted letters back, and keeps every other as it was', async () => {
     await withTempFolder(async dir => {
       const make = createFactory()

@@ -1,3 +1,5 @@
+import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
+import { toStoreError } from '../errors.ts'
 import type { Journal } from './journal.ts'
 import { readLine, readLines } from './line.ts'
 import type { LineIndex } from './line-index.ts'
@@ -19,7 +21,9 @@ export class Compaction {
   readonly #index: LineIndex<unknown>
   /** The bytes of lines that a rewrite had to keep, by segment. Another rewrite would not save them. */
   readonly #needed = new Map<number, number>()
-  #running: Promise<void> | undefined
+  readonly #runs = new SerialQueue()
+  /** Whether a run in the background has not ended. */
+  #isStarted = false
   #isStopped = false
 
   constructor(journal: Journal, index: LineIndex<unknown>) {
@@ -29,41 +33,45 @@ export class Compaction {
 
   /** Starts a rewrite in the background if it saves enough. The next call of `run` reports errors. */
   start(): void {
-    if (this.#isStopped) return
+    if (this.#isStopped || this.#isStarted) return
     const closed = this.#journal.segments.all.filter(segment => segment.isClosed)
     if (closed.some(segment => this.#garbage(segment) >= segment.end * MIN_GARBAGE_SHARE)) {
-      void this.run().catch(() => {})
+      this.#startRun(() => this.run())
     }
   }
 
+  /** Removes in the background what a killed process left of a rewrite. On a full disk that can be the only room. */
+  async removeLeftovers(): Promise<void> {
+    const leftovers = await this.#journal.folder.leftovers().catch(() => [])
+    if (leftovers.length > 0) this.#startRun(() => this.#runs.run(() => this.#whileLocked(async () => {})))
+  }
+
   run(isExpired: (segment: Segment) => boolean = () => false): Promise<void> {
-    this.#running ??= this.#run(isExpired).finally(() => {
-      this.#running = undefined
-    })
-    return this.#running
+    return this.#runs.run(() => this.#run(isExpired))
   }
 
   /**
    * Removes each closed segment whose live lines are all dispensable, and returns the number of those lines. Unlike a `delete`
    * line, this needs no disk space.
    */
-  async removeFilesOf(isDispensable: IsDispensable): Promise<number> {
-    while (this.#running !== undefined) await this.#running.catch(() => {})
-    if (this.#isStopped) return 0
-    const removing = this.#removeFilesOf(isDispensable)
-    this.#running = removing.then(
-      () => {},
-      () => {},
-    )
-    return removing.finally(() => {
-      this.#running = undefined
-    })
+  removeFilesOf(isDispensable: IsDispensable): Promise<number> {
+    return this.#runs.run(async () => (this.#isStopped ? 0 : this.#removeFilesOf(isDispensable)))
   }
 
   /** Ends the rewrite in progress, and starts no other. */
   async stop(): Promise<void> {
     this.#isStopped = true
-    await this.#running?.catch(() => {})
+    await this.#runs.settled()
+  }
+
+  #startRun(run: () => Promise<void>): void {
+    this.#isStarted = true
+    // The next call of `run` reports errors.
+    void run()
+      .catch(() => {})
+      .finally(() => {
+        this.#isStarted = false
+      })
   }
 
   async #run(isExpired: (segment: Segment) => boolean): Promise<void> {
@@ -101,7 +109,7 @@ export class Compaction {
       await work()
     } catch (error) {
       // The list of segments is out of date. The next run reads the folder first.
-      if (!(error instanceof RereadError)) throw error
+      if (!(error instanceof RereadError)) throw toStoreError('rewriting the files in', folder.dir, error)
     } finally {
       await rewriting.release()
     }
@@ -194,29 +202,35 @@ export class Compaction {
     } finally {
       await files.close(from)
     }
-    const to = await files.open(folder.path(name, 'damaged'), 'w')
-    try {
-      await files.write(to, bytes, 0)
-      await files.datasync(to)
-    } finally {
-      await files.close(to)
-    }
+    await this.#writeWhole(folder.path(name, 'damaged'), bytes)
     await files.syncFolder(folder.dayFolder(name))
+  }
+
+  async #writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+    const { files } = this.#journal
+    const fd = await files.open(path, 'w')
+    try {
+      await files.write(fd, bytes, 0)
+      await files.datasync(fd)
+    } finally {
+      await files.close(fd)
+    }
   }
 
   async #replace(segment: Segment, { lines, moves, bytes }: KeptLines): Promise<void> {
     const { files, folder } = this.#journal
     const old = segment.name
     const next = { ...old, revision: old.revision + 1 }
-    const fd = await files.open(folder.path(next, 'jsonl.tmp'), 'w')
+    const path = folder.path(next, 'jsonl.tmp')
     try {
-      await files.write(fd, Buffer.concat(lines), 0)
-      await files.datasync(fd)
-    } finally {
-      await files.close(fd)
+      await this.#writeWhole(path, Buffer.concat(lines))
+    } catch (error) {
+      // On a full disk this file can have taken the last room.
+      await files.remove(path).catch(() => {})
+      throw error
     }
     await this.#ifKnown(segment, async () => {
-      await files.rename(folder.path(next, 'jsonl.tmp'), folder.path(next))
+      await files.rename(path, folder.path(next))
       await files.syncFolder(folder.dayFolder(next))
       segment.name = next
       segment.end = bytes

@@ -74,6 +74,7 @@ export class FileJournal implements Journal {
         const index: EventIndex = new LineIndex({ readPut, onClosed: () => compaction?.start() })
         const lines = await openJournal(settings, index)
         compaction = new Compaction(lines, index)
+        await compaction.removeLeftovers()
         return { lines, index, compaction }
       },
       async ({ lines, compaction }) => {

@@ -109,6 +109,25 @@ describe('the lock of a folder', () => {
     })
   })
 
+  it('E10: two holders of which nothing can be known, the second one in the place of the first, are both replaced', async () => {
+    await withTempFolder(async dir => {
+      const clock = new FakeClock()
+      const unknown = { host: 'another-machine', boot: 'another-boot' }
+      await dieWithLock(dir, 'first', unknown)
+      // The second one ended while it took the lock over.
+      await newLock(dir, 'second', unknown)
+      await link(join(dir, 'owner.second'), join(dir, 'writing.after.first'))
+      const lock = await newLock(dir, 'alive', {}, clock)
+      let isHeld = false
+      void lock.acquire().then(() => {
+        isHeld = true
+      })
+      for (let step = 0; !isHeld && step < 20_000; ) if (await clock.step()) step++
+      expect(isHeld).toBe(true)
+      expect(clock.now() - new FakeClock().now()).toBeLessThan(62_000)
+    })
+  })
+
   it('E10: a running holder keeps it; a process that waits too long gets an error that names the holder', async () => {
     await withTempFolder(async dir => {
       const clock = new FakeClock()

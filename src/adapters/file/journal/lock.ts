@@ -129,7 +129,7 @@ export class FolderLock {
     if (liveness === 'dead') return true
     // Acquiring and releasing both change the mark. An unchanged mark means one single hold.
     const mark = await ignoringCode('ENOENT', () => this.#files.mark(link))
-    if (mark === undefined || stall.unchangedMs(mark) < STUCK_MS) return false
+    if (mark === undefined || stall.unchangedMs(link, mark) < STUCK_MS) return false
     if (liveness === 'unknown') return true
     throw new StoreLockedError(link, `process ${holder.pid} on ${holder.host}`, STUCK_MS)
   }
@@ -164,31 +164,31 @@ export class FolderLock {
   }
 }
 
-/** Measures how long a process has waited, and how long the lock has not changed. */
+/** Measures how long a process has waited, and how long each link of the lock has not changed. */
 class StallTimer {
   readonly #clock: Clock
+  readonly #marks = new Map<string, { readonly mark: string; readonly since: number }>()
   #waitMs = FIRST_WAIT_MS
-  #mark: string | undefined
-  #markedAt = 0
+  #changedAt = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  unchangedMs(mark: string): number {
+  unchangedMs(link: string, mark: string): number {
     const now = this.#clock.now()
-    // The clock was set back, so the measurement begins again.
-    if (mark !== this.#mark || now < this.#markedAt) {
-      this.#mark = mark
-      this.#markedAt = now
-      this.#waitMs = FIRST_WAIT_MS
-    }
-    return now - this.#markedAt
+    const known = this.#marks.get(link)
+    // After the clock was set back, the measurement begins again.
+    if (known?.mark === mark && now >= known.since) return now - known.since
+    this.#marks.set(link, { mark, since: now })
+    this.#changedAt = now
+    this.#waitMs = FIRST_WAIT_MS
+    return 0
   }
 
   async wait(): Promise<void> {
     await delay(this.#clock, this.#waitMs)
-    const isPatient = this.#mark !== undefined && this.#clock.now() - this.#markedAt > SLOW_AFTER_MS
+    const isPatient = this.#marks.size > 0 && this.#clock.now() - this.#changedAt > SLOW_AFTER_MS
     this.#waitMs = Math.min(isPatient ? SLOW_WAIT_MS : MAX_WAIT_MS, this.#waitMs * 2)
   }
 }

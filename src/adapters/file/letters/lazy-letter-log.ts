@@ -70,6 +70,7 @@ async function openLog(
   })
   const journal = await openJournal(settings, index)
   compaction = new Compaction(journal, index)
+  await compaction.removeLeftovers()
   return { log: new LetterLog(journal, index, codec, name, capacity), compaction, indexFiles }
 }
 
