@@ -77,7 +77,7 @@ export async function checkDisk(path: string): Promise<Check> {
     const share = blocks === 0 ? 1 : bavail / blocks
     const found = `${sizeText(free)} (${Math.floor(share * 100)} %) free`
     const remedy =
-      'free space: purge resolved letters (lazaret dlq purge --state resolved), or move the store to a larger disk'
+      'remove other files, then purge resolved letters (lazaret dlq purge --state resolved), or move the store to a larger disk'
     if (free < FULL_BYTES || share < FULL_SHARE) return fail('disk', found, remedy)
     return free < LOW_BYTES || share < LOW_SHARE ? warn('disk', found, remedy) : ok('disk', found)
   } catch (error) {
