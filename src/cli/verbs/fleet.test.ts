@@ -1,6 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { cliWorld } from '../../../test/support/cli.ts'
 import { memoryBroker, memoryDeadLetters, memorySink } from '../../adapters/memory/index.ts'
+import { yieldToEventLoop } from '../../ports/clock.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
 import { createDispatcher } from '../../runtime/dispatcher/dispatcher.ts'
 import { joinFleet } from '../../runtime/fleet/join-fleet.ts'
@@ -42,16 +43,18 @@ async function fleetWorld(instances = 2) {
     members.push(joinFleet({ ...shop, consumers: [consumer], dispatchers }))
     await clock.advance(10)
   }
-  /** Runs a command while time passes, as the processes need it, and no faster than the store answers. */
+  const sendCommands = vi.spyOn(store.commands!, 'send')
+  /** Runs a command. Time passes once it has asked the processes: to load its code takes no time of theirs. */
   const whilePassing = async (...argv: string[]) => {
+    const { length: earlier } = sendCommands.mock.calls
     const running = world.lazaret(...argv)
     let isOver = false
     void running.finally(() => {
       isOver = true
     })
     while (!isOver) {
-      await clock.advance(250)
-      await store.fleet!.list()
+      if (sendCommands.mock.calls.length > earlier) await clock.advance(250)
+      else await yieldToEventLoop()
     }
     return running
   }
