@@ -16,7 +16,9 @@ export interface CampaignCommand<N extends string> {
   readonly numbers: Readonly<Record<N, number>>
   /** Options that are not. */
   readonly others?: ParseArgsOptionsConfig | undefined
-  readonly run: (flags: Flags<N>) => Promise<CampaignOutput>
+  /** Words that choose parts of the campaign, all unless some are given. */
+  readonly words?: readonly string[] | undefined
+  readonly run: (flags: Flags<N>, words: readonly string[]) => Promise<CampaignOutput>
 }
 
 /** Progress goes to stderr, so that stdout has only the report. */
@@ -27,7 +29,8 @@ export function progress(line: string): void {
 /** A campaign on the command line. Exit code 1: a promise is broken. Exit code 2: the campaign could not run. */
 export async function runAsCommand<N extends string>(command: CampaignCommand<N>): Promise<void> {
   try {
-    const { report, violations } = await command.run(readFlags(command))
+    const { flags, words } = readArguments(command)
+    const { report, violations } = await command.run(flags, words)
     for (const line of report) process.stdout.write(`${line}\n`)
     for (const violation of violations) process.stdout.write(`VIOLATION: ${violation}\n`)
     if (violations.length > 0) process.exitCode = 1
@@ -59,19 +62,30 @@ export async function withPrivateServer<S extends { close(): Promise<unknown> },
   }
 }
 
-function readFlags<N extends string>({ numbers, others = {} }: CampaignCommand<N>): Flags<N> {
+function readArguments<N extends string>({
+  numbers,
+  others = {},
+  words = [],
+}: CampaignCommand<N>): {
+  readonly flags: Flags<N>
+  readonly words: readonly string[]
+} {
   const names = Object.keys(numbers) as N[]
   const options: ParseArgsOptionsConfig = { ...others }
   for (const name of names) options[name] = { type: 'string', default: String(numbers[name]) }
-  const { values } = parseArgs({ options })
+  const { values, positionals } = parseArgs({ options, allowPositionals: words.length > 0 })
+  const unknown = positionals.find(word => !words.includes(word))
+  if (unknown !== undefined) throw new Error(`'${unknown}' is not one of ${words.join(', ')}`)
   const read = names.map(name => [name, whole(String(values[name]))])
-  return { ...values, ...Object.fromEntries(read) }
+  const flags: Flags<N> = { ...values, ...Object.fromEntries(read) }
+  return { flags, words: positionals.length > 0 ? positionals : words }
 }
 
-function usageOf<N extends string>({ name, numbers, others = {} }: CampaignCommand<N>): string {
-  const words = Object.entries<number>(numbers).map(([flag, value]) => `[--${flag} ${value}]`)
+function usageOf<N extends string>({ name, numbers, others = {}, words = [] }: CampaignCommand<N>): string {
+  const parts = words.length > 0 ? [`[${words.join('|')} …]`] : []
+  const values = Object.entries<number>(numbers).map(([flag, value]) => `[--${flag} ${value}]`)
   const rest = Object.entries(others).map(([flag, { type, default: value }]) =>
     type === 'boolean' ? `[--${flag}]` : `[--${flag} ${value}]`,
   )
-  return `usage: npm run ${name} -- ${[...words, ...rest].join(' ')}`
+  return `usage: npm run ${name} -- ${[...parts, ...values, ...rest].join(' ')}`
 }

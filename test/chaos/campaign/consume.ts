@@ -15,9 +15,15 @@ type Options = Omit<ConsumerOptions<{ kind: Kind }>, 'concurrency' | 'breaker' |
 
 /**
  * The consumer of a campaign. It runs until SIGTERM. What it did is in the effects of its folder; what became of each
- * delivery it tells on stdout. Its life is the number of times that its process was started.
+ * delivery it tells on stdout. Its life is the number of times that its process was started. `act` does what the handler does
+ * on its own network before the effect.
  */
-export async function consume(folder: string, life: string, options: Options): Promise<void> {
+export async function consume(
+  folder: string,
+  life: string,
+  options: Options,
+  act: (id: string) => Promise<void> = async () => {},
+): Promise<void> {
   const effects = new Effects(join(folder, 'effects.db'))
   const consumer = createConsumer<{ kind: Kind }>({
     ...options,
@@ -31,6 +37,7 @@ export async function consume(folder: string, life: string, options: Options): P
       if (kind === 'permanent') throw new PermanentError('the event can never succeed')
       if (kind === 'poison')
         throw new TransientError('the event fails in the same way at each attempt', { category: 'business' })
+      await act(id)
       effects.happen(id, Number(life))
     },
   })

@@ -13,15 +13,29 @@ export class RestartingProcess {
   #child: ChildProcess | undefined
   #lines: Interface | undefined
   #count = 0
+  /** What stands before the program on its command line. */
+  #prefix: readonly string[] = []
 
   constructor(script: string, ...args: readonly string[]) {
     this.#script = script
     this.#args = args
   }
 
+  /** A program that another command starts and then becomes, such as `ip netns exec`. */
+  static behind(prefix: readonly string[], script: string, ...args: readonly string[]): RestartingProcess {
+    const process = new RestartingProcess(script, ...args)
+    process.#prefix = prefix
+    return process
+  }
+
   /** Of its present life. */
   get pid(): number {
     return this.#child?.pid ?? 0
+  }
+
+  get isRunning(): boolean {
+    const child = this.#child
+    return child !== undefined && child.exitCode === null && child.signalCode === null
   }
 
   async begin(): Promise<void> {
@@ -63,7 +77,8 @@ export class RestartingProcess {
 
   async #spawn(untilSaid: string): Promise<void> {
     const args = ['--no-warnings', this.#script, ...this.#args, String(++this.#count)]
-    const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [program, ...words] = [...this.#prefix, process.execPath, ...args]
+    const child = spawn(program!, words, { stdio: ['ignore', 'pipe', 'inherit'] })
     this.#child = child
     this.#lines = createInterface(child.stdout)
     this.#lines.on('line', line => this.outcomes.set(line, (this.outcomes.get(line) ?? 0) + 1))
@@ -88,7 +103,7 @@ export class RestartingProcess {
 
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    if (child === undefined || !this.isRunning) return
     const ended = once(child, 'exit')
     child.kill(signal)
     await ended

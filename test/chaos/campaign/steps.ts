@@ -30,12 +30,13 @@ export async function injectFaults<F extends string>(
   handled: () => number,
   inject: (fault: F) => Promise<void>,
   tell: (line: string) => void,
+  stallMs = STALL_MS,
 ): Promise<void> {
   for (const { fault, at } of drawFaultTimes(options, options.faults)) {
     await until(
       () => handled() >= at,
       () => `${at} events are handled`,
-      STALL_MS,
+      stallMs,
     )
     tell(`${handled()} handled: ${fault}`)
     await inject(fault)

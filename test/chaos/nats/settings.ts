@@ -18,6 +18,6 @@ export const FAST_DETECTION = {
 } as const
 
 /** `always`: each server writes to disk before it confirms. */
-export function clusterOf(sync: 'default' | 'always'): NatsStart {
-  return { nodes: NODES, ...(sync === 'always' && { jetstream: 'sync_interval: always' }) }
+export function clusterOf(sync: 'default' | 'always', nodes = NODES): NatsStart {
+  return { nodes, ...(sync === 'always' && { jetstream: 'sync_interval: always' }) }
 }
