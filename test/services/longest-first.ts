@@ -31,6 +31,7 @@ export const LONGEST = [
   'test/cli.e2e.test.ts',
   'src/adapters/redis/broker/conformance.int.test.ts',
   'src/adapters/nats/handover.int.test.ts',
+  'test/chaos/network-campaign.int.test.ts',
   'test/chaos/sigterm-campaign.int.test.ts',
   'test/console/channels.e2e.test.ts',
   'test/examples/pages.int.test.ts',

@@ -13,16 +13,21 @@ const TRANSIENT_FAILURES = 2
 /** What each broker decides for itself. */
 type Options = Omit<ConsumerOptions<{ kind: Kind }>, 'concurrency' | 'breaker' | 'observer' | 'handle'>
 
+/** What the handler of one campaign does before the effect, and what the process closes at its end. */
+interface OwnWork {
+  readonly act?: ((id: string) => Promise<void>) | undefined
+  readonly close?: (() => Promise<void>) | undefined
+}
+
 /**
  * The consumer of a campaign. It runs until SIGTERM. What it did is in the effects of its folder; what became of each
- * delivery it tells on stdout. Its life is the number of times that its process was started. `act` does what the handler does
- * on its own network before the effect.
+ * delivery it tells on stdout. Its life is the number of times that its process was started.
  */
 export async function consume(
   folder: string,
   life: string,
   options: Options,
-  act: (id: string) => Promise<void> = async () => {},
+  { act = async () => {}, close = async () => {} }: OwnWork = {},
 ): Promise<void> {
   const effects = new Effects(join(folder, 'effects.db'))
   const consumer = createConsumer<{ kind: Kind }>({
@@ -43,5 +48,12 @@ export async function consume(
   })
   await consumer.start()
   writeLine('started')
-  process.on('SIGTERM', () => void consumer.close().then(() => effects.close()))
+  process.on(
+    'SIGTERM',
+    () =>
+      void consumer
+        .close()
+        .then(close)
+        .then(() => effects.close()),
+  )
 }

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
-import { systemClock } from '../../../src/ports/clock.ts'
+import { settlesWithin, systemClock } from '../../../src/ports/clock.ts'
 import { createFactory } from '../../../src/testing/factories.ts'
 import { seededRandom } from '../../../src/testing/seeded-random.ts'
 import { drawKinds } from '../campaign/draw.ts'
@@ -32,6 +32,8 @@ const [CONSUMER, PRODUCER] = ['consumer.ts', 'producer.ts'].map(name =>
   fileURLToPath(new URL(name, import.meta.url)),
 ) as [string, string]
 const LOOK_MS = 20
+/** The network works by then, so nothing that is still to be closed waits for a peer that cannot answer. */
+const CLOSE_MS = 30_000
 
 export interface CampaignResult {
   readonly options: CampaignOptions
@@ -79,8 +81,7 @@ class Campaign {
     const serverUrl = server.url.replace('127.0.0.1', serverOf(layout).address)
     const args = [options.broker, serverUrl, folder]
     const [producer, ...consumers] = this.#hosts
-    const times = Object.values(options.faults).reduce((sum, count) => sum + count, 0)
-    const pauseMs = String(publishPauseMs(options.messages, times))
+    const pauseMs = String(publishPauseMs(options))
     this.#producer = RestartingProcess.behind(on(producer!.namespace), PRODUCER, ...args, pauseMs)
     this.#around = {
       rules: new Rules(layout),
@@ -103,9 +104,10 @@ class Campaign {
     await Promise.all(consumers.map(({ process }) => process.begin()))
     const startedAt = systemClock.now()
     await this.#producer.begin()
-    const random = seededRandom(this.#options.seed + 3)
+    const { seed, longestFaultMs } = this.#options
+    const random = seededRandom(seed + 3)
     const inject = async (fault: Fault) => {
-      const drawn = drawFault(fault, this.#hosts, random)
+      const drawn = drawFault(fault, this.#hosts, longestFaultMs, random)
       tell(`${this.#options.broker}: ${this.#effects.count} handled: ${describeFault(drawn)}`)
       if (fault === 'dead-host')
         for (const { process } of this.#hit(drawn.hosts)) this.#killed.add(process.pid)
@@ -121,7 +123,7 @@ class Campaign {
     const findings = await this.#count()
     const ended = [this.#producer, ...consumers.map(({ process }) => process)].filter(each => !each.isRunning)
     if (ended.length > 1) this.#stuck.push(`${ended.length - 1} consumers ended by themselves`)
-    await Promise.all(consumers.map(({ process }) => process.end()))
+    await Promise.all(consumers.map(consumer => this.#end(consumer)))
     return {
       options: this.#options,
       findings,
@@ -138,6 +140,12 @@ class Campaign {
     for (const process of [this.#producer, ...this.#around.consumers.map(each => each.process)])
       await process.end('SIGKILL')
     this.#effects.close()
+  }
+
+  async #end({ host, process }: Consumer): Promise<void> {
+    if (await settlesWithin(systemClock, CLOSE_MS, process.end())) return
+    this.#stuck.push(`${host.name} did not close within ${CLOSE_MS / 1_000} s`)
+    await process.end('SIGKILL')
   }
 
   #hit(hosts: readonly Host[]): readonly Consumer[] {

@@ -24,6 +24,8 @@ export interface Client {
   readonly ledger?: (folder: string) => Ledger
   /** The handler's effect in the ledger's own transaction. */
   readonly act?: (id: string) => Promise<void>
+  /** What is left when the consumer has closed. */
+  readonly close?: () => Promise<void>
 }
 
 const POSTGRES = { leaseMs: 2_000, maxPollMs: 200 } as const
@@ -60,12 +62,12 @@ function withOwnTransactions(url: string): Client {
   })
   pool.on('error', () => {})
   pool.on('connect', client => client.on('error', () => {}))
-  const { broker, ledger } = openPostgres({ url, ...POSTGRES })
+  const store = openPostgres({ url, ...POSTGRES })
   const act = async (id: string) => {
     const tx = await pool.connect()
     try {
       await tx.query('begin')
-      if (await ledger.record(tx, 'effects', id))
+      if (await store.ledger.record(tx, 'effects', id))
         await tx.query('insert into effects (event) values ($1)', [id])
       await tx.query('commit')
       tx.release()
@@ -74,5 +76,9 @@ function withOwnTransactions(url: string): Client {
       throw error
     }
   }
-  return { broker, act }
+  const close = async () => {
+    await store.close()
+    await pool.end()
+  }
+  return { broker: store.broker, act, close }
 }

@@ -5,7 +5,7 @@ import { type BrokerName, CHANNEL } from './plan.ts'
 
 // One of the consumers of a campaign, in a process on a host of its own.
 const [name = '', url = '', folder = ''] = process.argv.slice(2)
-const { broker, ledger, act } = CLIENTS[name as BrokerName](url)
+const { broker, ledger, act, close } = CLIENTS[name as BrokerName](url)
 
 // The number of a process says which one an effect came from, and whether that one was killed.
 await consume(
@@ -20,5 +20,5 @@ await consume(
     timeoutMs: 5_000,
     leaseMs: 8_000,
   },
-  act,
+  { act, close },
 )

@@ -1,6 +1,6 @@
 import type { Random } from '../../../src/core/random.ts'
 import type { Host } from './hosts.ts'
-import { type Fault, MAX_FAULT_MS, MIN_FAULT_MS, ONE_IN_SEVERAL } from './plan.ts'
+import { type Fault, ONE_IN_SEVERAL, SHORTEST_FAULT_MS } from './plan.ts'
 
 /** One fault: the hosts that it hits, how long and how strongly. */
 export interface DrawnFault {
@@ -13,10 +13,11 @@ export interface DrawnFault {
   readonly latencyMs: number
 }
 
-/** Mostly one host, sometimes several. Every draw uses the same number of random numbers, so that a fault changes no later one. */
+/** Mostly one host, sometimes several. Every fault takes as many random numbers, so that one changes no later one. */
 export function drawFault(
   fault: Fault,
   [producer, ...consumers]: readonly Host[],
+  longestMs: number,
   random: Random,
 ): DrawnFault {
   const between = (min: number, max: number) => Math.floor(min + random() * (max - min + 1))
@@ -30,7 +31,7 @@ export function drawFault(
   return {
     fault,
     hosts: fault === 'dead-server' ? all : hosts,
-    forMs: between(MIN_FAULT_MS, MAX_FAULT_MS),
+    forMs: between(SHORTEST_FAULT_MS, longestMs),
     loseEvery: between(2, 5),
     latencyMs: between(50, 500),
   }

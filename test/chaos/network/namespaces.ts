@@ -48,6 +48,8 @@ export async function removeLeftovers(): Promise<void> {
 async function addNamespace(name: string): Promise<void> {
   await run('ip', ['netns', 'add', name])
   await run('ip', ['-n', name, 'link', 'set', 'dev', 'lo', 'up'])
+  // The system closes the connections of a killed process, and would say so again and again until a cut is over.
+  await runOn(name, 'sysctl', '-qw', 'net.ipv4.tcp_orphan_retries=1')
 }
 
 async function connectHost(host: Host, router: string): Promise<void> {

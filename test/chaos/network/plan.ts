@@ -21,33 +21,37 @@ export type Fault = keyof typeof FAULTS
 export interface CampaignOptions extends Size {
   readonly broker: BrokerName
   readonly consumers: number
+  /** Some faults end before a client gives its connection up, the others when its lease has ended too. */
+  readonly longestFaultMs: number
   /** How often each thing goes wrong. */
   readonly faults: Readonly<Record<Fault, number>>
 }
 
-/** As many of each as of any other, or one more. */
-export function spreadFaults(count: number): Readonly<Record<Fault, number>> {
+/** As many of each kind as of any other, or one more. `chosen` has kinds with commas between them, or `all`. */
+export function spreadFaults(count: number, chosen = 'all'): Readonly<Record<Fault, number>> {
   const kinds = Object.keys(FAULTS) as Fault[]
-  const times = (index: number) => Math.ceil((count - index) / kinds.length)
-  const spread = kinds.map((kind, index) => [kind, Math.max(0, times(index))])
+  const wanted = chosen === 'all' ? kinds : chosen.split(',')
+  const unknown = wanted.find(kind => !(kind in FAULTS))
+  if (unknown !== undefined) throw new Error(`'${unknown}' is not one of ${kinds.join(', ')}`)
+  const times = (kind: Fault) => Math.max(0, Math.ceil((count - wanted.indexOf(kind)) / wanted.length))
+  const spread = kinds.map(kind => [kind, wanted.includes(kind) ? times(kind) : 0])
   return Object.fromEntries(spread)
 }
 
 export const CHANNEL = 'campaign'
 
-/** Some faults end before a client gives its connection up, the others after its lease has ended too. */
-export const MIN_FAULT_MS = 1_000
-export const MAX_FAULT_MS = 8_000
+export const SHORTEST_FAULT_MS = 1_000
 /** How long hosts see resets before their connections take the slow way. */
 export const DETOUR_MS = 300
 /** One fault in so many hits several hosts. */
 export const ONE_IN_SEVERAL = 3
 
 export const PER_BATCH = 5
-/** Faults come at a number of handled events, so publishing takes about as long as all faults. */
-export function publishPauseMs(events: number, faults: number): number {
-  const faultMs = (MIN_FAULT_MS + MAX_FAULT_MS) / 2 + 1_000
-  return Math.floor((faults * faultMs * PER_BATCH) / events)
+/** The pause between two batches. Faults come at a number of handled events, so publishing takes about as long as all faults. */
+export function publishPauseMs({ messages, faults, longestFaultMs }: CampaignOptions): number {
+  const times = Object.values(faults).reduce((sum, count) => sum + count, 0)
+  const faultMs = (SHORTEST_FAULT_MS + longestFaultMs) / 2 + 1_000
+  return Math.floor((times * faultMs * PER_BATCH) / messages)
 }
 
 /** A campaign in which nothing is handled for so long has lost something. */
