@@ -3,7 +3,6 @@ import { prepareChromium } from './chromium.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
 import { prepareKafka } from './kafka.ts'
-import { findNamespaces } from './namespaces.ts'
 import { findNats } from './nats.ts'
 import { findGoClient } from './nats-go.ts'
 import { findNginx } from './nginx.ts'
@@ -21,7 +20,6 @@ export async function setup(): Promise<void> {
   await findRabbitmq()
   await findRedis()
   await prepareKafka()
-  await findNamespaces()
   await findNats('newest')
   await findNats('oldest')
   await findGoClient()
