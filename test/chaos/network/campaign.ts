@@ -14,7 +14,7 @@ import { pause, untilStill } from '../campaign/wait.ts'
 import { collectFindings, type Findings } from './count.ts'
 import { describeFault, drawFault } from './drawn.ts'
 import { clientsOf, type Host, type Layout, on, serverOf } from './hosts.ts'
-import { type Consumer, inflict, type Surroundings } from './inflict.ts'
+import { type Consumer, type FaultTargets, injectFault } from './inject.ts'
 import {
   ACCEPTED,
   type CampaignOptions,
@@ -65,7 +65,7 @@ class Campaign {
   readonly #folder: string
   readonly #effects: Effects
   readonly #producer: RestartingProcess
-  readonly #around: Surroundings
+  readonly #targets: FaultTargets
   readonly #events: readonly LazaretEvent[]
   readonly #canBeHandled: number
   /** The processes that were killed. */
@@ -83,7 +83,7 @@ class Campaign {
     const [producer, ...consumers] = this.#hosts
     const pauseMs = String(publishPauseMs(options))
     this.#producer = RestartingProcess.behind(on(producer!.namespace), PRODUCER, ...args, pauseMs)
-    this.#around = {
+    this.#targets = {
       rules: new Rules(layout),
       server,
       serverUrl,
@@ -99,7 +99,7 @@ class Campaign {
   }
 
   async run(tell: (line: string) => void): Promise<CampaignResult> {
-    const { consumers } = this.#around
+    const { consumers } = this.#targets
     await writeFile(join(this.#folder, EVENTS), JSON.stringify(this.#events))
     await Promise.all(consumers.map(({ process }) => process.begin()))
     const startedAt = systemClock.now()
@@ -111,7 +111,7 @@ class Campaign {
       tell(`${this.#options.broker}: ${this.#effects.count} handled: ${describeFault(drawn)}`)
       if (fault === 'dead-host')
         for (const { process } of this.#hit(drawn.hosts)) this.#killed.add(process.pid)
-      await inflict(drawn, this.#around)
+      await injectFault(drawn, this.#targets)
       await this.#recover(describeFault(drawn))
     }
     const handled = () => this.#effects.count
@@ -136,8 +136,8 @@ class Campaign {
   }
 
   async close(): Promise<void> {
-    await this.#around.rules.heal()
-    for (const process of [this.#producer, ...this.#around.consumers.map(each => each.process)])
+    await this.#targets.rules.heal()
+    for (const process of [this.#producer, ...this.#targets.consumers.map(each => each.process)])
       await process.end('SIGKILL')
     this.#effects.close()
   }
@@ -149,7 +149,7 @@ class Campaign {
   }
 
   #hit(hosts: readonly Host[]): readonly Consumer[] {
-    return this.#around.consumers.filter(({ host }) => hosts.includes(host))
+    return this.#targets.consumers.filter(({ host }) => hosts.includes(host))
   }
 
   /** Until the next event is handled after a fault. */
@@ -169,7 +169,7 @@ class Campaign {
 
   /** Until every event is somewhere, and nothing but letters is left on the server. Resolves with the time of that. */
   async #settle(): Promise<number> {
-    const { server } = this.#around
+    const { server } = this.#targets
     const isOver = async () => {
       const { size } = new Set(await server.letters())
       return this.#effects.count + size >= this.#events.length && (await server.left()) === 0
@@ -185,7 +185,7 @@ class Campaign {
 
   async #count(): Promise<Findings> {
     const accepted = new Set(readFileSync(join(this.#folder, ACCEPTED), 'utf8').split('\n'))
-    const { server } = this.#around
+    const { server } = this.#targets
     const counted = collectFindings(
       { events: this.#events, accepted, letters: await server.letters(), killed: this.#killed },
       this.#effects,

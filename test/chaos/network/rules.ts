@@ -24,7 +24,7 @@ export class Rules {
     await this.#forward(hosts, 'both', ...nth, '-j', 'DROP')
   }
 
-  /** Whoever sends a packet sees the connection reset, and nobody can open one. */
+  /** The router answers each packet with a reset, so connections end and nobody can open one. */
   async reset(hosts: readonly Host[]): Promise<void> {
     await this.#forward(hosts, 'both', '-p', 'tcp', '-j', 'REJECT', '--reject-with', 'tcp-reset')
   }
@@ -38,7 +38,7 @@ export class Rules {
       )
   }
 
-  /** All packets get through. What was redirected stays so. */
+  /** All packets get through. Redirections stay. */
   async letThrough(): Promise<void> {
     await this.#run(this.#router, '-F', 'FORWARD')
   }

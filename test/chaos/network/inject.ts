@@ -12,8 +12,8 @@ export interface Consumer {
   readonly process: RestartingProcess
 }
 
-/** What faults happen to. */
-export interface Surroundings {
+/** The hosts, processes and rules that faults change. */
+export interface FaultTargets {
   readonly rules: Rules
   readonly server: ServerUnderTest
   /** Where clients reach the server. */
@@ -22,12 +22,12 @@ export interface Surroundings {
 }
 
 /**
- * Inflicts a fault until its time is over. Resolves when the network is as before; then processes and servers that were killed
+ * Injects a fault and waits until its time is over. Resolves when the network is as before; then processes and servers that were killed
  * behind a cut run again too.
  */
-export async function inflict(drawn: DrawnFault, around: Surroundings): Promise<void> {
+export async function injectFault(drawn: DrawnFault, targets: FaultTargets): Promise<void> {
   const { fault, hosts, forMs, loseEvery, latencyMs } = drawn
-  const { rules } = around
+  const { rules } = targets
   switch (fault) {
     case 'partition':
       await rules.drop(hosts, 'both')
@@ -45,11 +45,11 @@ export async function inflict(drawn: DrawnFault, around: Surroundings): Promise<
       await rules.reset(hosts)
       break
     case 'latency':
-      return slowDown(hosts, forMs, latencyMs, around)
+      return slowDown(hosts, forMs, latencyMs, targets)
     case 'dead-host':
-      return killBehindCut(hosts, forMs, around)
+      return killBehindCut(hosts, forMs, targets)
     case 'dead-server':
-      return restartBehindCut(hosts, forMs, around)
+      return restartBehindCut(hosts, forMs, targets)
   }
   await pause(forMs)
   await rules.heal()
@@ -60,7 +60,7 @@ async function slowDown(
   hosts: readonly Host[],
   forMs: number,
   latencyMs: number,
-  { rules, server, serverUrl }: Surroundings,
+  { rules, server, serverUrl }: FaultTargets,
 ): Promise<void> {
   const proxy = await ChaosProxy.to(addressOf(server.url).href)
   try {
@@ -81,7 +81,7 @@ async function slowDown(
 async function killBehindCut(
   hosts: readonly Host[],
   forMs: number,
-  { rules, consumers }: Surroundings,
+  { rules, consumers }: FaultTargets,
 ): Promise<void> {
   const hit = consumers.filter(({ host }) => hosts.includes(host))
   await rules.drop(hosts, 'both')
@@ -95,7 +95,7 @@ async function killBehindCut(
 async function restartBehindCut(
   hosts: readonly Host[],
   forMs: number,
-  { rules, server }: Surroundings,
+  { rules, server }: FaultTargets,
 ): Promise<void> {
   await rules.drop(hosts, 'both')
   await server.kill()
