@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { clientsOf, type Host, type Layout, NAMESPACES, routerOf, runOn, serverOf } from './hosts.ts'
 
@@ -29,19 +32,25 @@ export async function createNamespaces(layout: Layout): Promise<void> {
   await nat('-A', 'INPUT', '-p', 'tcp', '-d', '127.0.0.1', '-j', 'SNAT', '--to-source', '127.0.0.1')
 }
 
-/** Ends all processes on the hosts, and removes the hosts with their cables and rules. */
-export async function removeNamespaces(prefix: string): Promise<void> {
-  for (const name of await listNamespaces(prefix)) {
+/** The folder for the files of servers and processes on the hosts. */
+export function folderOf({ prefix }: Pick<Layout, 'prefix'>): string {
+  return join(tmpdir(), prefix)
+}
+
+/** Ends all processes on the hosts, and removes the hosts with their cables, rules and files. */
+export async function removeNamespaces({ prefix }: Pick<Layout, 'prefix'>): Promise<void> {
+  for (const name of await listNamespaces(`${prefix}-`)) {
     await endProcesses(name)
     await run('ip', ['netns', 'del', name])
   }
+  await rm(folderOf({ prefix }), { recursive: true, force: true, maxRetries: 10 })
 }
 
 /** Removes what runs left behind whose process is gone. */
 export async function removeLeftovers(): Promise<void> {
   for (const name of await listNamespaces(NAMESPACES)) {
     const pid = /^lazaret-net-(\d+)-/.exec(name)?.[1]
-    if (pid !== undefined && !isAlive(Number(pid))) await removeNamespaces(`${NAMESPACES}${pid}-`)
+    if (pid !== undefined && !isAlive(Number(pid))) await removeNamespaces({ prefix: `${NAMESPACES}${pid}` })
   }
 }
 
