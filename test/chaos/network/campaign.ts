@@ -19,6 +19,7 @@ import {
   ACCEPTED,
   type CampaignOptions,
   CHANNEL,
+  CONSUMER_CLOSED,
   EVENTS,
   type Fault,
   publishPauseMs,
@@ -144,7 +145,8 @@ class Campaign {
 
   async #end({ host, process }: Consumer): Promise<void> {
     if (await settlesWithin(systemClock, CLOSE_MS, process.end())) return
-    this.#stuck.push(`${host.name} did not close within ${CLOSE_MS / 1_000} s`)
+    const part = process.outcomes.has(CONSUMER_CLOSED) ? 'its pools' : 'its consumer'
+    this.#stuck.push(`${host.name}: ${part} did not close within ${CLOSE_MS / 1_000} s`)
     await process.end('SIGKILL')
   }
 

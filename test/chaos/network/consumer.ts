@@ -1,11 +1,12 @@
 import { fixed } from '../../../src/core/retry/fixed.ts'
+import { writeLine } from '../../support/write-line.ts'
 import { consume } from '../campaign/consume.ts'
 import { CLIENTS } from './clients.ts'
-import { type BrokerName, CHANNEL } from './plan.ts'
+import { type BrokerName, CHANNEL, CONSUMER_CLOSED } from './plan.ts'
 
 // One of the consumers of a campaign, in a process on a host of its own.
 const [name = '', url = '', folder = ''] = process.argv.slice(2)
-const { broker, ledger, act, close } = CLIENTS[name as BrokerName](url)
+const { broker, ledger, act, close = async () => {} } = CLIENTS[name as BrokerName](url)
 
 // The number of a process says which one an effect came from, and whether that one was killed.
 await consume(
@@ -20,5 +21,11 @@ await consume(
     timeoutMs: 5_000,
     leaseMs: 8_000,
   },
-  { act, close },
+  {
+    act,
+    close() {
+      writeLine(CONSUMER_CLOSED)
+      return close()
+    },
+  },
 )

@@ -60,3 +60,6 @@ export const STILL_MS = 90_000
 /** Files of a campaign: what the producer is to publish, and the ids for which publishing resolved. */
 export const EVENTS = 'events.json'
 export const ACCEPTED = 'accepted'
+
+/** What a process says when its consumer has closed, and the clients of the handler have not. */
+export const CONSUMER_CLOSED = 'consumer closed'
