@@ -8,6 +8,9 @@ import { runQuery } from './query.ts'
 /** Fails after this time when the server does not answer. A person may wait for it. */
 const CONNECT_TIMEOUT_MS = 5_000
 
+/** After this time without an answer the system asks whether the server's host still has the connection. */
+const KEEP_ALIVE_AFTER_MS = 10_000
+
 const DEFAULT_CONNECTIONS = 10
 
 /** Makes a pool of node-postgres, which is an optional peer. */
@@ -20,6 +23,9 @@ export async function createPool(
     connectionString: url,
     max,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    // Otherwise a query never ends when the server's host dies and returns: nothing says that the connection is gone.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     application_name: 'lazaret',
   })
   // The pool replaces a connection that breaks while it is idle. A query on a broken one fails by itself.
