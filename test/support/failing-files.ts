@@ -29,3 +29,23 @@ async function writeHalf([fd, bytes, position]: readonly unknown[]): Promise<voi
   const half = (bytes as Uint8Array).subarray(0, Math.floor((bytes as Uint8Array).length / 2))
   await realFiles.write(fd as number, half, position as number)
 }
+
+export interface FullableDisk {
+  isFull: boolean
+  /** Whether its folder is not there, such as that of a network disk. */
+  isAway: boolean
+  readonly faultOf: FileFault
+}
+
+/** While the disk is full, it takes no bytes, except in place of bytes that it has. */
+export function fullableDisk(): FullableDisk {
+  const disk: FullableDisk = {
+    isFull: false,
+    isAway: false,
+    faultOf: (call, path) => {
+      if (disk.isAway && call === 'identify') return 'ENOENT'
+      return disk.isFull && call === 'write' && !path.endsWith('turn') ? 'ENOSPC' : undefined
+    },
+  }
+  return disk
+}

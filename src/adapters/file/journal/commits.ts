@@ -176,6 +176,7 @@ export class Commits {
         }
       } catch (error) {
         const failure = toStoreError('writing in', dir, error)
+        this.#lazy = 0
         for (const write of this.#queue.splice(0)) write.failed(failure)
       }
       if (mustYield && this.#queue.length > 0) await delay(clock, YIELD_MS)

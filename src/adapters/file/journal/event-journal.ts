@@ -15,12 +15,13 @@ import { Lazy } from '../lazy.ts'
 import { type JournalOptions, journalRules, journalSettings } from '../options.ts'
 import type { Decision } from './commits.ts'
 import { Compaction } from './compaction.ts'
+import { EventRemovals, NOTHING } from './event-removals.ts'
 import { type Files, realFiles } from './files.ts'
 import { type Journal as Lines, openJournal } from './journal.ts'
 import type { JournalRecord } from './line.ts'
-import { DELETE, LineIndex, PUT } from './line-index.ts'
+import { LineIndex, PUT } from './line-index.ts'
 import type { Put } from './segment-rows.ts'
-import { jsonOf, type RecordLocation, UnreadableError } from './segment-set.ts'
+import { jsonOf, UnreadableError } from './segment-set.ts'
 import { type FileUsage, usageOf } from './usage.ts'
 
 /** The default of the option `maxEvents`. */
@@ -32,14 +33,14 @@ export interface FileJournalOptions extends JournalOptions {
   readonly maxEvents?: number | undefined
 }
 
-const rules = {
+export const eventJournalRules = {
   ...journalRules,
   maxEvents: withDefault(integer({ min: 1 }), DEFAULT_MAX_JOURNAL_EVENTS),
 }
 
 /** Creates a dispatcher's journal of critical and unsent events. It needs its own folder. */
 export function fileJournal(options: FileJournalOptions): FileJournal {
-  return new FileJournal(resolveOptions('fileJournal', rules, options))
+  return new FileJournal(resolveOptions('fileJournal', eventJournalRules, options))
 }
 
 type EventIndex = LineIndex<null>
@@ -48,9 +49,8 @@ interface Opened {
   readonly lines: Lines
   readonly index: EventIndex
   readonly compaction: Compaction
+  readonly removals: EventRemovals
 }
-
-const NOTHING: Decision<void> = Object.freeze({ records: [], written: () => {} })
 
 /** The journal that `fileJournal()` makes. */
 export class FileJournal implements Journal {
@@ -58,12 +58,8 @@ export class FileJournal implements Journal {
   readonly #opened: Lazy<Opened>
   readonly #dir: string
   readonly #maxEvents: number
-  /** Events that are decided and not written yet. They count towards the limit. */
-  #underWay = 0
-  /** Removed events whose removal is not written yet. */
-  readonly #leaving = new Set<string>()
 
-  constructor(options: Resolved<typeof rules>, files: Files = realFiles) {
+  constructor(options: Resolved<typeof eventJournalRules>, files: Files = realFiles) {
     this.#codec = options.codec.events
     this.#dir = options.dir
     this.#maxEvents = options.maxEvents
@@ -75,9 +71,10 @@ export class FileJournal implements Journal {
         const lines = await openJournal(settings, index)
         compaction = new Compaction(lines, index)
         await compaction.removeLeftovers()
-        return { lines, index, compaction }
+        return { lines, index, compaction, removals: new EventRemovals(lines, index, compaction) }
       },
-      async ({ lines, compaction }) => {
+      async ({ lines, compaction, removals }) => {
+        await removals.close()
         await compaction.stop()
         await lines.close()
       },
@@ -86,29 +83,31 @@ export class FileJournal implements Journal {
   }
 
   async append(entry: JournalEntry): Promise<void> {
-    const { lines, index } = await this.#opened.open()
+    const { lines, index, removals } = await this.#opened.open()
     const text = JSON.stringify(storedEntry(entry, this.#codec))
-    await lines.decide(() => this.#put(index, entry, text))
+    try {
+      await lines.decide(() => this.#put(index, removals, entry, text))
+    } finally {
+      removals.retry()
+    }
   }
 
-  /** The removal is lazy: it joins the next write. After a crash an event whose removal is missing is sent twice. */
+  /**
+   * The removal is lazy: it joins the next write, and is tried again if that write fails. After a crash an event whose removal is
+   * missing is sent twice.
+   */
   async remove(eventId: string): Promise<void> {
-    const { lines, index } = await this.#opened.open()
-    if (!this.#holds(index, eventId)) return
-    this.#leaving.add(eventId)
-    const records = [{ kind: DELETE, text: JSON.stringify([eventId]) }]
-    const written = ([location]: readonly RecordLocation[]) => index.delete([eventId], location!)
-    const removed = lines.decide(() => ({ records, written }), true)
-    removed.catch(() => {}).finally(() => this.#leaving.delete(eventId))
+    const { removals } = await this.#opened.open()
+    removals.remove(eventId)
   }
 
   async pending(): Promise<JournalContents> {
-    const { lines, index } = await this.#opened.open()
+    const { lines, index, removals } = await this.#opened.open()
     await lines.refresh()
-    let leaving: ReadonlySet<string> = this.#leaving
+    let leaving = removals.leaving
     const records = await lines.read(() => {
       // Copies the state at this moment. Otherwise an entry that is removed during the read would count as present.
-      leaving = new Set(this.#leaving)
+      leaving = new Set(removals.leaving)
       return index.locations
     })
     const stored = records
@@ -121,9 +120,9 @@ export class FileJournal implements Journal {
 
   /** The number of events in the journal. */
   async size(): Promise<number> {
-    const { lines, index } = await this.#opened.open()
+    const { lines, removals } = await this.#opened.open()
     await lines.refresh()
-    return index.count - this.#leaving.size
+    return removals.size
   }
 
   async usage(): Promise<FileUsage> {
@@ -136,26 +135,24 @@ export class FileJournal implements Journal {
     await this.#opened.close()
   }
 
-  #holds(index: EventIndex, id: string): boolean {
-    return index.find(id) !== undefined && !this.#leaving.has(id)
-  }
-
-  #put(index: EventIndex, { event, sinks }: JournalEntry, text: string): Decision<void> {
-    const isKnown = this.#holds(index, event.id)
+  #put(
+    index: EventIndex,
+    removals: EventRemovals,
+    { event, sinks }: JournalEntry,
+    text: string,
+  ): Decision<void> {
+    const isKnown = removals.isKept(event.id)
     if (isKnown && sinks === undefined) return NOTHING
-    if (!isKnown && index.count - this.#leaving.size + this.#underWay >= this.#maxEvents)
+    if (!isKnown && removals.countWithArriving >= this.#maxEvents)
       throw new JournalFullError(`in ${this.#dir}`, this.#maxEvents)
-    const leave = () => {
-      if (!isKnown) this.#underWay--
-    }
-    if (!isKnown) this.#underWay++
+    const { written, failed } = removals.put(event.id)
     return {
       records: [{ kind: PUT, text }],
       written: ([location]) => {
-        leave()
+        written()
         index.put(putOf(event.id), location!)
       },
-      failed: leave,
+      failed,
     }
   }
 }

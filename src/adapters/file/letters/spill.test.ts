@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type FileFault, failingFiles } from '../../../../test/support/failing-files.ts'
+import { type FullableDisk, failingFiles, fullableDisk } from '../../../../test/support/failing-files.ts'
 import { filesBelow, withTempFolder } from '../../../../test/support/folder.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import { resolveOptions } from '../../../core/options/resolve.ts'
@@ -194,26 +194,6 @@ describe('a letter that fails again while its spill is drained', () => {
     })
   })
 })
-
-interface FullableDisk {
-  isFull: boolean
-  /** Whether its folder is not there, such as that of a network disk. */
-  isAway: boolean
-  readonly faultOf: FileFault
-}
-
-/** While the disk is full, it takes no bytes, except in place of bytes that it has. */
-function fullableDisk(): FullableDisk {
-  const disk = {
-    isFull: false,
-    isAway: false,
-    faultOf: (call: string, path: string) => {
-      if (disk.isAway && call === 'identify') return 'ENOENT'
-      return disk.isFull && call === 'write' && !path.endsWith('turn') ? 'ENOSPC' : undefined
-    },
-  }
-  return disk
-}
 
 function spillOn(dir: string, { faultOf }: FullableDisk, rotateBytes?: number): FileSpill {
   return new FileSpill(resolveOptions('test', spillRules, { dir, rotateBytes }), failingFiles(faultOf))
