@@ -16,8 +16,8 @@ export default defineConfig({
     testTimeout: 600_000,
     hookTimeout: 600_000,
     env: { ...COMPILE_CACHE_ENV, ...TEMPORARY_ENV, LAZARET_TEST_POSTGRES_UNSYNCED: '1' },
-    // The slow ones wait for servers, leases and browsers more than half of their time. More workers use that time.
-    maxWorkers: availableParallelism() + 3,
+    // The slow ones also wait for servers, leases and browsers. One worker more than there are cores uses that time.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
