@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { failingFiles } from '../../../../test/support/failing-files.ts'
 import { filesBelow, withTempFolder } from '../../../../test/support/folder.ts'
@@ -35,6 +35,40 @@ describe('rewriting files without what no longer counts', () => {
       await expect(store.cleanup(0)).rejects.toMatchObject(expected)
       expect(await filesBelow(dir, '.tmp')).toEqual([])
       await store.close()
+    })
+  })
+
+  it('E10: a process that stood still in a rewrite leaves the files to the one that replaced it', async () => {
+    await withTempFolder(async dir => {
+      const stopped = Promise.withResolvers<void>()
+      const goOn = Promise.withResolvers<undefined>()
+      const files = failingFiles((call, path) => {
+        if (call !== 'open' || !path.endsWith('.jsonl.tmp')) return undefined
+        stopped.resolve()
+        return goOn.promise
+      })
+      const options = resolveOptions('test', deadLetterRules, { dir, rotateBytes: ROTATE_BYTES })
+      const frozen = new FileDeadLetters(options, files)
+      const make = createFactory()
+      const letters = Array.from({ length: 40 }, () => make.letter())
+      for (const letter of letters) await frozen.send(letter)
+      const other = fileDeadLetters({ dir, rotateBytes: ROTATE_BYTES })
+      // Few enough that the deletions close no file, so that nothing is rewritten before the cleanup.
+      for (const letter of letters.slice(0, 3)) await other.delete(letter.id)
+      const cleanup = frozen.cleanup(0)
+      await stopped.promise
+      // As after the lock was taken over and released.
+      for (const lock of await filesBelow(dir, 'rewriting.held')) await rm(lock)
+      await other.delete(letters[3]!.id)
+      await other.cleanup(0)
+      goOn.resolve(undefined)
+      await cleanup
+      const expected = letters.slice(4).map(encodeLetter).sort()
+      expect(await all(other as FileDeadLetters)).toEqual(expected)
+      expect(await all(frozen)).toEqual(expected)
+      expect(await filesBelow(dir, '.tmp')).toEqual([])
+      await frozen.close()
+      await other.close()
     })
   })
 

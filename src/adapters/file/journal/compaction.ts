@@ -1,5 +1,6 @@
 import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import { toStoreError } from '../errors.ts'
+import { codeOf } from './files.ts'
 import type { Journal } from './journal.ts'
 import { readLine, readLines } from './line.ts'
 import type { LineIndex } from './line-index.ts'
@@ -109,7 +110,7 @@ export class Compaction {
       await work()
     } catch (error) {
       // The list of segments is out of date. The next run reads the folder first.
-      if (!(error instanceof RereadError)) throw toStoreError('rewriting the files in', folder.dir, error)
+      if (!(error instanceof OutdatedError)) throw toStoreError('rewriting the files in', folder.dir, error)
     } finally {
       await rewriting.release()
     }
@@ -121,9 +122,14 @@ export class Compaction {
    */
   #ifKnown<T>(segment: Segment, work: () => Promise<T>): Promise<T> {
     return this.#journal.exclusively(() => {
-      if (this.#journal.segments.find(segment.name.number) !== segment) throw new RereadError()
+      if (this.#journal.segments.find(segment.name.number) !== segment) throw new OutdatedError()
       return work()
     })
+  }
+
+  /** A process that stood still may have been replaced. What it knows of the files is out of date then. */
+  async #requireLock(): Promise<void> {
+    if (!(await this.#journal.rewriting.isHeld())) throw new OutdatedError()
   }
 
   #garbage({ name: { number }, end }: Segment): number {
@@ -153,7 +159,7 @@ export class Compaction {
       segment.isDamaged = true
       return undefined
     }
-    if (kept.lines.length === 0) await this.#remove(segment)
+    if (kept.lines.length === 0) await this.#ifKnown(segment, () => this.#unlink(segment))
     else await this.#replace(segment, kept)
     this.#needed.set(segment.name.number, kept.neededBytes)
     return kept.lines.length === 0 ? 'removed' : undefined
@@ -202,13 +208,12 @@ export class Compaction {
     } finally {
       await files.close(from)
     }
-    await this.#writeWhole(folder.path(name, 'damaged'), bytes)
+    await this.#writeTo(await files.open(folder.path(name, 'damaged'), 'w'), bytes)
     await files.syncFolder(folder.dayFolder(name))
   }
 
-  async #writeWhole(path: string, bytes: Uint8Array): Promise<void> {
+  async #writeTo(fd: number, bytes: Uint8Array): Promise<void> {
     const { files } = this.#journal
-    const fd = await files.open(path, 'w')
     try {
       await files.write(fd, bytes, 0)
       await files.datasync(fd)
@@ -222,23 +227,27 @@ export class Compaction {
     const old = segment.name
     const next = { ...old, revision: old.revision + 1 }
     const path = folder.path(next, 'jsonl.tmp')
+    const fd = await files.open(path, 'wx')
     try {
-      await this.#writeWhole(path, Buffer.concat(lines))
-    } catch (error) {
-      // On a full disk this file can have taken the last room.
+      await this.#writeTo(fd, Buffer.concat(lines))
+      await this.#ifKnown(segment, async () => {
+        await this.#requireLock()
+        // Unlike a rename, a link never replaces a file that another process has written.
+        await files.link(path, folder.path(next)).catch(error => {
+          throw codeOf(error) === 'EEXIST' ? new OutdatedError() : error
+        })
+        await files.syncFolder(folder.dayFolder(next))
+        segment.name = next
+        segment.end = bytes
+        segment.isTorn = false
+        this.#index.move(next.number, moves)
+        await files.remove(folder.path(old))
+        await files.remove(folder.path(old, 'index')).catch(() => {})
+      })
+    } finally {
+      // On a full disk the file of a failed rewrite can have taken the last room.
       await files.remove(path).catch(() => {})
-      throw error
     }
-    await this.#ifKnown(segment, async () => {
-      await files.rename(path, folder.path(next))
-      await files.syncFolder(folder.dayFolder(next))
-      segment.name = next
-      segment.end = bytes
-      segment.isTorn = false
-      this.#index.move(next.number, moves)
-      await files.remove(folder.path(old))
-      await files.remove(folder.path(old, 'index')).catch(() => {})
-    })
   }
 
   /** Returns the number of live lines of the removed segment; undefined if it stays. */
@@ -251,14 +260,11 @@ export class Compaction {
     return live.length
   }
 
-  #remove(segment: Segment): Promise<void> {
-    return this.#ifKnown(segment, () => this.#unlink(segment))
-  }
-
   /** Removes the segment durably, before a rewrite drops later `delete` lines that its lines need. */
   async #unlink(segment: Segment): Promise<void> {
     const { files, folder, segments } = this.#journal
     const { name } = segment
+    await this.#requireLock()
     await files.remove(folder.path(name))
     segments.drop(segment)
     // An id that was written again meanwhile has its live line elsewhere.
@@ -273,8 +279,8 @@ export class Compaction {
 /** Whether a live line can be removed, because its letter is elsewhere. */
 type IsDispensable = (id: string, location: LineLocation) => boolean
 
-/** The folder was read again from the beginning. */
-class RereadError extends Error {}
+/** The folder was read again from the beginning, or another process rewrites its files now. */
+class OutdatedError extends Error {}
 
 const NEWLINE_BYTES = Buffer.from('\n')
 

@@ -3,10 +3,7 @@ import { StoreLockedError } from '../errors.ts'
 import type { Decision } from './commits.ts'
 import type { Compaction } from './compaction.ts'
 import type { Journal } from './journal.ts'
-import { DELETE, type LineIndex } from './line-index.ts'
-
-/** The events that one line removes. On a disk that is nearly full a short line may fit where a long one does not. */
-const REMOVED_AT_ONCE = 64
+import { DELETE, IDS_PER_DELETE, type LineIndex } from './line-index.ts'
 
 export const NOTHING: Decision<void> = Object.freeze({ records: [], written: () => {} })
 
@@ -105,7 +102,7 @@ export class EventRemovals {
       try {
         // Lazy removals join this decision.
         await this.#lines.decide(() => NOTHING)
-        for (const ids of portionsOf([...this.#refused], REMOVED_AT_ONCE))
+        for (const ids of portionsOf([...this.#refused], IDS_PER_DELETE))
           await this.#lines.decide(() => this.#delete(ids.filter(isRefused)))
         return
       } catch (error) {

@@ -13,6 +13,9 @@ import {
 export const PUT = 'put'
 export const DELETE = 'delete'
 
+/** On a disk that is nearly full, a line that deletes few ids may fit where a longer one does not. */
+export const IDS_PER_DELETE = 64
+
 /** More than the rows that fit into the largest segment. */
 const MAX_ROWS = 2 ** 24
 

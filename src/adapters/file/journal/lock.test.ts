@@ -153,6 +153,7 @@ describe('the lock of a folder', () => {
       clock.jump(60_000)
       await link(join(dir, 'owner.successor'), join(dir, 'successor'))
       await rename(join(dir, 'successor'), join(dir, HELD))
+      expect(await slow.isHeld()).toBe(false)
       await slow.release()
       expect(await readdir(dir)).toContain(HELD)
     })

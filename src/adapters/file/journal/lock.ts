@@ -79,10 +79,23 @@ export class FolderLock {
 
   async release(): Promise<void> {
     // After a pause of this length another process may have replaced this holder. The lock then belongs to that process.
-    const mayBeDeposed = this.#clock.now() - this.#since >= STUCK_MS / 2
-    if (mayBeDeposed && (await this.#ownerOf(this.#held))?.id !== this.#self.id) return
+    const mayBeReplaced = this.#clock.now() - this.#since >= STUCK_MS / 2
+    if (mayBeReplaced && !(await this.isHeld())) return
     // If the link cannot be removed, the lock stays ours, and the next `acquire` finds that.
     await this.#files.remove(this.#held).catch(() => {})
+  }
+
+  /**
+   * Whether no other process has replaced this holder, as happens when a container stands still for too long. On a full disk
+   * the owner's file is empty, so the files are compared and not what they say.
+   */
+  async isHeld(): Promise<boolean> {
+    const [held, own] = await Promise.all(
+      [this.#held, ownerPath(this.#folder, this.#self.id)].map(path =>
+        ignoringCode('ENOENT', () => this.#files.identify(path)),
+      ),
+    )
+    return held !== undefined && held === own
   }
 
   /** Whether another process waits for the lock. The call removes the request, because a waiting process renews it. */

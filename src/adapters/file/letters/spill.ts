@@ -8,6 +8,7 @@ import { text, withDefault } from '../../../core/options/rules.ts'
 import type { DeadLetterQueue, Spill } from '../../../ports/dead-letters.ts'
 import type { Compaction } from '../journal/compaction.ts'
 import { type Files, realFiles } from '../journal/files.ts'
+import { IDS_PER_DELETE } from '../journal/line-index.ts'
 import { isSameLine, type LineLocation } from '../journal/segment-rows.ts'
 import { type FileUsage, usageOf } from '../journal/usage.ts'
 import { type JournalOptions, journalRules } from '../options.ts'
@@ -26,9 +27,6 @@ export const spillRules = { ...journalRules, name: withDefault(text(), 'spill') 
 
 /** The letters that are read together before they are sent one by one. */
 const READ_AT_ONCE = 64
-
-/** The letters that one line removes. On a disk that is nearly full a short line may fit where a long one does not. */
-const REMOVED_AT_ONCE = 64
 
 /** Creates a spill that stores letters while their store is unreachable. It needs its own folder. */
 export function fileSpill(options: FileSpillOptions): FileSpill {
@@ -124,7 +122,7 @@ export class FileSpill implements Spill {
     const errors: unknown[] = []
     for (let round = 1; round <= 2 && this.#sent.size > 0; round++) {
       try {
-        for (const ids of portionsOf(this.#sent.ids, REMOVED_AT_ONCE))
+        for (const ids of portionsOf(this.#sent.ids, IDS_PER_DELETE))
           removed += (await log.delete(ids, (_, location, id) => isSent(id, location))).length
       } catch (error) {
         errors.push(error)
