@@ -154,4 +154,25 @@ describe('a storm', () => {
     await clock.advance(2_000)
     expect(count).toBe(10)
   })
+  it('E5: a clock that is set back keeps no sink behind its open breaker', async () => {
+    const clock = new FakeClock()
+    let down = true
+    const written: number[] = []
+    const sink: Sink = {
+      async write(batch) {
+        if (down) throw new Error('down')
+        written.push(batch.length)
+      },
+    }
+    const breaker = { failures: 1, openMs: 5_000 }
+    const deadLetters = memoryDeadLetters()
+    const events = createDispatcher({ sinks: { sink }, deadLetters, clock, whenOpen: 'wait', breaker })
+    void events.track({ type: 'x' })
+    await clock.advance(1_000)
+    down = false
+    clock.jump(-3_600_000)
+    // What was left of the open time, and all of it once more.
+    await clock.advance(10_000)
+    expect(written).toEqual([1])
+  })
 })

@@ -199,10 +199,16 @@ export class Lane {
     this.#isLookAsked = false
     if (this.#isStopped) return
     const now = this.policy.clock.now()
-    if (now < this.#seenAt) this.#retries.move(now - this.#seenAt)
+    if (now < this.#seenAt) this.#clockSetBack(now - this.#seenAt)
     this.#seenAt = now
     while (this.#writes.size < this.policy.concurrency && this.#startNext(now)) {}
     this.#sleep(now)
+  }
+
+  /** The time until which the breaker refused is of the earlier clock, so the lane asks again. */
+  #clockSetBack(ms: number): void {
+    this.#refusedUntil = undefined
+    this.#retries.move(ms)
   }
 
   #startNext(now: number): boolean {
