@@ -25,6 +25,7 @@ import type { Consumer } from '../consumer/consumer.ts'
 import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { port } from '../option-rules.ts'
 import { sleep } from '../sleep.ts'
+import { readLags } from './lags.ts'
 import { type FleetDispatcher, type FleetLetters, type FleetParts, reportParts } from './report.ts'
 import { IS_LEAVING } from './task-context.ts'
 import { executeCommand } from './tasks.ts'
@@ -142,7 +143,7 @@ class FleetMember implements FleetMembership {
   readonly #settings: FleetSettings
   readonly #parts: FleetParts
   readonly #startedAt: number
-  readonly #lags = new Map<Consumer, number>()
+  #lags: ReadonlyMap<Consumer, number> = new Map()
   #lagsReadAt = Number.NEGATIVE_INFINITY
   #purgedAt = Number.NEGATIVE_INFINITY
   /** Ends waits and commands when this process leaves. */
@@ -231,18 +232,11 @@ class FleetMember implements FleetMembership {
     await store.commands?.purge(now - COMMANDS_FOR_MS)
   }
 
-  /** A broker that cannot count, or does not answer, has no lag in the report. */
   async #readLags(): Promise<void> {
     const { clock } = this.#settings
     if (Math.abs(clock.now() - this.#lagsReadAt) < LAG_EVERY_MS) return
     this.#lagsReadAt = clock.now()
-    await Promise.all(
-      this.#parts.consumers.map(async consumer => {
-        const lag = await consumer.lag().catch(() => undefined)
-        if (lag === undefined) this.#lags.delete(consumer)
-        else this.#lags.set(consumer, lag)
-      }),
-    )
+    this.#lags = await readLags(this.#parts.consumers, clock)
   }
 
   async #lookForCommands(): Promise<void> {

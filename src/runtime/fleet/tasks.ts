@@ -1,11 +1,11 @@
 import { group, resolveBy } from '../../core/options/resolve.ts'
 import { list, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
-import { settlesWithin } from '../../ports/clock.ts'
 import type { Command, CommandOutcome, CommandTask } from '../../ports/commands.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import { patchRule } from '../json-patch.ts'
 import { type DeliverTask, deliverItems, deliverRule } from './deliver.ts'
+import { readLags } from './lags.ts'
 import {
   MAX_TASK_LETTERS,
   type ResendTask,
@@ -40,9 +40,6 @@ interface PartTask {
 interface BreakerTask extends PartTask {
   readonly to: 'open' | 'closed' | 'auto'
 }
-
-/** The time that brokers have to count for a probe. */
-const LAG_WAIT_MS = 2_000
 
 const consumerRules = { kind: text(), channel: text(), handler: optional(text()) }
 const partRules = { ...consumerRules, channel: optional(text()), sink: optional(text()) }
@@ -178,11 +175,6 @@ async function probe(
     return { sinks: found }
   }
   const found = consumersOf({ consumers }, channel!, handler)
-  const lags = new Map<Consumer, number>()
-  const counting = found.map(async consumer => {
-    const lag = await consumer.lag().catch(() => undefined)
-    if (lag !== undefined) lags.set(consumer, lag)
-  })
-  await settlesWithin(clock, LAG_WAIT_MS, Promise.all(counting), signal)
+  const lags = await readLags(found, clock, signal)
   return { consumers: reportParts({ consumers: found, dispatchers: [], clock }, lags).consumers }
 }
