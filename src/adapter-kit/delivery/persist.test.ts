@@ -44,7 +44,7 @@ describe('persist', () => {
     const { clock, done } = failing(1, { stalls })
     await clock.advance(10_000)
     expect([await done, statuses]).toEqual([true, ['stalled']])
-    stalls.gaveUp('settlements', other)
+    stalls.ended('settlements', other)
     expect(statuses).toEqual(['stalled', 'recovered'])
   })
 

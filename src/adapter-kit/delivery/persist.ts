@@ -31,7 +31,7 @@ export async function persist(options: PersistOptions, work: () => Promise<void>
   for (let restMs = FIRST_BACKOFF_MS; options.isOurs(); restMs = Math.min(maxBackoffMs, restMs * 2)) {
     try {
       await work()
-      stalls.gaveUp(part, work)
+      stalls.ended(part, work)
       return options.isOurs()
     } catch (error) {
       if (++failures > quietFailures) stalls.stalled(part, work, error as Error)
@@ -39,6 +39,6 @@ export async function persist(options: PersistOptions, work: () => Promise<void>
       await delay(clock, equalJitter(random, restMs))
     }
   }
-  stalls.gaveUp(part, work)
+  stalls.ended(part, work)
   return false
 }

@@ -30,7 +30,7 @@ export class StallReporter {
   }
 
   /** The work is not stalled any more, with or without success. If no other work is stalled, the part counts as working again. */
-  gaveUp(place: StalledPart, work: object): void {
+  ended(place: StalledPart, work: object): void {
     const heldUp = this.#heldUp.get(place)
     if (heldUp?.delete(work) && heldUp.size === 0) this.recovered(place)
   }

@@ -124,7 +124,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
     this.#timer.close()
     this.#requests.close()
     this.#cancelStoring?.()
-    this.#context.stalls.gaveUp('deliveries', this)
+    this.#context.stalls.ended('deliveries', this)
   }
 
   /** Every event that an earlier owner had begun stands in its line now. */
@@ -289,7 +289,7 @@ export class KeyLines<E extends LineEntry<E>, R> {
     this.#isFull = isFull
     const { stalls, source } = this.#context
     if (isFull) stalls.stalled('deliveries', this, new TooManyHeldError(source, MAX_HELD))
-    else stalls.gaveUp('deliveries', this)
+    else stalls.ended('deliveries', this)
     this.#listener.full(isFull)
   }
 }

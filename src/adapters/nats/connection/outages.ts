@@ -11,7 +11,7 @@ export function reportOutages(link: Pick<Link, 'clock' | 'onUp' | 'onDown'>, sta
   let cancelReport: Cancel = () => {}
   const end = () => {
     cancelReport()
-    stalls.gaveUp('deliveries', outage)
+    stalls.ended('deliveries', outage)
   }
   const stopListening = [
     link.onUp(end),

@@ -76,7 +76,7 @@ export class Assignment {
       partitions: () => this.#partitions.values(),
       committed: () => listener.committed(),
       failed: error => stalls.stalled('settlements', this, error),
-      works: () => stalls.gaveUp('settlements', this),
+      works: () => stalls.ended('settlements', this),
     })
   }
 
@@ -274,7 +274,7 @@ export class Assignment {
           partition,
           new RecordsRemovedError(info.name, partition.partition, readTo, first),
         )
-        stalls.gaveUp('deliveries', partition)
+        stalls.ended('deliveries', partition)
       }
       if (readTo < first) partition.window.skipTo(first)
       else {
@@ -306,7 +306,7 @@ export class Assignment {
     const { stalls } = this.#context
     const reported = this.#deleted.get(topic)
     if (reported?.name === error.name) return
-    if (reported !== undefined) stalls.gaveUp('deliveries', reported)
+    if (reported !== undefined) stalls.ended('deliveries', reported)
     this.#deleted.set(topic, error)
     stalls.stalled('deliveries', error, error)
   }
@@ -315,7 +315,7 @@ export class Assignment {
     const reported = this.#deleted.get(topic)
     if (reported === undefined) return
     this.#deleted.delete(topic)
-    this.#context.stalls.gaveUp('deliveries', reported)
+    this.#context.stalls.ended('deliveries', reported)
   }
 
   /** One partition can fail for long while the others work. */

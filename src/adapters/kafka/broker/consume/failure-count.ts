@@ -18,6 +18,6 @@ export class FailureCount {
   works(): void {
     if (this.#failures === 0) return
     this.#failures = 0
-    this.#stalls.gaveUp('deliveries', this)
+    this.#stalls.ended('deliveries', this)
   }
 }

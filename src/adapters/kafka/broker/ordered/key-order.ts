@@ -317,7 +317,7 @@ export class KeyOrder {
     const { stalls, names } = this.#context
     const error = new TopicRecreatedError(names.held)
     stalls.stalled('deliveries', error, error)
-    stalls.gaveUp('deliveries', error)
+    stalls.ended('deliveries', error)
     const number = partition.partition
     const lines = this.#lines.get(number)
     const dead = [...(lines?.dead() ?? [])]

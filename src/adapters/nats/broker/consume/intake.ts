@@ -118,7 +118,7 @@ export class Intake {
     for (const stop of this.#stopListening) stop()
     for (const state of Object.values(this.#states)) {
       state.cancelRetry()
-      this.#context.stalls.gaveUp('settlements', state)
+      this.#context.stalls.ended('settlements', state)
     }
     this.#entries.clear()
   }
@@ -229,7 +229,7 @@ export class Intake {
       return
     }
     state.failures = 0
-    stalls.gaveUp('settlements', state)
+    stalls.ended('settlements', state)
     if (state.isVerified) return
     state.isVerified = true
     for (const { ackSubject, word } of this.#acknowledged[source].all) link.send(ackSubject, word)

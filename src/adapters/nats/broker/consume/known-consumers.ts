@@ -35,7 +35,7 @@ export class KnownConsumers {
 
   close(): void {
     this.#isClosed = true
-    this.#context.stalls.gaveUp('deliveries', this)
+    this.#context.stalls.ended('deliveries', this)
   }
 
   /**
@@ -82,7 +82,7 @@ export class KnownConsumers {
       outdated.map(([, consumer]) => consumer),
     )
     this.#failures = 0
-    this.#context.stalls.gaveUp('deliveries', this)
+    this.#context.stalls.ended('deliveries', this)
     for (const [source, consumer] of outdated) {
       if (this.#outdated.get(source) === consumer) this.#outdated.delete(source)
       const know = await this.look(source)

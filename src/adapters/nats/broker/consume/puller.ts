@@ -110,7 +110,7 @@ export class Puller {
     this.#isPulling = false
     this.#stopListening()
     this.#cancelCheck?.()
-    this.#context.stalls.gaveUp('deliveries', this)
+    this.#context.stalls.ended('deliveries', this)
     const subscription = this.#subscription
     this.#subscription = undefined
     if (this.#context.link.current !== undefined) await subscription?.drain()
@@ -165,7 +165,7 @@ export class Puller {
   #works(): void {
     if (this.#failures === 0) return
     this.#failures = 0
-    this.#context.stalls.gaveUp('deliveries', this)
+    this.#context.stalls.ended('deliveries', this)
   }
 
   /** The consumer or its stream is gone, or has no leader. */

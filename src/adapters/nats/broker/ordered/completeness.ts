@@ -89,7 +89,7 @@ export class Completeness {
   close(): void {
     this.#isClosed = true
     this.#cancel()
-    this.#context.stalls.gaveUp('deliveries', this)
+    this.#context.stalls.ended('deliveries', this)
   }
 
   #now(): number {
@@ -115,7 +115,7 @@ export class Completeness {
     if (info !== undefined && missing <= 0 && !isBehind && gaps === this.#gaps) {
       this.#lastDelivery = Math.max(this.#lastDelivery, info.delivered.consumer_seq)
       this.#isComplete = true
-      stalls.gaveUp('deliveries', this)
+      stalls.ended('deliveries', this)
     } else {
       if (missing > 0 && this.#now() - this.#since > REPORTED_AFTER_WAITS * ackWaitMs)
         stalls.stalled('deliveries', this, new EventsMissingError(consumer, streams.events, missing))

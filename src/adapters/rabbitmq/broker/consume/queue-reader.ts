@@ -103,7 +103,7 @@ export class QueueReader {
         await this.#step()
         this.#restMs = FIRST_BACKOFF_MS
         this.#failures = 0
-        source.stalls.gaveUp('deliveries', this)
+        source.stalls.ended('deliveries', this)
       } catch (error) {
         // Off and without a connection there is nothing to be done; on, it is tried until it works.
         if (this.#wanted === 'none') break

@@ -79,7 +79,7 @@ export class StallDetector {
 
   /** The queue holds nothing up, or another consumer watches it now. */
   end(): void {
-    this.#stalls.gaveUp('deliveries', this)
+    this.#stalls.ended('deliveries', this)
   }
 
   async #look(hasRoom: boolean, countReady: (queue: string) => Promise<number>): Promise<Finding> {

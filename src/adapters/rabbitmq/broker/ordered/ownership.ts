@@ -201,7 +201,7 @@ export class Ownership {
         await topology.order(source.channel, source.queue)
         await this.open()
         this.#failures = 0
-        stalls.gaveUp('deliveries', this)
+        stalls.ended('deliveries', this)
         return
       } catch (error) {
         if (++this.#failures > 1) stalls.stalled('deliveries', this, explainRefusal(link.server, error))
