@@ -17,18 +17,11 @@ import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
 import { Write, type WriteEnd } from '../write/write.ts'
 import { HoldChecks, type ItemQueue } from './hold-checks.ts'
-import { giveUpOn, Item } from './item.ts'
+import { giveUpOn, type HeldRetry, Item } from './item.ts'
 import { changeLane, type LanePolicy, type LaneSettings } from './lane-options.ts'
 
 /** The longest sleep of the lane. Timers have an upper limit, and clock changes must be noticed. */
 const MAX_SLEEP_MS = 3_600_000
-
-/** A retry that waits for the end of a write that timed out and runs on. */
-interface HeldRetry {
-  readonly item: Item
-  /** When its backoff is over. */
-  readonly at: number
-}
 
 /**
  * One sink's own way for events. A lane knows nothing of the others, so nothing that goes wrong in one can be felt in another.
@@ -199,16 +192,14 @@ export class Lane {
     this.#isLookAsked = false
     if (this.#isStopped) return
     const now = this.policy.clock.now()
-    if (now < this.#seenAt) this.#clockSetBack(now - this.#seenAt)
+    if (now < this.#seenAt) {
+      // The clock was set back, and the breaker refused until a time of the earlier clock.
+      this.#refusedUntil = undefined
+      this.#retries.move(now - this.#seenAt)
+    }
     this.#seenAt = now
     while (this.#writes.size < this.policy.concurrency && this.#startNext(now)) {}
     this.#sleep(now)
-  }
-
-  /** The time until which the breaker refused is of the earlier clock, so the lane asks again. */
-  #clockSetBack(ms: number): void {
-    this.#refusedUntil = undefined
-    this.#retries.move(ms)
   }
 
   #startNext(now: number): boolean {
