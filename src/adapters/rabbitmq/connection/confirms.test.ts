@@ -89,6 +89,23 @@ it('F1: a batch that stands still is given up with its channel', async () => {
   expect(channel.isClosed).toBe(true)
 })
 
+it('B7: a channel that a full queue refuses is left after a second, because the server may refuse it for good', async () => {
+  const { channel, clock, confirms } = world()
+  const refuse = async () => {
+    const refused = expect(confirms.send([message('a')])).rejects.toMatchObject({
+      code: 'LAZARET_BROKER_FULL',
+    })
+    await yieldToEventLoop()
+    channel.waiting.at(-1)?.(new Error('message nacked'))
+    await refused
+  }
+  await refuse()
+  expect([confirms.isOpen, channel.isClosed]).toEqual([true, false])
+  await clock.advance(1_001)
+  await refuse()
+  expect([confirms.isOpen, channel.isClosed]).toEqual([false, true])
+})
+
 it('F1: what waits behind others is not late while the server speaks of these, and comes before those who came later', async () => {
   const { channel, clock, confirms } = world()
   channel.hasRoom = false
