@@ -148,6 +148,19 @@ describe.runIf(found.found)(`RabbitMQ broker${why}`, () => {
     await inbox.done(delivery)
     await broker.close()
   })
+
+  it('B7: a process without subscribers declares an exchange that is deleted again, and its events arrive', async () => {
+    const channel = uniqueName('orders')
+    const broker = rabbitmq({ url, queueType: 'classic' })
+    // The second finds everything declared, so the third does not look again.
+    for (let n = 0; n < 2; n++) await broker.publish([make.event({ channel })])
+    await onChannel(outside!.connection, each =>
+      (each as unknown as { deleteExchange(exchange: string): Promise<unknown> }).deleteExchange(channel),
+    )
+    await broker.publish([make.event({ channel })])
+    expect(await outside!.depth(channel)).toBe(3)
+    await broker.close()
+  })
 })
 
 const node = server?.node
