@@ -278,6 +278,24 @@ describe('sqlite broker', () => {
     await inbox.subscription.close()
   })
 
+  it.each([
+    ['back', -10 * 60_000],
+    ['forward', 10 * 60_000],
+  ])('B3: a retry comes when it is due, though the wall clock is set %s shortly before', async (_, byMs) => {
+    const channel = uniqueName('orders')
+    const inbox = await subscribe(store, channel)
+    await store.broker.publish(make.events(1, { channel }))
+    const notBefore = clock.now() + 5_000
+    await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore, ended: [] })
+    await clock.advance(4_000)
+    clock.jump(byMs)
+    await clock.advance(900)
+    await inbox.assertEmpty('a retry came before its time')
+    await clock.advance(200)
+    await inbox.done(await dueNow(store, inbox))
+    await inbox.subscription.close()
+  })
+
   it('B3: a retry waits no longer than it was to, though the clock was set back before a restart', async () => {
     const channel = uniqueName('orders')
     const before = otherProcess()
