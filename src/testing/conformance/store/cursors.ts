@@ -45,7 +45,7 @@ const FORGED: readonly string[] = [
 const MARKS: Readonly<Record<string, Listing>> = {
   letters: { name: 'letters', filter: resolveLetterFilter({}) },
   groups: { name: 'groups', filter: [undefined, undefined, undefined] },
-  audit: { name: 'audit', filter: [undefined, undefined] },
+  audit: { name: 'audit', filter: [undefined, undefined, undefined] },
 }
 const FORGED_PLACES: readonly string[] = [
   ...FORGED.filter(({ length }) => length < 1_000),
@@ -113,7 +113,10 @@ export function cursorTests(suite: StoreConformance): void {
 
   it('E9: a forged position with a valid mark is refused or answered, without any other error', async world => {
     await fill(world)
-    for (const [listing, mark] of Object.entries(MARKS))
+    for (const [listing, mark] of Object.entries(MARKS)) {
+      const { cursor: own = '' } = await LISTINGS[listing]!(world.store)
+      const ownPlace = own.slice(0, own.lastIndexOf('_'))
+      assert.equal(encodeCursor(mark, ownPlace), own, `the mark of ${listing} is that of its own cursors`)
       for (const place of FORGED_PLACES) {
         const cursor = encodeCursor(mark, place)
         try {
@@ -122,5 +125,6 @@ export function cursorTests(suite: StoreConformance): void {
           assert(error instanceof OptionsError, `${listing}: ${JSON.stringify(place)} fails with: ${error}`)
         }
       }
+    }
   })
 }
