@@ -72,7 +72,7 @@ function isForged(history: History, event: LazaretEvent): boolean {
 function* ofReason(ended: EndedWorld, handler: HandlerPlan, letter: DeadLetter): Iterable<string> {
   const { cycle, state, event } = letter
   const isQuarantined = cycle.reason === 'poison' || cycle.reason === 'crash_loop'
-  if (isQuarantined && state === 'dead' && !isOpenedByACopy(ended, letter))
+  if (isQuarantined && state === 'dead' && !isOpenedByACopy(ended, letter) && !isReleased(ended, letter))
     yield `${cycle.reason} is not quarantined`
   const problem = contradiction(ended, handler, letter, cycle)
   if (problem !== undefined) yield `reason ${cycle.reason}, but ${problem}`
@@ -86,6 +86,11 @@ function* ofReason(ended: EndedWorld, handler: HandlerPlan, letter: DeadLetter):
 function isOpenedByACopy({ history }: EndedWorld, { id, cycle }: DeadLetter): boolean {
   const last = history.of('saved').findLast(({ letter }) => letter.id === id)
   return last !== undefined && last.letter.cycle.number < cycle.number
+}
+
+/** A person who reopens a letter makes it dead, whatever it was before its replay. */
+function isReleased({ history }: EndedWorld, { event, handler }: DeadLetter): boolean {
+  return history.of('reopened').some(fact => fact.event === nameOf(event) && fact.handler === handler)
 }
 
 /** The contradiction between the reason and the facts, if any. */
