@@ -174,8 +174,7 @@ export function keepRawHeaders(connection: unknown): void {
     const frame = receive()
     if (bytes[0] === HEADER_FRAME && frame !== false && frame.fields !== undefined) {
       const { headers, appId } = frame.fields
-      const payload = bytes.subarray(FRAME_HEAD_BYTES, FRAME_HEAD_BYTES + bytes.readUInt32BE(3))
-      if (headers !== undefined && appId !== APP_ID) keepTable(frame.fields, payload)
+      if (headers !== undefined && appId !== APP_ID) keepTable(frame.fields, bytes, FRAME_HEAD_BYTES)
     }
     return frame
   }

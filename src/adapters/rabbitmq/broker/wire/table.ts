@@ -109,22 +109,48 @@ const HAS_CONTENT_TYPE = 1 << 15
 const HAS_CONTENT_ENCODING = 1 << 14
 const HAS_HEADERS = 1 << 13
 
-const RAW_TABLES = new WeakMap<object, Buffer>()
+/** The class below adds a private field to an object that exists. In a WeakMap, each message costs several times as much. */
+class Existing {
+  constructor(object: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: see above
+    return object
+  }
+}
+
+/** Properties of a message, with the header frame from which the client made them. */
+class ReadProperties extends Existing {
+  readonly #bytes: Buffer
+  readonly #payloadAt: number
+
+  constructor(properties: object, bytes: Buffer, payloadAt: number) {
+    super(properties)
+    this.#bytes = bytes
+    this.#payloadAt = payloadAt
+  }
+
+  /** The header table of these properties as it was on the wire. Copies of properties have none. */
+  static tableOf(properties: object): Buffer | undefined {
+    return #bytes in properties ? tableIn(properties.#bytes, properties.#payloadAt) : undefined
+  }
+}
 
 /** Remembers the headers as they are in the payload of a header frame, from which the client made these properties. */
-export function keepTable(properties: AmqpProperties, payload: Buffer): void {
-  const flags = payload.readUInt16BE(FLAGS_AT)
-  if ((flags & HAS_HEADERS) === 0) return
-  let at = FLAGS_AT + 2
-  for (const flag of [HAS_CONTENT_TYPE, HAS_CONTENT_ENCODING])
-    if ((flags & flag) !== 0) at += 1 + payload[at]!
-  const length = payload.readUInt32BE(at)
-  RAW_TABLES.set(properties, payload.subarray(at + 4, at + 4 + length))
+export function keepTable(properties: AmqpProperties, bytes: Buffer, payloadAt = 0): void {
+  new ReadProperties(properties, bytes, payloadAt)
+}
+
+function tableIn(bytes: Buffer, payloadAt: number): Buffer | undefined {
+  const flags = bytes.readUInt16BE(payloadAt + FLAGS_AT)
+  if ((flags & HAS_HEADERS) === 0) return undefined
+  let at = payloadAt + FLAGS_AT + 2
+  for (const flag of [HAS_CONTENT_TYPE, HAS_CONTENT_ENCODING]) if ((flags & flag) !== 0) at += 1 + bytes[at]!
+  const length = bytes.readUInt32BE(at)
+  return bytes.subarray(at + 4, at + 4 + length)
 }
 
 /** The headers of another program's message as they were on the wire; undefined if they were not kept. */
 export function rawHeaders(properties: AmqpProperties): readonly TableEntry[] | undefined {
-  const table = RAW_TABLES.get(properties)
+  const table = ReadProperties.tableOf(properties)
   if (table === undefined) return undefined
   try {
     return readTable(table)
