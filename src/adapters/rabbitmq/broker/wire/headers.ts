@@ -96,7 +96,8 @@ export function countOf(value: unknown): number {
 
 /** Times travel as ISO 8601, so that a person who looks into a queue can read them. */
 export function timeOf(value: unknown): number | undefined {
-  const ms = Date.parse(textOf(value) ?? '')
+  const text = textOf(value)
+  const ms = text === undefined ? Number.NaN : Date.parse(text)
   return Number.isNaN(ms) ? undefined : ms
 }
 
