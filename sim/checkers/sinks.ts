@@ -1,5 +1,5 @@
 import { isHeld } from '../../src/core/dead-letter/state.ts'
-import type { FactOf } from '../history.ts'
+import type { FactOf, History } from '../history.ts'
 import type { SinkPlan } from '../plan.ts'
 import { type EndedWorld, wasCancelled } from './checker.ts'
 
@@ -56,7 +56,11 @@ function* outcomeOf(
   const isRecovered =
     written.some(({ consumer }) => consumer !== `${by}/${sink.name}`) ||
     history.of('saved').some(fact => fact.letter.id === letter?.id && fact.by !== by)
-  const isReopened = hasCrashed && history.of('reopened').some(fact => fact.event === event && isOfSink(fact))
+  const senders = [by, ...history.of('resent').flatMap(send => (isMine(send) ? (send.by ?? []) : []))]
+  const goneAt = Math.min(...senders.map(process => endOf(history, process)))
+  const isReopened = history
+    .of('reopened')
+    .some(fact => fact.event === event && isOfSink(fact) && goneAt <= fact.at)
   const isCancelled =
     hasCrashed &&
     history.of('resent').some(send => isMine(send) && send.by === by && wasCancelled(ended, send.replayId))
@@ -66,6 +70,12 @@ function* outcomeOf(
   const heardHere = acknowledged.filter(({ consumer }) => consumer === `${by}/${sink.name}`).length
   if (heardHere > 1 && !wasLetter)
     yield `${who} was written ${heardHere} times by ${by}, which had its acknowledgement`
+}
+
+/** When the process ended, with or without a crash. */
+function endOf(history: History, process: string): number {
+  const end = history.of('machineCrashed', 'machineClosing').find(({ machine }) => machine === process)
+  return end?.at ?? Number.POSITIVE_INFINITY
 }
 
 export function sinksOf({ plan }: EndedWorld, process: string): readonly SinkPlan[] {
