@@ -169,6 +169,7 @@ export function keepRawHeaders(connection: unknown): void {
   if (!canBeRead(inner)) return
   const receive = inner.recvFrame.bind(inner)
   inner.recvFrame = () => {
+    if (isOfOtherType(inner.rest)) return receive()
     if (!hasWholeFrame(inner)) return false
     const bytes = inner.rest
     const frame = receive()
@@ -178,6 +179,11 @@ export function keepRawHeaders(connection: unknown): void {
     }
     return frame
   }
+}
+
+/** Whether it is known that the next frame is none of headers, though it may not have come whole. */
+function isOfOtherType(rest: Buffer): boolean {
+  return rest.length > 0 && rest[0] !== HEADER_FRAME
 }
 
 function canBeRead(inner: Partial<InnerConnection>): inner is InnerConnection {
