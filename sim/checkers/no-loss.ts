@@ -14,8 +14,8 @@ import { wasInterrupted } from './interruptions.ts'
  *   letter.
  * - The letter was saved, but the process died or lost its connection before the broker knew: the broker delivered the
  *   event again, and a handler may have handled it. The letter stays, because no one can know.
- * - A process of the fleet published a replay and got no answer, and the replay was cancelled: the letter is dead again, and
- *   the event may be handled after that.
+ * - A process of the fleet published a replay, and got no answer or could not record it, and the replay was cancelled: the
+ *   letter is dead again, and the event may be handled after that.
  *
  * This is the main promise of Lazaret, so this checker runs for every event of every world.
  */
@@ -80,13 +80,15 @@ function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject):
     yield `${who} has two ends: done, and a letter that is ${letter.state}`
 }
 
-/** Whether a process of the fleet published the copy without an answer, for a replay that was cancelled. */
+/** Whether a process of the fleet published the copy without an answer, or a record of it, for a replay that was cancelled. */
 function hadNoAnswer(ended: EndedWorld, { by, at, replayId }: FactOf<'published'>): boolean {
   if (by === undefined) return false
   const span = { fromMs: at, untilMs: at }
   return (
     wasCancelled(ended, replayId) &&
-    wasInterrupted(ended.history.facts, by, span, ({ port, call }) => port === 'broker' && call === 'publish')
+    wasInterrupted(ended.history.facts, by, span, ({ port, call }) =>
+      port === 'broker' ? call === 'publish' : port === 'fleet' && call === 'record',
+    )
   )
 }
 
