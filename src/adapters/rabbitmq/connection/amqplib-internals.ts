@@ -181,7 +181,7 @@ export function keepRawHeaders(connection: unknown): void {
   }
 }
 
-/** Whether it is known that the next frame is none of headers, though it may not have come whole. */
+/** Whether the type of the next frame is known to be another one. The frame may still be incomplete. */
 function isOfOtherType(rest: Buffer): boolean {
   return rest.length > 0 && rest[0] !== HEADER_FRAME
 }
