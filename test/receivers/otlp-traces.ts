@@ -1,6 +1,6 @@
 import { decodeTracesRequest } from './otlp-protobuf.ts'
 import { id, keyValues, listOf, member, nanoseconds } from './otlp-values.ts'
-import { type Received, type Receiver, startReceiver } from './receiver.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
 
 export interface CollectedLink {
   readonly traceId: string
@@ -42,7 +42,7 @@ export async function otlpTracesReceiver(): Promise<OtlpTracesReceiver> {
     if (request.method !== 'POST') return { status: 405 }
     if (request.headers['content-type'] !== PROTOBUF_TYPE) return { status: 415 }
     try {
-      spans.push(...spansIn(request))
+      spans.push(...spansOf(decodeTracesRequest(request.body)))
       return { status: 200, headers: { 'content-type': PROTOBUF_TYPE }, body: new Uint8Array() }
     } catch (error) {
       return { status: 400, body: String(error) }
@@ -51,8 +51,9 @@ export async function otlpTracesReceiver(): Promise<OtlpTracesReceiver> {
   return Object.assign(receiver, { tracesUrl: `${receiver.url}/v1/traces`, spans })
 }
 
-function spansIn({ body }: Received): CollectedSpan[] {
-  return listOf(decodeTracesRequest(body), 'resourceSpans').flatMap(resourceSpans =>
+/** The spans of a request in the JSON of OTLP. */
+export function spansOf(request: unknown): CollectedSpan[] {
+  return listOf(request, 'resourceSpans').flatMap(resourceSpans =>
     listOf(resourceSpans, 'scopeSpans').flatMap(scopeSpans => {
       const scope = String(member(member(scopeSpans, 'scope'), 'name') ?? '')
       return listOf(scopeSpans, 'spans').map(span => ({ ...collected(span), scope }))

@@ -53,8 +53,9 @@ function int64(value: unknown): number {
 
 export function keyValues(from: unknown, name: string): Record<string, unknown> {
   const entries = listOf(from, name).map(entry => {
-    const key = member(entry, 'key')
-    if (typeof key !== 'string') throw new Error('KeyValue without a key')
+    // Both encodings may omit an empty text.
+    const key = member(entry, 'key') ?? ''
+    if (typeof key !== 'string') throw new Error('a key is not a text')
     return [key, anyValue(member(entry, 'value'))] as const
   })
   if (new Set(entries.map(([key]) => key)).size !== entries.length) throw new Error('a key twice')

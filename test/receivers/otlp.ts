@@ -88,7 +88,11 @@ function success({ headers }: Received, rejected: number, message: string): Repl
 
 function recordsIn({ headers, body }: Received): CollectedRecord[] {
   const isJson = headers['content-type'] === JSON_TYPE
-  const request = isJson ? JSON.parse(body.toString('utf8')) : decodeLogsRequest(body)
+  return recordsOf(isJson ? JSON.parse(body.toString('utf8')) : decodeLogsRequest(body))
+}
+
+/** The records of a request in the JSON of OTLP. */
+export function recordsOf(request: unknown): CollectedRecord[] {
   return listOf(request, 'resourceLogs').flatMap(resourceLogs => {
     const resource = keyValues(member(resourceLogs, 'resource'), 'attributes')
     return listOf(resourceLogs, 'scopeLogs').flatMap(scopeLogs => {
@@ -109,7 +113,8 @@ function collected(record: unknown): Omit<CollectedRecord, 'resource' | 'scope'>
   const severityNumber = Number(member(record, 'severityNumber') ?? 0)
   if (!Number.isInteger(severityNumber) || severityNumber > 24) throw new Error('severityNumber')
   return {
-    timeUnixNano: nanoseconds(member(record, 'timeUnixNano')),
+    // An encoder may omit a zero.
+    timeUnixNano: nanoseconds(member(record, 'timeUnixNano') ?? '0'),
     observedTimeUnixNano: nanoseconds(member(record, 'observedTimeUnixNano')),
     severityNumber,
     severityText: String(member(record, 'severityText') ?? ''),

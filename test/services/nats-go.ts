@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type FoundProgram, findGoProgram } from './go-program.ts'
+import { findGoModule } from './go-module.ts'
+import type { FoundProgram } from './go-program.ts'
 import { runProgram } from './run-program.ts'
 
 /** A message as the client of Go writes and reads it. */
@@ -16,10 +14,7 @@ const FILES = fileURLToPath(new URL('nats', import.meta.url))
 
 /** A small program with the client of Go. */
 export async function findGoClient(): Promise<FoundProgram> {
-  const hash = createHash('sha256')
-  for (const file of ['go.mod', 'main.go']) hash.update(await readFile(join(FILES, file)))
-  const version = hash.digest('hex').slice(0, 12)
-  return findGoProgram({ name: 'nats-go-client', version, source: '.', module: FILES })
+  return findGoModule('nats-go-client', FILES)
 }
 
 /** Resolves when the stream has every message. */

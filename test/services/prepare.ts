@@ -1,5 +1,6 @@
 import { findAlertmanager } from './alertmanager.ts'
 import { prepareChromium } from './chromium.ts'
+import { findCollector } from './collector.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
 import { prepareKafka } from './kafka.ts'
@@ -23,6 +24,7 @@ export async function setup(): Promise<void> {
   await findNats('newest')
   await findNats('oldest')
   await findGoClient()
+  await findCollector()
   await findPrometheus()
   await findAlertmanager()
   await findNginx()

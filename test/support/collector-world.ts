@@ -1,0 +1,46 @@
+import { afterAll } from 'vitest'
+import { type CollectedRecord, recordsOf } from '../receivers/otlp.ts'
+import { type CollectedSpan, spansOf } from '../receivers/otlp-traces.ts'
+import { type Collector, findCollector } from '../services/collector.ts'
+import type { CollectorNode, CollectorSettings } from '../services/collector-node.ts'
+
+export interface CollectorWorld {
+  readonly found: Collector
+  /** For the titles of tests that are skipped. */
+  readonly why: string
+  /** A collector of its own, which ends with the tests of the file. */
+  start(settings?: CollectorSettings): Promise<CollectorNode>
+}
+
+/** OpenTelemetry Collectors for the tests of one file. */
+export async function collectorWorld(): Promise<CollectorWorld> {
+  const found = await findCollector()
+  const nodes: CollectorNode[] = []
+  afterAll(async () => {
+    for (const node of nodes) await node.remove()
+  })
+  return {
+    found,
+    why: found.found ? '' : ` (skipped: ${found.why})`,
+    async start(settings) {
+      if (!found.found) throw new Error(found.why)
+      const node = await found.start(settings)
+      nodes.push(node)
+      return node
+    },
+  }
+}
+
+/** All records that the collector has, in order. */
+export async function recordsIn(node: CollectorNode): Promise<CollectedRecord[]> {
+  return (await node.received()).flatMap(recordsOf)
+}
+
+/** All spans that the collector has, in order. */
+export async function spansIn(node: CollectorNode): Promise<CollectedSpan[]> {
+  return (await node.received()).flatMap(spansOf)
+}
+
+export function uidsOf(records: readonly CollectedRecord[]): string[] {
+  return records.map(({ attributes }) => String(attributes['log.record.uid']))
+}
