@@ -20,6 +20,8 @@ const NUMBERS: Readonly<Record<Severity, number>> = {
 const MAX_ATTRIBUTES = 64
 const MAX_ATTRIBUTE_LENGTH = 1_000
 const INT64_END = 2 ** 63
+/** The last millisecond whose nanoseconds are a uint64, in the year 2554. An event may be from any year up to 9999. */
+const MAX_TIME_MS = 18_446_744_073_709
 
 export interface RecordSettings {
   readonly resource: { readonly attributes: Readonly<Record<string, OtlpAttribute>> }
@@ -33,7 +35,7 @@ export function recordOf(event: LazaretEvent, settings: RecordSettings, now: num
   const spanContext = traceContextOf(event)
   const own = ownAttributes(settings.attributes(event))
   return {
-    hrTime: hrTime(event.occurredAt),
+    hrTime: hrTime(Math.min(event.occurredAt, MAX_TIME_MS)),
     hrTimeObserved: hrTime(now),
     ...(spanContext && { spanContext }),
     severityNumber: NUMBERS[severity],
@@ -62,8 +64,19 @@ function ownAttributes(given: Readonly<Record<string, OtlpAttribute>> = {}): {
   readonly dropped: number
 } {
   const entries = Object.entries(given).filter(([, value]) => isAttribute(value))
-  const kept = entries.slice(0, MAX_ATTRIBUTES).map(([name, value]) => [name, shortened(value)])
-  return { kept: Object.fromEntries(kept), dropped: Math.max(0, entries.length - MAX_ATTRIBUTES) }
+  const kept = entries.slice(0, MAX_ATTRIBUTES).map(([name, value]) => [name, shortened(value)] as const)
+  return {
+    kept: writableAttributes(Object.fromEntries(kept)),
+    dropped: Math.max(0, entries.length - MAX_ATTRIBUTES),
+  }
+}
+
+/** The attributes as the exporters can write them, by the rules of the payload. */
+export function writableAttributes(
+  attributes: Readonly<Record<string, OtlpAttribute>>,
+): Record<string, OtlpAttribute> {
+  const entries = Object.entries(attributes)
+  return Object.fromEntries(entries.map(([name, value]) => [name.toWellFormed(), writable(value)]))
 }
 
 function isAttribute(value: unknown): value is OtlpAttribute {
@@ -72,17 +85,22 @@ function isAttribute(value: unknown): value is OtlpAttribute {
 }
 
 function shortened(value: OtlpAttribute): OtlpAttribute {
-  return typeof value === 'string' ? value.slice(0, MAX_ATTRIBUTE_LENGTH).toWellFormed() : value
+  return typeof value === 'string' ? value.slice(0, MAX_ATTRIBUTE_LENGTH) : value
 }
 
 /**
- * The payload as the exporters can write it. They treat every whole number as an int64, and a number outside that range
- * makes a collector refuse all records of the request; such a number is sent as text.
+ * The exporters treat every whole number as an int64, and a number outside that range makes a collector refuse all
+ * records of the request; such a number is sent as text.
  */
-function anyValue(value: unknown): unknown {
+function writable(value: OtlpAttribute): OtlpAttribute {
   if (typeof value === 'number')
     return Number.isInteger(value) && Math.abs(value) >= INT64_END ? String(value) : value
-  if (typeof value === 'string') return value.toWellFormed()
+  return typeof value === 'string' ? value.toWellFormed() : value
+}
+
+/** The payload as the exporters can write it. */
+function anyValue(value: unknown): unknown {
+  if (typeof value === 'number' || typeof value === 'string') return writable(value)
   if (typeof value !== 'object' || value === null || isBytes(value)) return value
   if (Array.isArray(value)) return value.map(anyValue)
   const members = Object.entries(value).filter(([, member]) => member !== undefined)

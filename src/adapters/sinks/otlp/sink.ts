@@ -14,7 +14,7 @@ import {
   resolveOtlpOptions,
 } from './options.ts'
 import { type PartialSuccess, readPartialSuccess } from './partial-success.ts'
-import { type RecordSettings, recordOf } from './records.ts'
+import { type RecordSettings, recordOf, writableAttributes } from './records.ts'
 import { type Answer, createExportContext, ExportRequest, trackingAgent } from './tracking-agent.ts'
 
 /** Exports that wait to try again by themselves, and then may not, take up room for a while; that must not run out. */
@@ -41,7 +41,11 @@ class OtlpSink implements Sink {
   constructor(settings: OtlpSettings) {
     const { resource, attributes, url, headers } = settings
     this.#settings = settings
-    this.#records = { resource: { attributes: resource }, scope: { name: 'lazaret' }, attributes }
+    this.#records = {
+      resource: { attributes: writableAttributes(resource) },
+      scope: { name: 'lazaret' },
+      attributes,
+    }
     const target = targetOf(url)
     this.#subject = `OTLP ${addressOf(target)}`
     // A part before the usual path is a key.
