@@ -1,8 +1,9 @@
 import { afterAll } from 'vitest'
 import { type CollectedRecord, recordsOf } from '../receivers/otlp.ts'
-import { type CollectedSpan, spansOf } from '../receivers/otlp-traces.ts'
+import { spansOf } from '../receivers/otlp-traces.ts'
 import { type Collector, findCollector } from '../services/collector.ts'
 import type { CollectorNode, CollectorSettings } from '../services/collector-node.ts'
+import type { TracesReceiver } from './tracing-world.ts'
 
 export interface CollectorWorld {
   readonly found: Collector
@@ -36,9 +37,14 @@ export async function recordsIn(node: CollectorNode): Promise<CollectedRecord[]>
   return (await node.received()).flatMap(recordsOf)
 }
 
-/** All spans that the collector has, in order. */
-export async function spansIn(node: CollectorNode): Promise<CollectedSpan[]> {
-  return (await node.received()).flatMap(spansOf)
+/** A collector as a receiver of traces. */
+export async function tracesReceiver(starting: Promise<CollectorNode>): Promise<TracesReceiver> {
+  const node = await starting
+  return {
+    tracesUrl: node.tracesUrl,
+    spans: async () => (await node.received()).flatMap(spansOf),
+    close: () => node.remove(),
+  }
 }
 
 export function uidsOf(records: readonly CollectedRecord[]): string[] {

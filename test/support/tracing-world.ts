@@ -4,11 +4,18 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
 import { BatchSpanProcessor, type Sampler, TracerProvider } from '@opentelemetry/sdk-trace'
 import { otelTracing } from '../../src/adapters/otel/index.ts'
 import type { Tracing } from '../../src/ports/tracing.ts'
-import { type CollectedSpan, type OtlpTracesReceiver, otlpTracesReceiver } from '../receivers/otlp-traces.ts'
+import { type CollectedSpan, otlpTracesReceiver } from '../receivers/otlp-traces.ts'
+
+/** Where the SDK sends its spans. */
+export interface TracesReceiver {
+  readonly tracesUrl: string
+  /** What was taken, in order. */
+  spans(): Promise<readonly CollectedSpan[]>
+  close(): Promise<void>
+}
 
 export interface TracingWorld {
   readonly tracing: Tracing
-  readonly receiver: OtlpTracesReceiver
   /** Runs it in a span of its own, as the code of a service would. */
   inSpan<T>(name: string, work: () => Promise<T>): Promise<T>
   /** All spans that have ended, as a collector got them. */
@@ -16,9 +23,18 @@ export interface TracingWorld {
   close(): Promise<void>
 }
 
+/** The receiver that the tests bring. */
+export async function ownTracesReceiver(): Promise<TracesReceiver> {
+  const { tracesUrl, spans, close } = await otlpTracesReceiver()
+  return { tracesUrl, spans: async () => spans, close }
+}
+
 /** The SDK of OpenTelemetry as a service sets it up, exporting to a local collector. */
-export async function tracingWorld(sampler?: Sampler): Promise<TracingWorld> {
-  const receiver = await otlpTracesReceiver()
+export async function tracingWorld(
+  sampler?: Sampler,
+  opening: Promise<TracesReceiver> = ownTracesReceiver(),
+): Promise<TracingWorld> {
+  const receiver = await opening
   const exporter = new OTLPTraceExporter({ url: receiver.tracesUrl })
   const provider = new TracerProvider({
     spanProcessors: [new BatchSpanProcessor({ exporter })],
@@ -28,7 +44,6 @@ export async function tracingWorld(sampler?: Sampler): Promise<TracingWorld> {
   const tracer = provider.getTracer('shop')
   return {
     tracing: otelTracing({ tracerProvider: provider }),
-    receiver,
     inSpan: (name, work) =>
       tracer.startActiveSpan(name, async span => {
         try {
@@ -39,7 +54,7 @@ export async function tracingWorld(sampler?: Sampler): Promise<TracingWorld> {
       }),
     async spans() {
       await provider.forceFlush()
-      return receiver.spans
+      return receiver.spans()
     },
     async close() {
       await provider.shutdown()

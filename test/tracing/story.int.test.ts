@@ -11,8 +11,9 @@ import { createEvent } from '../../src/runtime/create-event.ts'
 import { tracedBroker } from '../../src/runtime/traced-broker.ts'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
 import type { CollectedSpan } from '../receivers/otlp-traces.ts'
+import { collectorWorld, tracesReceiver } from '../support/collector-world.ts'
 import { SqliteFile } from '../support/sqlite-file.ts'
-import { type TracingWorld, tracingWorld } from '../support/tracing-world.ts'
+import { ownTracesReceiver, type TracingWorld, tracingWorld } from '../support/tracing-world.ts'
 
 const DELAY_MS = 60
 const timing = new TestTiming({})
@@ -91,9 +92,19 @@ function childrenOf(parent: CollectedSpan, spans: readonly CollectedSpan[]): str
     .map(({ name }) => name)
 }
 
-describe('a trace in a collector', () => {
-  it('E20: connects publishing, failed attempts, their wait, the dead letter and the replay that recovered', async () => {
-    world = await tracingWorld()
+const collectors = await collectorWorld()
+const RECEIVERS = [
+  { name: 'the receiver of the tests', isFound: true, openReceiver: ownTracesReceiver },
+  {
+    name: `an OpenTelemetry Collector${collectors.why}`,
+    isFound: collectors.found.found,
+    openReceiver: () => tracesReceiver(collectors.start()),
+  },
+]
+
+describe.each(RECEIVERS)('a trace in $name', ({ isFound, openReceiver }) => {
+  it.runIf(isFound)('E20: connects publishing, failed attempts, their wait, the dead letter and the replay that recovered', async () => {
+    world = await tracingWorld(undefined, openReceiver())
     file = new SqliteFile()
     const { open, billing } = shop()
     const { store, broker, consumer } = await open()
@@ -190,7 +201,9 @@ describe('a trace in a collector', () => {
     expect(JSON.stringify(spans)).not.toContain('of a customer')
     expect(JSON.stringify(spans)).not.toContain('hunter2')
   })
+})
 
+describe('a trace over a restart', () => {
   it('E20: continues after a restart, with the wait that the other process began', async () => {
     world = await tracingWorld()
     file = new SqliteFile()
