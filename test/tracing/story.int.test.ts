@@ -103,104 +103,111 @@ const RECEIVERS = [
 ]
 
 describe.each(RECEIVERS)('a trace in $name', ({ isFound, openReceiver }) => {
-  it.runIf(isFound)('E20: connects publishing, failed attempts, their wait, the dead letter and the replay that recovered', async () => {
-    world = await tracingWorld(undefined, openReceiver())
-    file = new SqliteFile()
-    const { open, billing } = shop()
-    const { store, broker, consumer } = await open()
-    const event = createEvent({ channel: 'orders', type: 'order.placed', payload: { card: 'of a customer' } })
-    await world.inSpan('POST /orders', () => broker.publish([event]))
-    const dead = async () => (await store.deadLetters.list({ state: 'dead' })).letters[0]
-    const letter = await found(dead, 'a dead letter')
-    billing.isDown = false
-    await replayAll(store)
-    await consumer.close()
-    await store.close()
+  it.runIf(isFound)(
+    'E20: connects publishing, failed attempts, their wait, the dead letter and the replay that recovered',
+    async () => {
+      world = await tracingWorld(undefined, openReceiver())
+      file = new SqliteFile()
+      const { open, billing } = shop()
+      const { store, broker, consumer } = await open()
+      const event = createEvent({
+        channel: 'orders',
+        type: 'order.placed',
+        payload: { card: 'of a customer' },
+      })
+      await world.inSpan('POST /orders', () => broker.publish([event]))
+      const dead = async () => (await store.deadLetters.list({ state: 'dead' })).letters[0]
+      const letter = await found(dead, 'a dead letter')
+      billing.isDown = false
+      await replayAll(store)
+      await consumer.close()
+      await store.close()
 
-    const spans = await world.spans()
-    const [request] = named(spans, 'POST /orders')
-    const [publish, replay] = named(spans, 'send orders')
-    expect(isChild(publish!, request!)).toBe(true)
-    expect(childrenOf(publish!, spans)).toEqual([
-      'process orders',
-      'wait orders',
-      'process orders',
-      'dead-letter orders',
-    ])
-    const [first, second, recovered] = named(spans, 'process orders')
-    const [wait] = named(spans, 'wait orders')
-    const [grave] = named(spans, 'dead-letter orders')
+      const spans = await world.spans()
+      const [request] = named(spans, 'POST /orders')
+      const [publish, replay] = named(spans, 'send orders')
+      expect(isChild(publish!, request!)).toBe(true)
+      expect(childrenOf(publish!, spans)).toEqual([
+        'process orders',
+        'wait orders',
+        'process orders',
+        'dead-letter orders',
+      ])
+      const [first, second, recovered] = named(spans, 'process orders')
+      const [wait] = named(spans, 'wait orders')
+      const [grave] = named(spans, 'dead-letter orders')
 
-    // Another trace, which leads back.
-    expect(replay!.traceId).not.toBe(publish!.traceId)
-    expect(replay!.parentSpanId).toBe('')
-    const linkBack = { traceId: publish!.traceId, spanId: publish!.spanId }
-    expect(replay!.links).toEqual([linkBack])
-    expect(isChild(recovered!, replay!)).toBe(true)
-    expect(recovered!.links).toEqual([linkBack])
-    expect(childrenOf(replay!, spans)).toEqual(['process orders'])
+      // Another trace, which leads back.
+      expect(replay!.traceId).not.toBe(publish!.traceId)
+      expect(replay!.parentSpanId).toBe('')
+      const linkBack = { traceId: publish!.traceId, spanId: publish!.spanId }
+      expect(replay!.links).toEqual([linkBack])
+      expect(isChild(recovered!, replay!)).toBe(true)
+      expect(recovered!.links).toEqual([linkBack])
+      expect(childrenOf(replay!, spans)).toEqual(['process orders'])
 
-    // The spans that the handler made are the attempts' own.
-    for (const attempt of [first!, second!, recovered!])
-      expect(childrenOf(attempt, spans)).toEqual(['charge card'])
+      // The spans that the handler made are the attempts' own.
+      for (const attempt of [first!, second!, recovered!])
+        expect(childrenOf(attempt, spans)).toEqual(['charge card'])
 
-    expect([publish!, first!, wait!, grave!].map(({ kind }) => kind)).toEqual([
-      'producer',
-      'consumer',
-      'internal',
-      'client',
-    ])
-    const failed = [first!, second!].map(({ status }) => status)
-    expect(failed).toEqual(Array(2).fill({ code: 'error', message: 'billing is down, password=***' }))
-    expect(recovered!.status.code).toBe('unset')
+      expect([publish!, first!, wait!, grave!].map(({ kind }) => kind)).toEqual([
+        'producer',
+        'consumer',
+        'internal',
+        'client',
+      ])
+      const failed = [first!, second!].map(({ status }) => status)
+      expect(failed).toEqual(Array(2).fill({ code: 'error', message: 'billing is down, password=***' }))
+      expect(recovered!.status.code).toBe('unset')
 
-    expect(wait!.startMs).toBeGreaterThanOrEqual(Math.floor(first!.startMs))
-    expect(wait!.endMs - wait!.startMs).toBeGreaterThanOrEqual(DELAY_MS)
-    expect(wait!.endMs).toBeLessThanOrEqual(second!.startMs)
-    expect(wait!.attributes['lazaret.wait.delay_ms']).toBe(DELAY_MS)
+      expect(wait!.startMs).toBeGreaterThanOrEqual(Math.floor(first!.startMs))
+      expect(wait!.endMs - wait!.startMs).toBeGreaterThanOrEqual(DELAY_MS)
+      expect(wait!.endMs).toBeLessThanOrEqual(second!.startMs)
+      expect(wait!.attributes['lazaret.wait.delay_ms']).toBe(DELAY_MS)
 
-    expect(publish!.attributes).toEqual({
-      'messaging.system': 'sqlite',
-      'messaging.operation.name': 'send',
-      'messaging.operation.type': 'send',
-      'messaging.destination.name': 'orders',
-      'messaging.message.id': event.id,
-      'lazaret.event.type': 'order.placed',
-    })
-    const place = {
-      'messaging.system': 'sqlite',
-      'messaging.destination.name': 'orders',
-      'messaging.consumer.group.name': 'bill',
-      'messaging.message.id': event.id,
-      'lazaret.event.type': 'order.placed',
-    }
-    expect(second!.attributes).toEqual({
-      ...place,
-      'messaging.operation.name': 'process',
-      'messaging.operation.type': 'process',
-      'lazaret.attempt': 2,
-      'error.type': 'Error',
-      'lazaret.failure.category': letter.cycle.category,
-      'lazaret.failure.retryable': true,
-      'lazaret.failure.fingerprint': letter.cycle.failure?.fingerprint.id,
-    })
-    expect(grave!.attributes).toMatchObject({
-      ...place,
-      'messaging.operation.type': 'settle',
-      'lazaret.dead_letter.id': letter.id,
-      'lazaret.dead_letter.reason': 'attempts_exhausted',
-      'lazaret.attempts': 2,
-    })
-    const { replayId } = (await reopened(letter.id))!
-    expect(recovered!.attributes).toMatchObject({
-      ...place,
-      'lazaret.replay.number': 1,
-      'lazaret.replay.id': replayId,
-      'lazaret.dead_letter.id': letter.id,
-    })
-    expect(JSON.stringify(spans)).not.toContain('of a customer')
-    expect(JSON.stringify(spans)).not.toContain('hunter2')
-  })
+      expect(publish!.attributes).toEqual({
+        'messaging.system': 'sqlite',
+        'messaging.operation.name': 'send',
+        'messaging.operation.type': 'send',
+        'messaging.destination.name': 'orders',
+        'messaging.message.id': event.id,
+        'lazaret.event.type': 'order.placed',
+      })
+      const place = {
+        'messaging.system': 'sqlite',
+        'messaging.destination.name': 'orders',
+        'messaging.consumer.group.name': 'bill',
+        'messaging.message.id': event.id,
+        'lazaret.event.type': 'order.placed',
+      }
+      expect(second!.attributes).toEqual({
+        ...place,
+        'messaging.operation.name': 'process',
+        'messaging.operation.type': 'process',
+        'lazaret.attempt': 2,
+        'error.type': 'Error',
+        'lazaret.failure.category': letter.cycle.category,
+        'lazaret.failure.retryable': true,
+        'lazaret.failure.fingerprint': letter.cycle.failure?.fingerprint.id,
+      })
+      expect(grave!.attributes).toMatchObject({
+        ...place,
+        'messaging.operation.type': 'settle',
+        'lazaret.dead_letter.id': letter.id,
+        'lazaret.dead_letter.reason': 'attempts_exhausted',
+        'lazaret.attempts': 2,
+      })
+      const { replayId } = (await reopened(letter.id))!
+      expect(recovered!.attributes).toMatchObject({
+        ...place,
+        'lazaret.replay.number': 1,
+        'lazaret.replay.id': replayId,
+        'lazaret.dead_letter.id': letter.id,
+      })
+      expect(JSON.stringify(spans)).not.toContain('of a customer')
+      expect(JSON.stringify(spans)).not.toContain('hunter2')
+    },
+  )
 })
 
 describe('a trace over a restart', () => {
