@@ -1,22 +1,18 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Found, findPackage, missing } from './debian.ts'
+import { type Found, missing } from './debian.ts'
 import { CACHES, makeOnce } from './make-once.ts'
-import { runs } from './prometheus.ts'
+import { classPathOf, copyDependencies, findMaven } from './maven.ts'
 
 const run = promisify(execFile)
 
 export const KAFKA_FILES = join(import.meta.dirname, 'kafka')
 const POM = join(KAFKA_FILES, 'pom.xml')
-/** It is named with its version, because Maven would ask for the newest one at every call. */
-const COPY_DEPENDENCIES = 'org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies'
-/** Mirrors of Maven Central answer 503 when they are busy. Maven keeps what it has, so the next call goes on from there. */
-const DOWNLOADS = 8
-const DOWNLOAD_MS = 600_000
+const FORMAT_MS = 600_000
 /** The data folder of a new node, as Kafka formats it. Nodes start from a copy. */
 const FORMATTED = 'formatted'
 
@@ -37,13 +33,11 @@ export type FoundKafkaInstall =
 export async function findKafkaInstall(): Promise<FoundKafkaInstall> {
   const folder = join(await cacheFolder(), 'libraries')
   if (!existsSync(folder)) {
-    const java = await findPackage('default-jdk-headless', async () => (await runs('java')) && runs('javac'))
-    if (!java.found) return java
-    const maven = await findPackage('maven', () => runs('mvn'))
+    const maven = await findMaven()
     if (!maven.found) return maven
     try {
       await makeOnce(folder, async partial => {
-        await copyDependencies(partial)
+        await copyDependencies(POM, partial, versionProperty())
         await formatOnce(partial)
       })
     } catch (error) {
@@ -68,25 +62,9 @@ function givenVersion(): string | undefined {
   return process.env['LAZARET_TEST_KAFKA_VERSION'] || undefined
 }
 
-async function copyDependencies(folder: string): Promise<void> {
-  const words = [
-    '-q',
-    '-B',
-    '-f',
-    POM,
-    COPY_DEPENDENCIES,
-    '-DincludeScope=runtime',
-    `-DoutputDirectory=${folder}`,
-    ...(givenVersion() === undefined ? [] : [`-Dkafka.version=${givenVersion()}`]),
-  ]
-  for (let tries = 1; ; tries++) {
-    try {
-      await run('mvn', words, { timeout: DOWNLOAD_MS })
-      return
-    } catch (error) {
-      if (tries === DOWNLOADS) throw new Error(firstLine(error))
-    }
-  }
+function versionProperty(): Record<string, string> {
+  const version = givenVersion()
+  return version === undefined ? {} : { 'kafka.version': version }
 }
 
 /** Formats a folder as an operator does. It takes a Java process, so each node gets a copy instead. */
@@ -103,19 +81,13 @@ async function formatOnce(folder: string): Promise<void> {
   ]
   await writeFile(properties, settings.join('\n'))
   const words = ['-cp', classPath, 'kafka.tools.StorageTool', 'format', '-t', 'lazaret', '-c', properties]
-  await run('java', words, { timeout: DOWNLOAD_MS })
+  await run('java', words, { timeout: FORMAT_MS })
 }
 
 async function readInstall(folder: string): Promise<KafkaInstall> {
-  const jars = (await readdir(folder)).filter(name => name.endsWith('.jar')).sort()
   return {
-    classPath: jars.map(name => join(folder, name)).join(':'),
+    classPath: await classPathOf(folder),
     formatted: join(folder, FORMATTED),
     made: dirname(folder),
   }
-}
-
-function firstLine(error: unknown): string {
-  const said = String((error as { stdout?: string }).stdout ?? '') || String(error)
-  return said.trim().split('\n')[0]!
 }

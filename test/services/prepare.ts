@@ -7,6 +7,7 @@ import { prepareKafka } from './kafka.ts'
 import { findNats } from './nats.ts'
 import { findGoClient } from './nats-go.ts'
 import { findNginx } from './nginx.ts'
+import { findOpenSearch } from './opensearch.ts'
 import { findPostgres } from './postgres.ts'
 import { findPrometheus } from './prometheus.ts'
 import { findRabbitmq } from './rabbitmq.ts'
@@ -28,4 +29,5 @@ export async function setup(): Promise<void> {
   await findPrometheus()
   await findAlertmanager()
   await findNginx()
+  await findOpenSearch()
 }
