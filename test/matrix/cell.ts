@@ -1,7 +1,16 @@
 import type { Missing } from '../services/debian.ts'
 
 /** What the command line can choose. */
-export const GROUPS = ['rabbitmq', 'redis', 'postgres', 'nats', 'kafka', 'node', 'browsers'] as const
+export const GROUPS = [
+  'rabbitmq',
+  'redis',
+  'postgres',
+  'nats',
+  'kafka',
+  'receivers',
+  'node',
+  'browsers',
+] as const
 export type Group = (typeof GROUPS)[number]
 
 /** One server, runtime or browser, and the test files that run on it. */

@@ -10,8 +10,10 @@ import type { Cell } from './cell.ts'
 import {
   debian12,
   onBinaries,
+  onCollector,
   onKafka,
   onNode,
+  onOpenSearch,
   onPgBouncer,
   versionOfProgram,
   versionOfRabbitmq,
@@ -56,6 +58,8 @@ const KAFKA = [
   'test/chaos/kafka-crash.int.test.ts',
   'test/kafka-java.int.test.ts',
 ]
+const COLLECTOR = ['src/adapters/sinks/otlp/collector.int.test.ts', 'test/tracing/story.int.test.ts']
+const OPENSEARCH = ['src/adapters/sinks/elasticsearch/opensearch.int.test.ts']
 /** What needs no server, and the stores and commands whose code depends most on Node: files, SQLite, child processes. */
 const NODE = [
   'src/**/!(*.int|*.e2e).test.ts',
@@ -122,6 +126,8 @@ export const CELLS: readonly Cell[] = [
   nats('2.15', GO_PROXY, () => onNats(findNatsRelease(NEWEST_NATS))),
   kafka('4.0', '4.0.2'),
   kafka('4.3', '4.3.1'),
+  cellOf('receivers', 'OpenTelemetry Collector 0.161', GO_PROXY, COLLECTOR, onCollector),
+  cellOf('receivers', 'OpenSearch 2.19', MAVEN, OPENSEARCH, onOpenSearch),
   node('22.13.0', 'the oldest that the package allows', { NODE_OPTIONS: '--experimental-strip-types' }),
   node('22.23.3'),
   node('24.21.0'),

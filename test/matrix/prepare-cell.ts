@@ -2,10 +2,12 @@ import { execFile } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { findCollector } from '../services/collector.ts'
 import { findPackage, type Missing } from '../services/debian.ts'
 import type { FoundBinaries } from '../services/debian-suite.ts'
 import { binariesVariable, type GivenServer } from '../services/given-binaries.ts'
 import { findNpmPackage } from '../services/npm-package.ts'
+import { findOpenSearch } from '../services/opensearch.ts'
 import { findPgBouncer, PGBOUNCER, PgBouncerNode } from '../services/pgbouncer.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { RABBITMQ_NODES } from '../services/rabbitmq.ts'
@@ -99,6 +101,18 @@ export async function onPgBouncer(): Promise<PreparedCell | Missing> {
 /** Maven brings it when the tests start. */
 export async function onKafka(version: string): Promise<PreparedCell> {
   return { found: true, version, env: { ...UNSET, [KAFKA_VERSION]: version } }
+}
+
+/** Go builds it when there is none. */
+export async function onCollector(): Promise<PreparedCell | Missing> {
+  const found = await findCollector()
+  return found.found ? { found: true, version: await versionOfProgram(found.binary), env: UNSET } : found
+}
+
+/** Maven brings it when there is none. */
+export async function onOpenSearch(): Promise<PreparedCell | Missing> {
+  const found = await findOpenSearch()
+  return found.found ? { found: true, version: found.version, env: UNSET } : found
 }
 
 export async function versionOfProgram(program: string): Promise<string> {

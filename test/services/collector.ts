@@ -6,7 +6,11 @@ import { findGoModule } from './go-module.ts'
 const FILES = fileURLToPath(new URL('collector', import.meta.url))
 
 export type Collector =
-  | { readonly found: true; start(settings?: CollectorSettings): Promise<CollectorNode> }
+  | {
+      readonly found: true
+      readonly binary: string
+      start(settings?: CollectorSettings): Promise<CollectorNode>
+    }
   | Missing
 
 /**
@@ -19,6 +23,7 @@ export async function findCollector(): Promise<Collector> {
   const { binary } = found
   return {
     found: true,
+    binary,
     async start(settings) {
       const node = await CollectorNode.create(binary, settings)
       try {
