@@ -10,8 +10,8 @@ This page is for operators and developers who choose versions of servers, of Nod
 \`npm run matrix\` writes it; do not edit it by hand. See [how it is tested](testing.md#the-matrix).
 
 Each row is a real server that the tests start, stop and kill themselves. The tests are the conformance suites and the integration tests of the
-adapter. \`npm test\` runs the versions of Debian 12, the newest Postgres, Kafka and NATS, the oldest NATS, the collector and OpenSearch; the other rows
-run with this command alone. [Sinks](sinks/README.md#what-they-were-tested-against) says which receivers are not available.
+adapter. \`npm test\` runs the versions of Debian 12, the newest Postgres, Kafka and NATS, and the oldest NATS; the other rows run with this command alone.
+[Sinks](sinks/README.md#what-they-were-tested-against) says which receivers are not available.
 `
 
 /** docs/compatibility.md */

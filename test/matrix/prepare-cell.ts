@@ -11,6 +11,7 @@ import { findOpenSearch } from '../services/opensearch.ts'
 import { findPgBouncer, PGBOUNCER, PgBouncerNode } from '../services/pgbouncer.ts'
 import { findPostgres } from '../services/postgres.ts'
 import { RABBITMQ_NODES } from '../services/rabbitmq.ts'
+import { RECEIVERS } from '../services/receivers.ts'
 import { REDIS_SHARDS } from '../support/redis-cluster.ts'
 import type { PreparedCell } from './cell.ts'
 
@@ -103,16 +104,18 @@ export async function onKafka(version: string): Promise<PreparedCell> {
   return { found: true, version, env: { ...UNSET, [KAFKA_VERSION]: version } }
 }
 
+const ASKED = { ...UNSET, [RECEIVERS]: '1' }
+
 /** Go builds it when there is none. */
 export async function onCollector(): Promise<PreparedCell | Missing> {
   const found = await findCollector()
-  return found.found ? { found: true, version: await versionOfProgram(found.binary), env: UNSET } : found
+  return found.found ? { found: true, version: await versionOfProgram(found.binary), env: ASKED } : found
 }
 
 /** Maven brings it when there is none. */
 export async function onOpenSearch(): Promise<PreparedCell | Missing> {
   const found = await findOpenSearch()
-  return found.found ? { found: true, version: found.version, env: UNSET } : found
+  return found.found ? { found: true, version: found.version, env: ASKED } : found
 }
 
 export async function versionOfProgram(program: string): Promise<string> {

@@ -14,8 +14,7 @@ export type Collector =
   | Missing
 
 /**
- * An OpenTelemetry Collector, which Go builds once into a cache from the modules of OpenTelemetry. Without it the tests
- * that need it are skipped with the reason, except in CI, where that is a failure.
+ * An OpenTelemetry Collector, which Go builds once into a cache from the modules of OpenTelemetry.
  */
 export async function findCollector(): Promise<Collector> {
   const found = await findGoModule('otel-collector', FILES)

@@ -1,13 +1,11 @@
 import { findAlertmanager } from './alertmanager.ts'
 import { prepareChromium } from './chromium.ts'
-import { findCollector } from './collector.ts'
 import { fillCompileCache } from './compile-cache.ts'
 import { findFiu } from './fiu.ts'
 import { prepareKafka } from './kafka.ts'
 import { findNats } from './nats.ts'
 import { findGoClient } from './nats-go.ts'
 import { findNginx } from './nginx.ts'
-import { findOpenSearch } from './opensearch.ts'
 import { findPostgres } from './postgres.ts'
 import { findPrometheus } from './prometheus.ts'
 import { findRabbitmq } from './rabbitmq.ts'
@@ -25,9 +23,7 @@ export async function setup(): Promise<void> {
   await findNats('newest')
   await findNats('oldest')
   await findGoClient()
-  await findCollector()
   await findPrometheus()
   await findAlertmanager()
   await findNginx()
-  await findOpenSearch()
 }

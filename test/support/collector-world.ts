@@ -3,6 +3,7 @@ import { type CollectedRecord, recordsOf } from '../receivers/otlp.ts'
 import { spansOf } from '../receivers/otlp-traces.ts'
 import { type Collector, findCollector } from '../services/collector.ts'
 import type { CollectorNode, CollectorSettings } from '../services/collector-node.ts'
+import { ifAsked } from '../services/receivers.ts'
 import type { TracesReceiver } from './tracing-world.ts'
 
 export interface CollectorWorld {
@@ -15,7 +16,7 @@ export interface CollectorWorld {
 
 /** OpenTelemetry Collectors for the tests of one file. */
 export async function collectorWorld(): Promise<CollectorWorld> {
-  const found = await findCollector()
+  const found = await ifAsked(findCollector)
   const nodes: CollectorNode[] = []
   afterAll(async () => {
     for (const node of nodes) await node.remove()

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findOpenSearch } from '../../../../test/services/opensearch.ts'
 import type { OpenSearchNode } from '../../../../test/services/opensearch-node.ts'
+import { ifAsked } from '../../../../test/services/receivers.ts'
 import { make, never } from '../../../../test/support/sinks.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { classify } from '../../../core/failure/classify.ts'
@@ -12,7 +13,7 @@ import { memoryDeadLetters } from '../../memory/letters/dead-letters.ts'
 import { elasticsearch } from './elasticsearch.ts'
 import type { ElasticsearchOptions } from './options.ts'
 
-const found = await findOpenSearch()
+const found = await ifAsked(findOpenSearch)
 const why = found.found ? '' : ` (skipped: ${found.why})`
 const timing = new TestTiming({})
 
