@@ -20,6 +20,7 @@ import { ReplayRefusedError } from './errors.ts'
 import { FleetItems, NOT_GIVEN } from './fleet-items.ts'
 import { judge } from './judge.ts'
 import { LateClaims } from './late-claims.ts'
+import { LateRecords } from './late-records.ts'
 import { Lease } from './lease.ts'
 import { observeEnded, recordOutcomes } from './outcomes.ts'
 import { OutcomesBeforeResume } from './outcomes-before-resume.ts'
@@ -29,7 +30,7 @@ import { isStored, SentItems } from './sent-items.ts'
 import { haltReason, stageEnds } from './stages.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough, withRoutes } from './target.ts'
 import { UnreachableItems } from './unreachable-items.ts'
-import { returnGivenUpLetters, returnLetter, returnUnsentLetters } from './unsent.ts'
+import { isTakenBy, returnGivenUpLetters, returnLetter, returnUnsentLetters } from './unsent.ts'
 
 const RUNS_ELSEWHERE = 'is running in another process; check it with `lazaret replay show`'
 /** A write that was slow changes nothing when another run has the item meanwhile. */
@@ -81,6 +82,7 @@ class Runner {
   readonly #environment: ReplayEnvironment
   readonly #fleetItems: FleetItems
   readonly #lateClaims = new LateClaims()
+  readonly #lateRecords: LateRecords
   /** Items that an earlier runner recorded as sent and may not have sent. */
   readonly #mayBeLost: ReplayItem[] = []
   readonly #unreachable = new UnreachableItems()
@@ -97,6 +99,7 @@ class Runner {
     this.#sentItems = new SentItems(store.replays, id)
     this.#fleetItems = new FleetItems(store.replays, id, options.environment.clock)
     this.#problem = new DeliveryProblem(store, options.environment.clock, options.masks)
+    this.#lateRecords = new LateRecords(store.replays, id, options.environment.clock)
     this.#ownItems = new OwnItems(store, id, this.#lease, options.environment)
     this.#environment = withRoutes(options.environment, options.target)
   }
@@ -176,6 +179,7 @@ class Runner {
   }
 
   async #waitForOutcomes(replay: Replay): Promise<void> {
+    await this.#takeBack(await this.#lateRecords.find(item => this.#unreachable.has(item)))
     const { reason } = this.#unreachable
     if (reason !== undefined) await this.#problem.tell(replay, reason)
     await this.#pause(LOOK_EVERY_MS)
@@ -207,7 +211,7 @@ class Runner {
         continue
       }
       // An earlier runner changed the letter and crashed before it recorded the send.
-      const isOurs = isTakenBy(letter, replay)
+      const isOurs = isTakenBy(letter, replay.id)
       const route = isOurs ? await routeThrough(this.#options.target, letter, replay.to) : undefined
       if (route?.kind === 'none') {
         await this.#giveUp(letter, replay, item, route.reason)
@@ -319,7 +323,7 @@ class Runner {
       if (this.#fleetItems.isFull(replay) || !(await this.#turn(replay))) return
       const item = this.#mayBeLost.shift()!
       const letter = await this.#store.deadLetters.get(item.letterId)
-      if (letter === undefined || !isTakenBy(letter, replay)) continue
+      if (letter === undefined || !isTakenBy(letter, replay.id)) continue
       const route = await routeThrough(this.#options.target, letter, replay.to)
       if (route.kind === 'fleet') await this.#handOn(letter, replay, item, route)
       else if (route.kind !== 'none')
@@ -391,10 +395,6 @@ class Runner {
   async #pause(ms: number): Promise<void> {
     await sleep(this.#options.environment.clock, ms, this.#options.signal).catch(() => {})
   }
-}
-
-function isTakenBy({ state, replayId }: DeadLetter, { id }: Replay): boolean {
-  return state === 'replaying' && replayId === id
 }
 
 const rateOf = ({ perSecond }: Replay): Rate => rate({ perSecond, burst: 1 })

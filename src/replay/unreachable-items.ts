@@ -23,6 +23,10 @@ export class UnreachableItems {
     this.#reason = reason
   }
 
+  has({ position }: ReplayItem): boolean {
+    return this.#items.some(item => item.position === position)
+  }
+
   /** Takes out the items for which it is time to look again. */
   due(now: number): readonly ReplayItem[] {
     // The absolute difference also covers a clock that was set back.

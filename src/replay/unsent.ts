@@ -37,6 +37,11 @@ export async function returnUnsentLetters(
   else if ((await unconfirmed()).length > 0) await withoutRunner(store, id, clock, returnThose)
 }
 
+/** Whether the replay has sent the letter, or is about to. */
+export function isTakenBy({ state, replayId }: DeadLetter, replay: string): boolean {
+  return state === 'replaying' && replayId === replay
+}
+
 /** Returns the letter unless something else has happened to it since it was read. */
 export async function returnLetter(
   deadLetters: DeadLetterStore,
@@ -63,8 +68,7 @@ export async function returnGivenUpLetters(
     for (const { cycle, letterId } of skipped) {
       if (cycle === undefined) continue
       const letter = await deadLetters.get(letterId)
-      if (letter?.state === 'replaying' && letter.replayId === id)
-        await returnLetter(deadLetters, letter, clock)
+      if (letter !== undefined && isTakenBy(letter, id)) await returnLetter(deadLetters, letter, clock)
     }
     if (skipped.length < PAGE) return
     after = skipped.at(-1)!.position
@@ -79,7 +83,7 @@ async function returnLetters(
 ): Promise<void> {
   for (const item of items) {
     const letter = await deadLetters.get(item.letterId)
-    if (letter?.state !== 'replaying' || letter.replayId !== id) continue
+    if (letter === undefined || !isTakenBy(letter, id)) continue
     const { cycle: _, sentAt: __, ...rest } = item
     // The item first. Otherwise the new state of the letter would count as an outcome.
     if (item.status === 'sent') await replays.record(id, [{ ...rest, status: 'waiting' }])

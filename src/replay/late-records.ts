@@ -1,0 +1,34 @@
+import { type Clock, monotonicNow } from '../ports/clock.ts'
+import type { ReplayItem, Replays } from '../ports/replays.ts'
+import { NOT_GIVEN } from './fleet-items.ts'
+
+/** The first look is when nothing is left to send. */
+const LOOK_EVERY_MS = 10_000
+
+/**
+ * Finds items that an earlier runner recorded as sent, and that nobody sends: the store can carry out such a record long after
+ * the runner has lost its lease, when the next one has already looked for the items of its predecessor.
+ */
+export class LateRecords {
+  readonly #replays: Pick<Replays, 'items'>
+  readonly #id: string
+  readonly #clock: Clock
+  #lookedAt = Number.NEGATIVE_INFINITY
+
+  constructor(replays: Pick<Replays, 'items'>, id: string, clock: Clock) {
+    this.#replays = replays
+    this.#id = id
+    this.#clock = clock
+  }
+
+  /** Ask only while this run sends nothing. Its own items say then who has them, or `isKept` knows them. */
+  async find(isKept: (item: ReplayItem) => boolean): Promise<readonly ReplayItem[]> {
+    const now = monotonicNow(this.#clock)
+    if (now - this.#lookedAt < LOOK_EVERY_MS) return []
+    this.#lookedAt = now
+    const sent = await this.#replays.items(this.#id, { status: 'sent' })
+    return sent.filter(
+      item => item.handedOn === undefined && (item.delivery ?? NOT_GIVEN) === NOT_GIVEN && !isKept(item),
+    )
+  }
+}
