@@ -1,19 +1,15 @@
-import { subscribe } from 'node:diagnostics_channel'
-import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { sqliteLedger } from '../../../src/adapters/sqlite/index.ts'
 import { fixed } from '../../../src/core/retry/fixed.ts'
 import type { Broker } from '../../../src/ports/broker.ts'
 import { consume } from '../campaign/consume.ts'
+import { watchConnections } from '../campaign/cut-connections.ts'
 import { CHANNEL, HANDLER } from './plan.ts'
 
-/**
- * One of the consumers of a campaign against a cluster, in a process of its own. SIGUSR2 cuts its connections: servers
- * name their own addresses, so that no proxy can do it.
- */
+/** One of the consumers of a campaign against a cluster, in a process of its own. SIGUSR2 cuts its connections. */
 export async function consumeFrom(open: (address: string) => Broker): Promise<void> {
   const [address = '', ordering = 'none', folder = ''] = process.argv.slice(2)
-  cutOnSignal()
+  process.on('SIGUSR2', watchConnections())
   // The number of a process says which one an effect came from, and whether that one was killed.
   await consume(folder, String(process.pid), {
     broker: open(address),
@@ -25,17 +21,5 @@ export async function consumeFrom(open: (address: string) => Broker): Promise<vo
     ledger: sqliteLedger({ path: join(folder, 'ledger.db') }),
     timeoutMs: 5_000,
     leaseMs: 8_000,
-  })
-}
-
-function cutOnSignal(): void {
-  const sockets = new Set<Socket>()
-  subscribe('net.client.socket', message => {
-    const { socket } = message as { socket: Socket }
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  process.on('SIGUSR2', () => {
-    for (const socket of sockets) socket.resetAndDestroy()
   })
 }
