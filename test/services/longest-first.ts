@@ -29,6 +29,7 @@ export const LONGEST = [
   'test/console/outage.e2e.test.ts',
   'test/chaos/nats-campaign.int.test.ts',
   'test/cli.e2e.test.ts',
+  'test/chaos/soak.int.test.ts',
   'src/adapters/redis/broker/conformance.int.test.ts',
   'src/adapters/nats/handover.int.test.ts',
   'test/chaos/network-campaign.int.test.ts',
