@@ -10,6 +10,8 @@ import type { Tally } from './tally.ts'
 
 const TICK_MS = 250
 const AGAIN_MS = 500
+/** With more open events it waits, so that a slow machine has no backlog that grows without end. */
+const MOST_OPEN = 1_000
 /** The most calls of `track` that wait for their outcome. */
 const MOST_TRACKED = 500
 /** About as much as an order: `detail` fills an event to half a kilobyte. */
@@ -53,6 +55,10 @@ export class Load {
   async #work(): Promise<void> {
     while (!this.#isStopped) {
       const nextAt = systemClock.now() + TICK_MS
+      if (this.#targets.tally.open >= MOST_OPEN) {
+        await pause(TICK_MS)
+        continue
+      }
       this.#owed += this.#perTick
       const count = Math.floor(this.#owed)
       this.#owed -= count

@@ -35,7 +35,7 @@ export class Operator {
   readonly #tally: Tally
   readonly #times: OperatorTimes
   readonly #stopping = new AbortController()
-  #working: Promise<void> | undefined
+  #working: Promise<unknown> | undefined
 
   constructor(under: StoreUnderSoak, dispatcher: Dispatcher, tally: Tally, times: OperatorTimes) {
     this.#under = under
@@ -49,7 +49,12 @@ export class Operator {
   }
 
   start(): void {
-    this.#working = this.#work()
+    this.#working = Promise.all([
+      this.#everyRound(() => this.#decide()),
+      ...this.#targets.map(({ channel, target }) =>
+        this.#everyRound(() => this.#attempt(() => this.#replay(target, channel))),
+      ),
+    ])
   }
 
   async stop(): Promise<void> {
@@ -57,11 +62,13 @@ export class Operator {
     await this.#working
   }
 
-  async #work(): Promise<void> {
-    for (let nextAt = systemClock.now() + this.#times.everyMs; !this.#isStopped; await pause(LOOK_MS)) {
+  /** A replay can wait long for its outcomes, and nothing else waits for it. */
+  async #everyRound(work: () => Promise<void>): Promise<void> {
+    const { everyMs } = this.#times
+    for (let nextAt = systemClock.now() + everyMs; !this.#isStopped; await pause(LOOK_MS)) {
       if (systemClock.now() < nextAt) continue
-      await this.round()
-      nextAt = systemClock.now() + this.#times.everyMs
+      await work()
+      nextAt = systemClock.now() + everyMs
     }
   }
 
@@ -70,14 +77,10 @@ export class Operator {
   }
 
   /** Each step by itself: while a fault lasts, the next round does what this one could not. */
-  async round(): Promise<void> {
+  async #decide(): Promise<void> {
     const { store } = this.#under
     await this.#attempt(() => this.#discard({ channel: CONSUMED, state: 'quarantined' }))
     await this.#attempt(() => this.#discard({ state: 'parked' }))
-    for (const { channel, target } of this.#targets) {
-      await this.#attempt(() => this.#resume(target, channel))
-      await this.#attempt(() => this.#replay(target, channel))
-    }
     await this.#attempt(async () => {
       const { retentionMs } = this.#times
       const retention = { retentionMs, expireUndecidedAfterMs: 'never' } as const
@@ -103,14 +106,12 @@ export class Operator {
     if (discarded !== undefined) this.#tally.discarded(event.id)
   }
 
-  /** Replays that a fault has ended. */
-  async #resume(target: ReplayTarget, channel: string): Promise<void> {
-    for (const { id, selectedBy } of await this.#under.store.replays.list({ state: 'running' }))
-      if (selectedBy.filter?.channel === channel) await this.#run(id, target)
-  }
-
+  /** First the replay that a fault or a slow consumer has interrupted. Without one, all dead letters of the channel. */
   async #replay(target: ReplayTarget, channel: string): Promise<void> {
     const { store } = this.#under
+    const running = await store.replays.list({ state: 'running' })
+    const interrupted = running.find(({ selectedBy }) => selectedBy.filter?.channel === channel)
+    if (interrupted !== undefined) return await this.#run(interrupted.id, target)
     const request = {
       filter: { channel, state: 'dead' },
       reason: 'the cause is fixed',

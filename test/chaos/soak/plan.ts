@@ -132,6 +132,8 @@ export interface EndLine {
   readonly end: Counts & {
     /** Events without an end and without a letter. */
     readonly missing: number
+    /** Events that still wait in the channel of the consumer, replayed ones included. */
+    readonly left: number
     /** The ids of the first of them. */
     readonly examples: readonly string[]
     readonly letters: number

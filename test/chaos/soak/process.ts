@@ -155,14 +155,11 @@ async function end(): Promise<void> {
   if (!isSettled) stuck.push(`nothing was handled for ${STILL_MS / 1_000} s at the end`)
   const held = await letters()
   const missing = tally.without(held)
+  const left = (await consumer.lag().catch(() => undefined)) ?? 0
   await dispatcher.close({ graceMs: 5_000 })
   await consumer.close({ graceMs: 5_000 })
-  const { examples, ...rest } = {
-    examples: missing.slice(0, EXAMPLES),
-    missing: missing.length,
-    letters: held.size,
-  }
-  tell({ end: { ...tally.counts, ...rest, examples, stuck } })
+  const counts = { missing: missing.length, left, letters: held.size }
+  await told({ end: { ...tally.counts, ...counts, examples: missing.slice(0, EXAMPLES), stuck } })
   for (const part of [broker, store, journal, spill]) await part.close?.()
   process.exit()
 }
@@ -180,4 +177,9 @@ async function eventsOfLetters(): Promise<string[]> {
 
 function tell(report: Report): void {
   process.send!(report)
+}
+
+/** Resolves when the report is sent, because a process that exits loses what it still has to send. */
+function told(report: Report): Promise<void> {
+  return new Promise(resolve => process.send!(report, () => resolve()))
 }

@@ -32,9 +32,11 @@ function faultsOf(lines: readonly Line[], store: StoreName): FaultLine[] {
   return lines.filter((line): line is FaultLine => line.store === store && 'fault' in line)
 }
 
-function endViolations({ missing, lost, examples, stuck }: EndLine['end']): string[] {
+function endViolations({ missing, left, lost, examples, stuck }: EndLine['end']): string[] {
   const texts = [...stuck]
-  if (missing > 0) texts.push(`${missing} lost events, such as ${examples.join(', ')}`)
+  // Replayed events wait there as well, and have a letter.
+  if (missing > 0 && left > 0) texts.push(`${left} events still wait in the channel`)
+  if (missing > left) texts.push(`${missing - left} lost events, such as ${examples.join(', ')}`)
   if (lost > 0) texts.push(`${lost} events that the dispatcher dropped`)
   return texts
 }
@@ -82,7 +84,7 @@ function countCells({ store, samples, faults, end, violations }: StoreFindings):
   return [
     ...[store, minutes, published, handled, dead, replayed, discarded, expired, again],
     ...[times('kill'), times('cut'), times('hang')],
-    `**${end === undefined ? '?' : end.missing + end.lost}**`,
+    `**${end === undefined ? '?' : Math.max(0, end.missing - end.left) + end.lost}**`,
     violations.length > 0 ? 'fail' : 'pass',
   ]
 }

@@ -103,7 +103,7 @@ class Soak {
     const { published, handled, dead, open, lost, replayed, discarded, expired, again, troubled } = counts
     return {
       ...{ published, handled, dead, open, lost, replayed, discarded, expired, again, troubled },
-      ...{ missing: 0, examples: [], letters: 0 },
+      ...{ missing: 0, left: 0, examples: [], letters: 0 },
       stuck: ['its process did not say what became of the events'],
     }
   }

@@ -39,6 +39,8 @@ export class StoreRun {
   readonly #server: ServerUnderSoak
   readonly #child: ChildProcess
   readonly #random: Random
+  /** Faults that could not be ended, such as a folder that cannot come back because the store has made a new one. */
+  readonly #problems: string[] = []
   #isCalm = false
   #failing: Promise<void> | undefined
 
@@ -96,7 +98,8 @@ export class StoreRun {
   /** Ends the load, and answers what became of the events. */
   async end(): Promise<EndLine['end'] | undefined> {
     const answer = await this.#ask('end', END_MS)
-    return answer !== undefined && 'end' in answer ? answer.end : undefined
+    if (answer === undefined || !('end' in answer)) return undefined
+    return { ...answer.end, stuck: [...answer.end.stuck, ...this.#problems] }
   }
 
   async close(): Promise<void> {
@@ -133,7 +136,12 @@ export class StoreRun {
       while (!this.#isCalm && systemClock.now() < dueAt) await pause(LOOK_MS)
       if (this.#isCalm) return
       const beganAt = systemClock.now()
-      await this.#inject(fault, takesMs)
+      try {
+        await this.#inject(fault, takesMs)
+      } catch (error) {
+        this.#problems.push(`${fault}: ${error instanceof Error ? error.message : error}`)
+        return
+      }
       const tookMs = systemClock.now() - beganAt
       told({ store: this.name, atMs: beganAt - startedAt, fault, tookMs })
     }

@@ -17,7 +17,7 @@ import { FAST_DETECTION as FAST_NATS } from '../nats/settings.ts'
 import { FAST_DETECTION as FAST_REDIS } from '../redis/plan.ts'
 import type { StoreName } from './plan.ts'
 
-/** What the process of a store works with. Brokers that are no store have SQLite for letters and ledger. */
+/** What the process of a store works with. RabbitMQ, Kafka and NATS have SQLite for letters and ledger. */
 export interface StoreUnderSoak {
   readonly broker: Broker
   readonly store: Store

@@ -39,8 +39,12 @@ export class Tally {
     this.#counts[counter] += count
   }
 
+  get open(): number {
+    return this.#open.size
+  }
+
   get counts(): Counts {
-    return { ...this.#counts, open: this.#open.size }
+    return { ...this.#counts, open: this.open }
   }
 
   /** The open events without a letter. */

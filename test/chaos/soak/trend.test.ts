@@ -60,7 +60,7 @@ describe('whether a series grows', () => {
     ).toBe('rising')
   })
 
-  it('E21: one step in the last quarter is no slope', () => {
+  it('E21: one step in the last quarter is not a slope', () => {
     expect(
       trendOf(
         series(index => (index < 160 ? 30 : 40)),
@@ -69,12 +69,12 @@ describe('whether a series grows', () => {
     ).toBe('flat')
   })
 
-  it('E21: the peaks of faults are no growth, even if there are more of them at the end', () => {
+  it('E21: the peaks of faults are not growth, even if there are more of them at the end', () => {
     const peaks = series(index => 30 + noise() + (index % (index < 100 ? 20 : 5) === 0 ? 500 : 0))
     expect(trendOf(peaks, 0.1).verdict).toBe('flat')
   })
 
-  it('E21: the teeth of a saw, as of a log that is rewritten, are no growth', () => {
+  it('E21: the teeth of a saw, as of a log that is rewritten, are not growth', () => {
     expect(
       trendOf(
         series(index => index % 30),
