@@ -6,6 +6,7 @@ import { reportOf as network } from '../chaos/network/report.ts'
 import { reportOf as outbox } from '../chaos/outbox/report.ts'
 import { reportOf as redis } from '../chaos/redis/report.ts'
 import { reportOf as sigterm } from '../chaos/sigterm/report.ts'
+import { reportOf as soak } from '../chaos/soak/report.ts'
 import { readPage } from './markdown.ts'
 
 /** Every figure is 0. Only the words of the report count here. */
@@ -38,6 +39,13 @@ it('F8: docs/campaigns.md has the table that the campaign of the network prints,
   const section = sectionOf('A broken network')
   expect(section).toContain(network([])[0])
   expect(Object.keys(FAULTS).filter(fault => !section.includes(`\n| ${fault} |`))).toEqual([])
+})
+
+it('F8: docs/campaigns.md has the tables that the soak prints', () => {
+  const section = sectionOf('A soak')
+  const heads = soak([]).filter(line => line.startsWith('| store'))
+  expect(heads).toHaveLength(2)
+  expect(heads.filter(line => !section.includes(line))).toEqual([])
 })
 
 function sectionOf(heading: string): string {
