@@ -4,9 +4,9 @@ import { pointsOf, SERIES, type Series } from './series.ts'
 import type { Point } from './trend.ts'
 
 const WIDTH = 860
-const HEIGHT = 560
+const HEIGHT = 680
 const MARGIN = 16
-const PANEL = { width: 404, height: 200, top: 64, left: 52, bottom: 30 } as const
+const PANEL = { width: 392, height: 164, top: 70, left: 44, bottom: 24, gap: 40 } as const
 const GRID_LINES = 4
 /** Times between which the axis has labels, in minutes. */
 const TICKS_MINUTES = [1, 5, 10, 20, 30, 60]
@@ -40,14 +40,14 @@ polyline { fill: none; stroke-width: 1.5 } .page { fill: #ffffff }
   .page { fill: #14191f }
 }`
 
-/** One picture of a store: memory, handles, the size of its files and the loop delay over the same time. */
+/** One picture of a store: its memory, handles, files, loop delay and open events over the same time. */
 export function drawPicture({ store, samples, faults }: StoreFindings, when: string): string {
   const faultTimes = faults.map(({ atMs }) => atMs)
   const lastMs = samples.at(-1)?.atMs ?? 1
   const title = `Soak of ${store}: ${Math.round(lastMs / MS_PER_MINUTE)} min on ${when}`
   const drawn = panelsOf(samples).flatMap((panel, index) => {
     const x = MARGIN + (index % 2) * (PANEL.width + 2 * MARGIN)
-    const y = PANEL.top + Math.floor(index / 2) * (PANEL.height + 44)
+    const y = PANEL.top + Math.floor(index / 2) * (PANEL.height + PANEL.gap)
     return drawPanel(panel, x, y, lastMs, faultTimes)
   })
   return [
@@ -69,17 +69,26 @@ function panelsOf(samples: readonly Sample[]): Panel[] {
     points: pointsOf(samples, series),
   })
   const idle: Series = { ...SERIES.delay, of: sample => sample.idleLoopDelayMs }
+  const open: Series = { name: 'events without an end', unit: '', tolerance: 0, of: sample => sample.open }
   const { heap, rss, descriptors, handles, size, delay } = SERIES
+  const single = (series: Series): Panel => ({
+    title: series.name,
+    unit: series.unit,
+    upTo: 1,
+    curves: [curve('first', series)],
+  })
   return [
-    { title: 'memory', unit: 'MB', upTo: 1, curves: [curve('second', rss), curve('first', heap)] },
+    single(heap),
+    single(rss),
     { title: 'handles', unit: '', upTo: 1, curves: [curve('second', descriptors), curve('first', handles)] },
-    { title: size.name, unit: 'MB', upTo: 1, curves: [curve('first', size, 'on the disk')] },
+    single(size),
     {
       title: delay.name,
       unit: 'ms',
       upTo: 0.98,
       curves: [curve('idle', idle, 'idle process'), curve('first', delay, 'process of the store')],
     },
+    single(open),
   ]
 }
 
@@ -108,7 +117,7 @@ function drawPanel(
     ]),
     ...ticksOf(lastMs).map(
       minutes =>
-        `<text class="faint" x="${atX(minutes * MS_PER_MINUTE)}" y="${bottom + 20}" text-anchor="middle">${minutes} min</text>`,
+        `<text class="faint" x="${atX(minutes * MS_PER_MINUTE)}" y="${bottom + 19}" text-anchor="middle">${minutes} min</text>`,
     ),
     ...faults.map(
       atMs =>
@@ -116,7 +125,7 @@ function drawPanel(
     ),
     ...curves.map(
       ({ points, style }) =>
-        `<polyline class="${style}" points="${points.map(({ atMs, value }) => `${atX(atMs)},${atY(value)}`).join(' ')}"/>`,
+        `<polyline class="${style}" points="${points.map(({ atMs, value }) => `${Math.round(atX(atMs))},${atY(value)}`).join(' ')}"/>`,
     ),
   ]
 }
