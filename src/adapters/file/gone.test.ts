@@ -109,3 +109,19 @@ describe.skipIf(process.platform === 'win32')('a folder that is gone while it is
     })
   })
 })
+
+it('E10: a folder that is moved away just as a file begins is not made again', async () => {
+  await withTempFolder(async parent => {
+    const dir = join(parent, 'store')
+    const files = failingFiles(async (call, path) => {
+      if (/^make(?:Sub)?[Ff]older$/.test(call) && /\d{4}-\d\d-\d\d$/.test(path))
+        await rename(dir, `${dir}-moved`)
+      return undefined
+    })
+    const store = new FileDeadLetters(resolveOptions('test', deadLetterRules, { dir }), files)
+    await expect(store.send(make.letter())).rejects.toMatchObject({ code: 'LAZARET_STORE_FAILED' })
+    expect(existsSync(dir)).toBe(false)
+    await rename(`${dir}-moved`, dir)
+    await store.close()
+  })
+})

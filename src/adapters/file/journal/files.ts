@@ -26,6 +26,8 @@ export interface Files {
   rename(from: string, to: string): Promise<void>
   remove(path: string): Promise<void>
   makeFolder(path: string): Promise<string | undefined>
+  /** Makes a folder without its parents. Returns false if there is one. */
+  makeSubfolder(path: string): Promise<boolean>
   /** Removes the folder only if it is empty. */
   removeFolder(path: string): Promise<void>
   /** The names in a folder; empty if the folder does not exist. */
@@ -66,6 +68,9 @@ export const realFiles: Files = {
   rename: fs.promises.rename,
   remove: fs.promises.unlink,
   makeFolder: path => fs.promises.mkdir(path, { recursive: true, mode: FOLDER_MODE }),
+  makeSubfolder: async path =>
+    (await ignoringCode('EEXIST', () => fs.promises.mkdir(path, { mode: FOLDER_MODE }).then(() => true))) ??
+    false,
   removeFolder: fs.promises.rmdir,
   list: async path => (await ignoringCode('ENOENT', () => fs.promises.readdir(path))) ?? [],
   identify: async path => identityOf(await fs.promises.stat(path, { bigint: true })),
@@ -99,6 +104,11 @@ export async function ignoringCode<T>(code: string, work: () => Promise<T>): Pro
     if (codeOf(error) === code) return undefined
     throw error
   }
+}
+
+/** Creates a folder in the folder of a store durably. The store may have been moved away: then it is not made again. */
+export async function makeSubfolder(files: Files, path: string): Promise<void> {
+  if (await files.makeSubfolder(path)) await files.syncFolder(dirname(path))
 }
 
 /** Creates the folder and its parents durably. Otherwise a power failure could remove a new folder with its content. */

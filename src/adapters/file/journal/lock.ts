@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type Clock, delay } from '../../../ports/clock.ts'
 import { StoreLockedError } from '../errors.ts'
-import { codeOf, type Files, ignoringCode, makeFolder, readWhole } from './files.ts'
+import { codeOf, type Files, ignoringCode, makeSubfolder, readWhole } from './files.ts'
 import { livenessOf, type Owner, ownerPath, parseOwner, registerOwner } from './owner.ts'
 
 /**
@@ -157,7 +157,7 @@ export class FolderLock {
       // The owner's file was removed. It is written again, and the lock is tried again.
       this.#mustRecheck = true
       await this.#requireStore()
-      await makeFolder(this.#files, this.#folder)
+      await makeSubfolder(this.#files, this.#folder)
       await registerOwner(this.#files, this.#folder, this.#self)
       return false
     }

@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import type { Clock } from '../../../ports/clock.ts'
 import { isDiskFull, StoreFailedError } from '../errors.ts'
 import { FileInPlace, isGone } from './file-in-place.ts'
-import { codeOf, type Files, makeFolder } from './files.ts'
+import { codeOf, type Files, makeSubfolder } from './files.ts'
 import type { Segment, SegmentSet } from './segment-set.ts'
 import { dayOf, type SegmentFolder, type SegmentName } from './segments.ts'
 
@@ -177,7 +177,7 @@ export class Tail {
   async #createFile(name: SegmentName): Promise<number> {
     const path = this.#folder.path(name)
     await this.#place.require()
-    await makeFolder(this.#files, this.#folder.dayFolder(name))
+    await makeSubfolder(this.#files, this.#folder.dayFolder(name))
     const fd = await this.#files.open(path, CREATE)
     try {
       await this.#files.syncFolder(this.#folder.dayFolder(name))
