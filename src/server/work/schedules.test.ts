@@ -1,8 +1,25 @@
 import { expect, it } from 'vitest'
-import { serverWorld } from '../../../test/support/server-world.ts'
+import { PEOPLE, secretOf, serverWorld } from '../../../test/support/server-world.ts'
 import { createConsumer } from '../../runtime/consumer/consumer.ts'
 
 const DAY_MS = 86_400_000
+
+/** A server whose letters a consumer handles when they are replayed. */
+async function billedWorld() {
+  const base = serverWorld()
+  const { clock, store } = base
+  const billing = { handled: 0 }
+  const consumer = createConsumer({
+    broker: store.broker!,
+    channel: 'orders',
+    name: 'bill',
+    deadLetters: store.deadLetters,
+    clock,
+    handle: () => void billing.handled++,
+  })
+  await consumer.start()
+  return { base, clock, store, billing, consumer }
+}
 
 it('E13, K9: letters past their time are deleted at the time of cleaning up, and that is audited', async () => {
   const base = serverWorld()
@@ -38,43 +55,46 @@ it('E13, K9: letters past their time are deleted at the time of cleaning up, and
 })
 
 it('E19: replays by itself only where it is told to', async () => {
-  const base = serverWorld()
-  const { clock, store } = base
-  let handled = 0
-  const consumer = createConsumer({
-    broker: store.broker!,
-    channel: 'orders',
-    name: 'bill',
-    deadLetters: store.deadLetters,
-    clock,
-    handle: () => void handled++,
-  })
-  await consumer.start()
+  const { base, clock, store, billing } = await billedWorld()
   await base.bury(base.make.letter({ autoReplay: true }), base.make.letter())
   await base.ask('/healthz')
   await clock.advance(2 * 3_600_000)
-  expect(handled).toBe(0)
+  expect(billing.handled).toBe(0)
   const automaticReplay = { cron: '0 * * * *', batchSize: 5, maxAgeMs: DAY_MS }
   const { ask, server } = serverWorld({ stores: store, clock, automaticReplay })
   await ask('/healthz')
   await clock.advance(3_700_000)
-  expect(handled).toBe(1)
+  expect(billing.handled).toBe(1)
   await server.close()
   await base.server.close()
 })
 
-it('E19: of several servers one replays at a time that is due, so many as one may', async () => {
-  const base = serverWorld()
-  const { clock, store } = base
-  const consumer = createConsumer({
-    broker: store.broker!,
-    channel: 'orders',
-    name: 'bill',
-    deadLetters: store.deadLetters,
+it('R3, B10: a server that needs approval sends nothing by itself before a person has approved', async () => {
+  const { base, clock, store, billing, consumer } = await billedWorld()
+  await base.bury(base.make.letter({ autoReplay: true }))
+  const { ask, tell, server } = serverWorld({
+    stores: store,
     clock,
-    handle: () => {},
+    tokens: PEOPLE,
+    needsApproval: true,
+    automaticReplay: { cron: '0 * * * *', batchSize: 5, maxAgeMs: DAY_MS },
   })
-  await consumer.start()
+  await ask('/healthz')
+  await clock.advance(7_200_000)
+  expect(billing.handled).toBe(0)
+  const plans = await store.replays.list()
+  expect(plans).toMatchObject([{ state: 'planned', needsApproval: true, createdBy: 'automatic replay' }])
+  const approved = await tell(`/api/v1/replays/${plans[0]!.id}/approve`, {}, { token: secretOf('ola') })
+  expect(approved.status).toBe(200)
+  await clock.advance(7_200_000)
+  expect(billing.handled).toBe(1)
+  await server.close()
+  await consumer.close()
+  await base.server.close()
+})
+
+it('E19: of several servers one replays at a time that is due, so many as one may', async () => {
+  const { base, clock, store } = await billedWorld()
   for (let n = 0; n < 6; n++) await base.bury(base.make.letter({ autoReplay: true }))
   const automaticReplay = { cron: '0 * * * *', batchSize: 2, maxAgeMs: DAY_MS }
   const servers = [1, 2, 3].map(() => serverWorld({ stores: store, clock, automaticReplay }))
