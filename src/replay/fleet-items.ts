@@ -139,8 +139,8 @@ export class FleetItems {
   }
 }
 
-/** Whether a process was given the item. */
-function isGiven({ delivery }: ReplayItem): boolean {
+/** Whether a process, or a sink of a runner, was given the item. */
+export function isGiven({ delivery }: ReplayItem): boolean {
   return delivery !== undefined && delivery !== NOT_GIVEN
 }
 

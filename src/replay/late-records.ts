@@ -1,13 +1,13 @@
 import { type Clock, monotonicNow } from '../ports/clock.ts'
 import type { ReplayItem, Replays } from '../ports/replays.ts'
-import { NOT_GIVEN } from './fleet-items.ts'
+import { isGiven } from './fleet-items.ts'
 
 /** The first look is when nothing is left to send. */
 const LOOK_EVERY_MS = 10_000
 
 /**
- * Finds items that an earlier runner recorded as sent, and that nobody sends: the store can carry out such a record long after
- * the runner has lost its lease, when the next one has already looked for the items of its predecessor.
+ * Finds items that an earlier runner recorded as sent, and that nobody sends. The store can carry out such a record long after
+ * the runner has lost its lease. By then the next runner has already looked for the items of the earlier one.
  */
 export class LateRecords {
   readonly #replays: Pick<Replays, 'items'>
@@ -27,8 +27,6 @@ export class LateRecords {
     if (now - this.#lookedAt < LOOK_EVERY_MS) return []
     this.#lookedAt = now
     const sent = await this.#replays.items(this.#id, { status: 'sent' })
-    return sent.filter(
-      item => item.handedOn === undefined && (item.delivery ?? NOT_GIVEN) === NOT_GIVEN && !isKept(item),
-    )
+    return sent.filter(item => item.handedOn === undefined && !isGiven(item) && !isKept(item))
   }
 }

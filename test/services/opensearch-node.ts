@@ -57,7 +57,7 @@ export class OpenSearchNode extends ServerNode {
     return JSON.parse(text)
   }
 
-  /** The documents of an index or data stream in the order they were stored; none if there is no such index. */
+  /** The documents of an index or data stream in the order they were stored. Empty if it does not exist. */
   async documents(
     index: string,
   ): Promise<{ readonly id: string; readonly source: Record<string, unknown> }[]> {

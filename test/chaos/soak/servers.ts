@@ -94,8 +94,8 @@ export const SERVERS: Readonly<Record<StoreName, (data: string) => Promise<Serve
 }
 
 /**
- * Small segments and a short retention: a topic keeps what was handled until its segment is deleted. The retention is longer
- * than any backlog of a slow machine, because Kafka deletes events that nobody has read as well.
+ * Small segments and a short retention: a topic keeps what was handled until its segment is deleted. Kafka also deletes events
+ * that were not read, so the retention is longer than any backlog of a slow machine.
  */
 const KAFKA_CONFIG = {
   ...SESSION_CONFIG,

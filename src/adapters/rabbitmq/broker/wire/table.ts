@@ -150,10 +150,9 @@ function tableIn(bytes: Buffer, payloadAt: number): Buffer | undefined {
 
 /** The headers of another program's message as they were on the wire; undefined if they were not kept. */
 export function rawHeaders(properties: AmqpProperties): readonly TableEntry[] | undefined {
-  const table = ReadProperties.tableOf(properties)
-  if (table === undefined) return undefined
   try {
-    return readTable(table)
+    const table = ReadProperties.tableOf(properties)
+    return table && readTable(table)
   } catch {
     return undefined
   }
