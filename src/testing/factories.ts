@@ -35,7 +35,7 @@ export interface Factory {
   /** An event of channel `orders` and type `order.placed`, unless the input says otherwise. */
   event(input?: Partial<EventInput>): LazaretEvent
   events(count: number, input?: Partial<EventInput>): LazaretEvent[]
-  /** A letter of its own event and of handler `bill`, after one failed attempt. */
+  /** A letter of its own event and of handler `bill`, after one attempt, which failed at the time of the letter. */
   letter(input?: TestLetterInput): DeadLetter
   /** An attempt that failed. */
   attempt(number: number, input?: Partial<AttemptRecord>): AttemptRecord
@@ -63,14 +63,14 @@ export function createFactory(options: FactoryOptions = {}): Factory {
     event,
     attempt,
     events: (count, input) => Array.from({ length: count }, () => event(input)),
-    letter: ({ error = refusedConnection(), ...input } = {}) =>
+    letter: ({ error = refusedConnection(), at = clock.now(), ...input } = {}) =>
       createLetter({
         event: event(input.channel === undefined ? {} : { channel: input.channel }),
         handler: 'bill',
         reason: 'attempts_exhausted',
-        at: clock.now(),
+        at,
         failure: classify(error),
-        attempts: [attempt(1)],
+        attempts: [attempt(1, { startedAt: at, endedAt: at })],
         ...input,
       }),
   }
