@@ -44,12 +44,22 @@ async function join(number: number): Promise<() => Promise<void>> {
   }
 }
 
+/** A busy server may not answer for a while. */
+async function areAllListed(): Promise<boolean> {
+  try {
+    return (await own.fleet.list()).length >= leave.length
+  } catch (error) {
+    process.stderr.write(`${error}\n`)
+    return false
+  }
+}
+
 const own = openStore()
 const leave: (() => Promise<void>)[] = []
 while (leave.length < Number(count)) {
   const rest = Math.min(AT_ONCE, Number(count) - leave.length)
   leave.push(...(await Promise.all(Array.from({ length: rest }, (_, each) => join(leave.length + each)))))
-  while ((await own.fleet.list()).length < leave.length) await delay(systemClock, 20)
+  while (!(await areAllListed())) await delay(systemClock, 20)
 }
 await own.close()
 process.stdout.write('joined\n')
