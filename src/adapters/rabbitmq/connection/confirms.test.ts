@@ -89,6 +89,26 @@ it('F1: a batch that stands still is given up with its channel', async () => {
   expect(channel.isClosed).toBe(true)
 })
 
+it.each([3_600_000, -3_600_000])(
+  'F1: a batch has its time, also when the clock is set by %i ms',
+  async ms => {
+    const { channel, clock, confirms } = world()
+    const ends: string[] = []
+    const note = (end: string) => () => void ends.push(end)
+    void confirms.send([message('a')]).then(note('confirmed'))
+    await clock.advance(TIMEOUT_MS / 2)
+    void confirms.send([message('b')]).then(note('confirmed'), note('given up'))
+    await yieldToEventLoop()
+    clock.jump(ms)
+    await clock.advance(TIMEOUT_MS / 4)
+    channel.waiting[0]!(null)
+    await clock.advance(TIMEOUT_MS / 2)
+    expect(ends).toEqual(['confirmed'])
+    await clock.advance(TIMEOUT_MS)
+    expect(ends).toEqual(['confirmed', 'given up'])
+  },
+)
+
 it('B7: a channel that a full queue refuses is left after a second, because the server may refuse it for good', async () => {
   const { channel, clock, confirms } = world()
   const refuse = async () => {

@@ -146,7 +146,7 @@ export class Confirms {
 
   #write(batch: PublishBatch, from: number): void {
     const { messages } = batch
-    batch.movedAt = this.#clock.now()
+    batch.movedAt = monotonicNow(this.#clock)
     try {
       for (let index = from; index < messages.length; index++) {
         if (!this.#batches.has(batch)) return
@@ -165,7 +165,7 @@ export class Confirms {
   }
 
   #confirmed(message: Outgoing, batch: PublishBatch, error: unknown): void {
-    this.#movedAt = this.#clock.now()
+    this.#movedAt = monotonicNow(this.#clock)
     if (this.#returned.size > 0 && this.#takeReturned(message)) batch.unroutable.push(message)
     if (error) this.#refused(message, batch, error as Error)
     else if (--batch.left === 0) this.#finish(batch)
@@ -195,7 +195,7 @@ export class Confirms {
   #watch(inMs: number): void {
     this.#stopWatching = this.#clock.schedule(inMs, () => {
       this.#stopWatching = undefined
-      const latest = this.#clock.now() - this.#timeoutMs
+      const latest = monotonicNow(this.#clock) - this.#timeoutMs
       const late = [...this.#batches].filter(batch => this.#lastMove(batch) <= latest)
       for (const batch of late)
         this.#finish(batch, new AnswerTimeoutError(`no confirmation within ${this.#timeoutMs} ms`))
