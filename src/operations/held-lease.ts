@@ -1,4 +1,4 @@
-import type { Cancel, Clock } from '../ports/clock.ts'
+import { type Cancel, type Clock, monotonicNow } from '../ports/clock.ts'
 import type { Claim, Ledger } from '../ports/ledger.ts'
 
 /** The lease on work that one of several processes does. After a crash another process waits this long. */
@@ -22,7 +22,7 @@ type LeaseAnswer =
 
 /** Claims the lease. A lease that it gets is renewed until it ends. */
 export async function claimLease(ledger: Ledger, name: LeaseName, clock: Clock): Promise<LeaseAnswer> {
-  const askedAt = clock.now()
+  const askedAt = monotonicNow(clock)
   const claim = await ledger.claim(name.handler, name.key, LEASE_MS)
   if (claim.kind !== 'claimed') return claim
   return { kind: 'claimed', lease: new HeldLease({ ledger, name, clock, token: claim.token, askedAt }) }
@@ -33,7 +33,10 @@ interface HeldLeaseOptions {
   readonly name: LeaseName
   readonly clock: Clock
   readonly token: string
-  /** The time before the claim. The lease begins after it, so it lasts at least as long as this process assumes. */
+  /**
+   * The time before the claim, by the clock that never steps. The lease begins after it, so it lasts at least as long as this
+   * process assumes.
+   */
   readonly askedAt: number
 }
 
@@ -89,7 +92,7 @@ export class HeldLease {
 
   #heldSince(askedAt: number): void {
     const { clock } = this.#options
-    const elapsedMs = Math.max(0, clock.now() - askedAt)
+    const elapsedMs = monotonicNow(clock) - askedAt
     this.#cancelLoss?.()
     this.#cancelLoss = clock.schedule(Math.max(0, LEASE_MS - RENEW_MS - elapsedMs), () => this.#lose())
   }
@@ -100,7 +103,7 @@ export class HeldLease {
 
   async #renew(): Promise<void> {
     const { ledger, name, clock, token } = this.#options
-    const askedAt = clock.now()
+    const askedAt = monotonicNow(clock)
     try {
       const isHeld = await ledger.renew(name.handler, name.key, token, LEASE_MS)
       if (this.#isEnded) return

@@ -21,35 +21,43 @@ it('K8: a run that is slower than its lease keeps it, between letters and while 
   }
 })
 
-it('K8: a run that was away for too long ends without a word, and leaves the rest to the one that has it now', async () => {
-  const it = await createWorldAfterOutage(3)
-  it.world.broken = () => false
-  const replay = await it.plan({ stages: ['rest'] })
-  await it.start(replay)
-  const { replays } = it.store
-  const lease = replays.lease.bind(replays)
-  // The broker takes a minute for the first letter. The run keeps its lease for half of that, and the second letter comes to
-  // its turn without a lease.
-  const broker = it.store.broker!
-  const publish = broker.publish.bind(broker)
-  let isFirst = true
-  broker.publish = async events => {
-    if (isFirst) {
-      isFirst = false
-      await new Promise<void>(resolve => it.clock.schedule(60_000, resolve))
+it.each([
+  ['', 0],
+  [', also when the clock is set back', -3_600_000],
+])(
+  'K8: a run that was away for too long ends without a word, and leaves the rest to the one that has it now%s',
+  async (_, jumpMs) => {
+    const it = await createWorldAfterOutage(3)
+    it.world.broken = () => false
+    const replay = await it.plan({ stages: ['rest'] })
+    await it.start(replay)
+    const { replays } = it.store
+    const lease = replays.lease.bind(replays)
+    // The broker takes a minute for the first letter. The run keeps its lease for half of that, and the second letter comes to
+    // its turn without a lease.
+    const broker = it.store.broker!
+    const publish = broker.publish.bind(broker)
+    let isFirst = true
+    broker.publish = async events => {
+      if (isFirst) {
+        isFirst = false
+        await new Promise<void>(resolve => it.clock.schedule(60_000, resolve))
+      }
+      await publish(events)
     }
-    await publish(events)
-  }
-  const away = it.runAs('away', replay)
-  await it.clock.advance(30_000)
-  expect(await lease(replay.id, 'another', 120_000)).toBe(false)
-  await it.clock.advance(10_000)
-  expect(await lease(replay.id, 'another', 120_000)).toBe(true)
-  await it.clock.advance(60_000)
-  expect(await away).toMatchObject({ state: 'running' })
-  expect(it.sends).toHaveLength(1)
-  expect(await replays.counts(replay.id)).toMatchObject({ sent: 1, waiting: 2 })
-})
+    const away = it.runAs('away', replay)
+    await it.clock.advance(5_000)
+    it.clock.jump(jumpMs)
+    await it.clock.advance(25_000)
+    expect(await lease(replay.id, 'another', 120_000)).toBe(false)
+    await it.clock.advance(10_000)
+    expect(await lease(replay.id, 'another', 120_000)).toBe(true)
+    await it.clock.advance(60_000)
+    expect(await away).toMatchObject({ state: 'running' })
+    expect(it.sends).toHaveLength(1)
+    expect(await replays.counts(replay.id)).toMatchObject({ sent: 1, waiting: 2 })
+  },
+)
 
 it('K8: two runs are two, also when they go by one name', async () => {
   const it = await createWorldAfterOutage(5)

@@ -56,11 +56,11 @@ export class Lease {
 
   /** Keeps the lease while an event is sent, because a slow receiver takes longer than a lease lasts. */
   async during(send: () => Promise<void>): Promise<void> {
-    const startedAt = this.#clock.now()
+    const startedAt = monotonicNow(this.#clock)
     let renewal: Promise<unknown> = Promise.resolve()
     const renewLater = () =>
       this.#clock.schedule(RENEW_MS, () => {
-        if (this.#isLost || this.#clock.now() - startedAt >= MAX_SEND_MS) return
+        if (this.#isLost || monotonicNow(this.#clock) - startedAt >= MAX_SEND_MS) return
         // When the store is unreachable, the next step finds out whether the lease is lost.
         renewal = this.take().catch(() => {})
         cancel = renewLater()
