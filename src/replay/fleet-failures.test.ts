@@ -116,6 +116,20 @@ describe('a process that does not send the letters of a replay', () => {
     expect((await store.deadLetters.stats()).byState).toEqual({ dead: 1 })
   })
 
+  it('B18: is waited for as long as ever when it has left and the clock is set back', async () => {
+    const { clock, fail, joinAs, start, run, until, reach, published } = world(2)
+    await fail()
+    const shop = await joinAs('shop')
+    const id = await start({ perSecond: 1, stages: ['rest'] })
+    const running = run(id)
+    await reach(() => published.length === 1)
+    await until(shop.close())
+    clock.jump(-3_600_000)
+    const leftAt = clock.monotonic()
+    await expect(until(running)).rejects.toThrow('no living process consumes orders/ship')
+    expect(clock.monotonic() - leftAt).toBeLessThan(180_000)
+  })
+
   it('B18: does not end the run if it sends again within the minute', async () => {
     const { clock, store, fail, joinAs, start, run, until, shop } = world(2)
     await fail()

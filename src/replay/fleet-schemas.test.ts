@@ -262,6 +262,24 @@ describe('a plan without an answer', () => {
     expect(schemaChecks(replay)).toMatchObject([{ letters: 2, answer: { processes: [{ id: next }] } }])
   })
 
+  it('K8: a clock that is set back does not keep a plan waiting for a silent consumer', async () => {
+    const { clock, store, join, bury, plan } = world()
+    const commands = store.commands!
+    const { get } = commands
+    let hasJumped = false
+    commands.finish = () => new Promise(() => {})
+    commands.get = async id => {
+      if (!hasJumped) clock.jump(-HOUR_MS)
+      hasJumped = true
+      return get.call(commands, id)
+    }
+    await join('shop', { schema: amounts })
+    await bury({ amount: 1 })
+    const startedAt = clock.monotonic()
+    expect((await plan()).findings).toEqual({ replay: 1 })
+    expect(clock.monotonic() - startedAt).toBeLessThan(60_000)
+  })
+
   it('K8: a plan of many letters waits for a silent consumer once', async () => {
     const { clock, store, join, bury, plan, sent } = world()
     store.commands!.claim = () => new Promise(() => {})

@@ -1,3 +1,4 @@
+import { monotonicNow } from '../ports/clock.ts'
 import type { CommandRecord } from '../ports/commands.ts'
 import { describePart, hasPart, type Instance } from '../ports/fleet.ts'
 import type { GateAnswer, Replay } from '../ports/replays.ts'
@@ -112,10 +113,11 @@ export class FleetSchemas {
     const recipients = to.map(({ report }) => report.id)
     const reason = 'the plan of a replay'
     await commands.send([{ v: 1, id, request: id, task, recipients, by: this.#by, reason }], CLAIM_MS)
-    const until = clock.now() + CLAIM_MS + ANSWER_MS
+    const until = monotonicNow(clock) + CLAIM_MS + ANSWER_MS
     for (;;) {
       const [record] = await commands.get(id)
-      if (record?.outcome !== undefined || record?.state === 'expired' || clock.now() >= until) return record
+      if (record?.outcome !== undefined || record?.state === 'expired' || monotonicNow(clock) >= until)
+        return record
       await sleep(clock, LOOK_EVERY_MS, this.#signal)
     }
   }

@@ -70,9 +70,9 @@ class Deliveries implements FleetDeliveries {
   readonly #store: FleetStore
   readonly #living: LivingProcesses
   readonly #environment: Pick<ReplayEnvironment, 'clock' | 'newId'>
-  /** When each process failed last. */
+  /** When each process failed last. All times here are of the clock that never steps. */
   readonly #failedAt = new Map<string, number>()
-  /** When each process was first found to be gone, by the clock that never steps. */
+  /** When each process was first found to be gone. */
   readonly #goneAt = new Map<string, number>()
   /** When a living process was last seen for an owner that has deliveries. */
   readonly #seenAt = new Map<string, number>()
@@ -98,7 +98,7 @@ class Deliveries implements FleetDeliveries {
     if (first !== undefined) return { kind: 'fleet', via: `a process of ${first.report.service}` }
     const wanted = describePart(owner)
     const seenAt = this.#seenAt.get(wanted)
-    if (seenAt !== undefined && this.#environment.clock.now() - seenAt < RESTART_MS)
+    if (seenAt !== undefined && monotonicNow(this.#environment.clock) - seenAt < RESTART_MS)
       return { kind: 'fleet', via: 'a process that restarts' }
     return { kind: 'none', reason: `${otherwise.reason}; no living process ${wanted} either` }
   }
@@ -162,13 +162,13 @@ class Deliveries implements FleetDeliveries {
     if (record?.state === 'expired' && record.claimedBy === undefined)
       await this.#store.replays.record(replay.id, items, { delivery: id })
     // It failed, or took the delivery and did not answer.
-    if (record?.claimedBy !== undefined) this.#failedAt.set(record.claimedBy, clock.now())
+    if (record?.claimedBy !== undefined) this.#failedAt.set(record.claimedBy, monotonicNow(clock))
     return { refused: [], problem: problemOf(record, owner) }
   }
 
   /** Processes that failed lately come last: only if no other one can send the letters. */
   async #recipientsFor(owner: LetterOwner): Promise<readonly string[]> {
-    const now = this.#environment.clock.now()
+    const now = monotonicNow(this.#environment.clock)
     const ids = (await this.#living.read())
       .filter(each => hasPart(each, owner))
       .map(({ report }) => report.id)
