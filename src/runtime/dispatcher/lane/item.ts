@@ -39,10 +39,3 @@ export function giveUpOn({ failures }: Item, reason: GiveUp['reason']): GiveUp {
   const { failure, thrown, records, attempts } = failures
   return { reason, failure, thrown, attempts: records, attemptCount: attempts }
 }
-
-/** A retry that waits for the end of a write that timed out and runs on. */
-export interface HeldRetry {
-  readonly item: Item
-  /** When its backoff is over. */
-  readonly at: number
-}

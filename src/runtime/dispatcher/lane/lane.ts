@@ -17,7 +17,7 @@ import type { GiveUp } from '../track/track-result.ts'
 import type { Tracked } from '../track/tracked.ts'
 import { Write, type WriteEnd } from '../write/write.ts'
 import { HoldChecks, type ItemQueue } from './hold-checks.ts'
-import { giveUpOn, type HeldRetry, Item } from './item.ts'
+import { giveUpOn, Item } from './item.ts'
 import { changeLane, type LanePolicy, type LaneSettings } from './lane-options.ts'
 
 /** The longest sleep of the lane. Timers have an upper limit, and clock changes must be noticed. */
@@ -49,7 +49,7 @@ export class Lane {
    * By the write that runs on after its timeout. An event must not be on two writes at once, so its retry waits for the end of
    * the first, at most `lateMs`; the lane goes on with other events meanwhile.
    */
-  readonly #held = new Map<Write, readonly HeldRetry[]>()
+  readonly #held = new Map<Write, readonly Item[]>()
   readonly #look: () => void
   readonly #unwatch: (() => void) | undefined
   #isLookAsked = false
@@ -196,6 +196,7 @@ export class Lane {
       // The clock was set back, and the breaker refused until a time of the earlier clock.
       this.#refusedUntil = undefined
       this.#retries.move(now - this.#seenAt)
+      for (const item of [...this.#held.values()].flat()) item.notBefore += now - this.#seenAt
     }
     this.#seenAt = now
     while (this.#writes.size < this.policy.concurrency && this.#startNext(now)) {}
@@ -302,7 +303,7 @@ export class Lane {
     const now = policy.clock.now()
     write.retries?.ended(now)
     const isLate = !end.ok && write.isLate
-    const held: HeldRetry[] = []
+    const held: Item[] = []
     const failureOf = settleWrite(policy, write, end, now)
     if (!end.ok && !isLate && items.length > 1 && mayBlameSome(failureOf!(items[0]!)!.failure)) {
       this.#halves.split(items)
@@ -318,8 +319,10 @@ export class Lane {
       }
       const next = recordFailure(policy, item, failure, startedAt, now)
       if (next.do === 'give-up') this.#giveUp(item, giveUpOn(item, next.because))
-      else if (isLate) held.push({ item, at: next.at })
-      else this.#retries.backOff(item, next.at)
+      else if (isLate) {
+        item.notBefore = next.at
+        held.push(item)
+      } else this.#retries.backOff(item, next.at)
     }
     if (held.length > 0) {
       this.#held.set(write, held)
@@ -329,13 +332,13 @@ export class Lane {
   }
 
   /** Waits for a write that outlived its timeout. Items that it accepted are delivered; the others may be retried. */
-  async #awaitLateEnd(write: Write, held: readonly HeldRetry[]): Promise<void> {
+  async #awaitLateEnd(write: Write, held: readonly Item[]): Promise<void> {
     const end = await write.lateEnd()
     // The write is gone if the lane has stopped and given up on its items.
     if (!this.#held.delete(write)) return
     const refused = new Set(end?.ok ? end.rejected.map(({ index }) => write.items[index]) : write.items)
-    for (const { item, at } of held) {
-      if (refused.has(item)) this.#retries.backOff(item, at)
+    for (const item of held) {
+      if (refused.has(item)) this.#retries.backOff(item, item.notBefore)
       else {
         const now = this.policy.clock.now()
         observeLateDelivery(this.policy, item, now)
@@ -380,7 +383,7 @@ export class Lane {
     const queues = [this.#halves, this.#fresh, this.#retries, this.#holdChecks]
     const items = queues.flatMap(queue => queue.drain())
     for (const [write, held] of this.#held) {
-      items.push(...held.map(({ item }) => item))
+      items.push(...held)
       write.abort(reason)
     }
     this.#held.clear()

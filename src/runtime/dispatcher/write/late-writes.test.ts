@@ -55,6 +55,21 @@ describe('a write that outlives its timeout', () => {
     await events.close()
   })
 
+  it('E5: and fails after the clock was set back: the retry starts when it has ended', async () => {
+    const { clock, events, seen } = setUp((write, clock) =>
+      write === 1 ? sleep(clock, 1_000).then(() => Promise.reject(new Error('down'))) : Promise.resolve(),
+    )
+    const result = events.track({ type: 'x' })
+    await clock.advance(500)
+    clock.jump(-3_600_000)
+    // The lane looks at its clock while the write still runs.
+    void events.track({ type: 'y' })
+    await clock.advance(5_000)
+    expect(await result).toMatchObject({ sinks: { sink: { outcome: 'delivered' } } })
+    expect(seen).toMatchObject({ writes: 3, most: 1 })
+    await events.close()
+  })
+
   it('B15: and fails: the retry starts when it has ended', async () => {
     const { clock, events, seen } = setUp(async (write, clock) => {
       if (write > 2) return
