@@ -1,5 +1,6 @@
 import type { Failure } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
+import { monotonicNow } from '../../ports/clock.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
 import {
   type AttemptTrace,
@@ -222,13 +223,13 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.whenLateEnds?.()
   }
 
-  /** Waits for a late attempt, at most until `lateMs` after its timeout. */
-  private lateEnd(timedOutAt: number): Promise<void> {
-    const { clock, lateMs } = this.policy
+  /** Waits for a late attempt, at most until this time of the clock that never steps. */
+  private lateEnd(untilMs: number): Promise<void> {
+    const { clock } = this.policy
     const { signal } = this
     return new Promise((resolve, reject) => {
       const onAbort = () => end(() => reject(signal?.reason))
-      const cancel = clock.schedule(Math.max(0, timedOutAt + lateMs - clock.now()), () => {
+      const cancel = clock.schedule(Math.max(0, untilMs - monotonicNow(clock)), () => {
         this.late = 0
         end(resolve)
       })
@@ -261,6 +262,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     const { attempt, signal, policy, startedAt: firstStartedAt } = this
     const { clock } = policy
     const now = clock.now()
+    const lateUntilMs = this.late > 0 ? monotonicNow(clock) + policy.lateMs : 0
     const ended = { thrown, attempt, epoch: this.epoch, now }
     const failure = attemptFailed(policy, ended, failure => this.endTrace(failure, now))
     const previousDelayMs = this.latestFailure?.delayMs ?? 0
@@ -269,7 +271,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     this.latestFailure = { thrown, failure, endedAt: now, delayMs }
     if (next.do === 'give-up') throw this.gaveUp(next.because)
     await sleep(clock, delayMs, signal)
-    if (this.late > 0) await this.lateEnd(now)
+    if (this.late > 0) await this.lateEnd(lateUntilMs)
     if (this.late === OVER) return
     await this.waitForTurn()
     if (this.late !== OVER) this.try(clock.now())

@@ -77,6 +77,19 @@ describe('an attempt of resilient() that outlives its timeout', () => {
     expect(await result).toBe(2)
   })
 
+  it('B15: and never ends: a clock that is set back does not delay the retry', async () => {
+    const backoff = fixed({ delayMs: 300, jitter: 'none' })
+    const { clock, call } = setUp(run => (run === 1 ? new Promise(() => {}) : Promise.resolve()), {
+      lateMs: 500,
+      retry: { attempts: 2, backoff },
+    })
+    const result = call()
+    await clock.advance(400)
+    clock.jump(-3_600_000)
+    await clock.advance(400)
+    expect(await result).toBe(2)
+  })
+
   it('B15: and its caller gives up: the call ends at once', async () => {
     const { clock, call, seen } = setUp(() => new Promise(() => {}))
     const controller = new AbortController()
