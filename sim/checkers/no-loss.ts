@@ -1,5 +1,6 @@
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
 import { isHeld } from '../../src/core/dead-letter/state.ts'
+import { DELIVERY_MS, GIVE_UP_MS } from '../../src/runtime/fleet/deliver.ts'
 import type { FactOf } from '../history.ts'
 import { nameOf } from '../names.ts'
 import type { HandlerPlan } from '../plan.ts'
@@ -81,15 +82,28 @@ function* checkEvent(ended: EndedWorld, handler: HandlerPlan, subject: Subject):
 }
 
 /** Whether a process of the fleet published the copy without an answer, or a record of it, for a replay that was cancelled. */
-function hadNoAnswer(ended: EndedWorld, { by, at, replayId }: FactOf<'published'>): boolean {
-  if (by === undefined) return false
+function hadNoAnswer(ended: EndedWorld, copy: FactOf<'published'>): boolean {
+  const { by, at, replayId } = copy
+  if (by === undefined || !wasCancelled(ended, replayId)) return false
   const span = { fromMs: at, untilMs: at }
   return (
-    wasCancelled(ended, replayId) &&
-    wasInterrupted(ended.history.facts, by, span, ({ port, call }) =>
-      port === 'broker' ? call === 'publish' : port === 'fleet' && call === 'record',
-    )
+    wasInterrupted(
+      ended.history.facts,
+      by,
+      span,
+      ({ port, call }) => port === 'broker' && call === 'publish',
+    ) || wasNotRecorded(ended, by, at)
   )
+}
+
+/** Whether the store refused the record of a send until the delivery was over or the process ended. */
+function wasNotRecorded({ history: { facts } }: EndedWorld, process: string, sentAt: number): boolean {
+  const delivery = { fromMs: sentAt, untilMs: sentAt + GIVE_UP_MS }
+  const itsEnd = { ...delivery, fromMs: delivery.untilMs - DELIVERY_MS }
+  const isRecord = ({ port, call }: { readonly port: string; readonly call: string }) =>
+    port === 'fleet' && call === 'record'
+  const hasEnded = wasInterrupted(facts, process, delivery, () => false)
+  return wasInterrupted(facts, process, hasEnded ? delivery : itsEnd, isRecord)
 }
 
 function isEnd({ outcome }: FactOf<'settled'>): boolean {

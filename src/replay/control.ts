@@ -109,7 +109,7 @@ export async function changeReplay(
   }
 }
 
-async function requireReplay(store: Store, id: string): Promise<Replay> {
+export async function requireReplay(store: Pick<Store, 'replays'>, id: string): Promise<Replay> {
   const replay = await store.replays.get(id)
   if (replay !== undefined) return replay
   throw new ReplayRefusedError(id, 'was not found; list replays with `lazaret replay list`')

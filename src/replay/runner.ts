@@ -1,4 +1,5 @@
 import { withAudit } from '../adapter-kit/with-audit.ts'
+import { isTakenBy } from '../core/dead-letter/change.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Masks } from '../core/dead-letter/masks.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
@@ -14,7 +15,7 @@ import { observe } from '../runtime/observe.ts'
 import { replayEvent } from '../runtime/replay-event.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { safeObserver } from '../runtime/user-functions/observer-faults.ts'
-import { changeReplay } from './control.ts'
+import { changeReplay, requireReplay } from './control.ts'
 import { DeliveryProblem } from './delivery-problem.ts'
 import { ReplayRefusedError } from './errors.ts'
 import { FleetItems, NOT_GIVEN } from './fleet-items.ts'
@@ -30,7 +31,7 @@ import { isStored, SentItems } from './sent-items.ts'
 import { haltReason, stageEnds } from './stages.ts'
 import { type ReplayEnvironment, type ReplayTarget, routeThrough, withRoutes } from './target.ts'
 import { UnreachableItems } from './unreachable-items.ts'
-import { isTakenBy, returnGivenUpLetters, returnLetter, returnUnsentLetters } from './unsent.ts'
+import { returnGivenUpLetters, returnLetter, returnUnsentLetters } from './unsent.ts'
 
 const RUNS_ELSEWHERE = 'is running in another process; check it with `lazaret replay show`'
 /** A write that was slow changes nothing when another run has the item meanwhile. */
@@ -385,10 +386,8 @@ class Runner {
     await withAudit(this.#store.audit, entry, change)
   }
 
-  async #replay(): Promise<Replay> {
-    const replay = await this.#store.replays.get(this.#id)
-    if (replay === undefined) throw new ReplayRefusedError(this.#id, 'was not found')
-    return replay
+  #replay(): Promise<Replay> {
+    return requireReplay(this.#store, this.#id)
   }
 
   /** Waits. An abort ends the wait, and the loop then sees the signal. */

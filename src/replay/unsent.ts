@@ -1,4 +1,4 @@
-import { lastSendingOf } from '../core/dead-letter/change.ts'
+import { isTakenBy, lastSendingOf } from '../core/dead-letter/change.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { quarantines } from '../core/dead-letter/reason.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -35,11 +35,6 @@ export async function returnUnsentLetters(
   const returnThose = async () => returnLetters(store, id, await unconfirmed(), clock)
   if (by === 'the runner') await returnThose()
   else if ((await unconfirmed()).length > 0) await withoutRunner(store, id, clock, returnThose)
-}
-
-/** Whether the replay has sent the letter, or is about to. */
-export function isTakenBy({ state, replayId }: DeadLetter, replay: string): boolean {
-  return state === 'replaying' && replayId === replay
 }
 
 /** Returns the letter unless something else has happened to it since it was read. */

@@ -79,3 +79,11 @@ export function deliveredReplay(
 export function lastSendingOf({ event, replayId, replays }: DeadLetter): LetterReplay {
   return { eventId: event.id, replayId, attempt: replays }
 }
+
+/** Whether the replay has sent the letter, or is about to. */
+export function isTakenBy(
+  { state, replayId }: Pick<DeadLetter, 'state' | 'replayId'>,
+  replay: string,
+): boolean {
+  return state === 'replaying' && replayId === replay
+}

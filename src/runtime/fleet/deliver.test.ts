@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest'
 import { deliveryWorld } from '../../../test/support/delivery-world.ts'
 import { sinkWorld } from '../../../test/support/sink-delivery-world.ts'
+import type { ReplayItem } from '../../ports/replays.ts'
 import type { Store } from '../../ports/store.ts'
 import { sleep } from '../sleep.ts'
+import { GIVE_UP_MS } from './deliver.ts'
 
 /** The steps of a delivery. Those who send add `sent`. A record counts only under the delivery that its item belongs to. */
 function stepsOf({ replays }: Pick<Store, 'replays'>): string[] {
@@ -15,6 +17,24 @@ function stepsOf({ replays }: Pick<Store, 'replays'>): string[] {
         steps.push('recorded')
   }
   return steps
+}
+
+/** The store refuses to record what was sent while `isRefused` says so. Returns the deliveries whose records it refused. */
+function refuseRecords(
+  { replays }: Pick<Store, 'replays'>,
+  isRefused: (delivery: string, refused: readonly string[]) => boolean,
+): readonly string[] {
+  const refused: string[] = []
+  const { record } = replays
+  replays.record = async (id, items, onlyIf) => {
+    const [{ handedOn, delivery }] = items as [ReplayItem]
+    if (handedOn !== undefined && isRefused(delivery!, refused)) {
+      refused.push(delivery!)
+      throw new Error('the store is read-only')
+    }
+    await record.call(replays, id, items, onlyIf)
+  }
+  return refused
 }
 
 const oneByOne = (letters: number) => Array.from({ length: letters }, () => ['sent', 'recorded']).flat()
@@ -142,4 +162,51 @@ it('B18: a clock that is set does not lengthen the time in which a process may s
   expect((await until(running)).state).toBe('finished')
   expect(published).toHaveLength(1)
   await until(one.close())
+})
+
+it('B18: a process tries again to record what it sent, so that nobody sends the event twice', async () => {
+  const { clock, store, fail, join, start, run, until, published } = deliveryWorld(2)
+  await fail()
+  const one = await join('one')
+  await clock.advance(1_000)
+  const id = await start({ stages: ['rest'] })
+  const refused = refuseRecords(store, (_, { length }) => length < 5)
+  expect((await until(run(id))).state).toBe('finished')
+  expect(refused).toHaveLength(5)
+  expect(published).toHaveLength(2)
+  await until(one.close())
+})
+
+it('B18: a process tries to record until the delivery is over, and the run goes on after that', async () => {
+  const { clock, store, fail, join, start, run, until } = deliveryWorld(1)
+  await fail()
+  const one = await join('one')
+  await clock.advance(1_000)
+  const id = await start()
+  const startedAt = clock.now()
+  let lastAt = 0
+  const refused = refuseRecords(store, (delivery, [first = delivery]) => {
+    if (delivery === first) lastAt = clock.now()
+    return delivery === first
+  })
+  expect((await until(run(id))).state).toBe('finished')
+  // Every half second, while the delivery lasts.
+  expect(refused.length).toBeGreaterThan(60)
+  expect(lastAt - startedAt).toBeLessThan(GIVE_UP_MS + 2_000)
+  await until(one.close())
+})
+
+it('B18: a process that leaves does not try for long to record what it sent', async () => {
+  const { clock, store, fail, join, start, run, until, reach } = deliveryWorld(1)
+  await fail()
+  const one = await join('one')
+  await clock.advance(1_000)
+  const id = await start()
+  const refused = refuseRecords(store, () => true)
+  void run(id)
+  await reach(() => refused.length === 2)
+  await until(one.close())
+  expect(refused).toHaveLength(3)
+  await clock.advance(GIVE_UP_MS)
+  expect(refused).toHaveLength(3)
 })

@@ -31,6 +31,8 @@ const RECEIVER_MS = 30_000
  */
 export const GIVE_UP_MS = DELIVERY_MS + RECEIVER_MS
 const GIVEN_UP = `the broker did not answer within ${RECEIVER_MS / 1_000} s; the event may still arrive`
+/** How often a process tries to record what it sent. */
+const RECORD_EVERY_MS = 500
 /** A receiver has certainly not taken an event that it refused with this code. */
 const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
 
@@ -90,9 +92,10 @@ interface Sender {
 
 /**
  * Sends items of a replay from this process, at the rate of the replay. Each item is checked right before it is sent, and
- * recorded as handed on right after: only after a crash between the two does another process send it again. A replay that was
- * stopped, or an item that another delivery has taken over, is left alone. A process that leaves sends no further item. A
- * receiver that does not answer in time ends the delivery.
+ * recorded as handed on right after. Another process sends it again only if this one crashes between the two, or if the store
+ * refuses the record until the delivery is over or this process leaves. A replay that was stopped, or an item that another
+ * delivery has taken over, is left alone. A process that leaves sends no further item. A receiver that does not answer in time
+ * ends the delivery.
  */
 export async function deliverItems(
   parts: DeliveryParts,
@@ -105,7 +108,7 @@ export async function deliverItems(
       'this process joined the fleet with a store that has no replays; give joinFleet() the whole store',
     )
   const sender = senderFor(parts, task)
-  const leftMs = () => askedAt + DELIVERY_MS - monotonicNow(clock)
+  const leftMs = (limitMs: number) => askedAt + limitMs - monotonicNow(clock)
   const pace = rate({ perSecond: task.perSecond, burst: 1 })
   const refused: { readonly position: number; readonly reason: string }[] = []
   let tat = IDLE
@@ -113,29 +116,54 @@ export async function deliverItems(
   for (const position of task.positions) {
     const now = monotonicNow(clock)
     const waitMs = notBefore(pace, tat, now) - now
-    if (waitMs > 0 && waitMs < leftMs()) await sleep(clock, waitMs, signal).catch(() => {})
+    if (waitMs > 0 && waitMs < leftMs(DELIVERY_MS)) await sleep(clock, waitMs, signal).catch(() => {})
     if (signal.aborted) break
     const replay = await replays.get(task.replay)
     if (replay?.state !== 'running') break
     const hold = new ItemHold(replays, letters, { ...task, position }, clock)
     const due = await hold.read()
-    if (leftMs() <= 0 || waitMs >= DELIVERY_MS || signal.aborted) break
+    if (leftMs(DELIVERY_MS) <= 0 || waitMs >= DELIVERY_MS || signal.aborted) break
     if (due === undefined || due.item.handedOn !== undefined || !hold.isSure) continue
     const { item, letter } = due
     tat = advance(pace, tat, monotonicNow(clock))
     try {
       const sending = sender.send(letter, replayEvent(letter, replay, item.cycle ?? letter.replays), hold)
-      if (!(await settlesWithin(clock, leftMs() + RECEIVER_MS, sending))) throw new Error(GIVEN_UP)
+      if (!(await settlesWithin(clock, leftMs(GIVE_UP_MS), sending))) throw new Error(GIVEN_UP)
       await sending
     } catch (error) {
       if (!(error instanceof LazaretError) || error.code !== UNROUTABLE) throw error
       refused.push({ position, reason: error.message })
       continue
     }
-    await replays.record(task.replay, [{ ...item, ...sender.record }], { delivery: task.delivery })
+    await writeUntil(clock, askedAt + GIVE_UP_MS, signal, () =>
+      replays.record(task.replay, [{ ...item, ...sender.record }], {
+        delivery: task.delivery,
+        status: 'sent',
+      }),
+    )
     sent++
   }
   return { sent, refused }
+}
+
+/**
+ * Repeats a write that the store refuses, until this time of the clock that never steps. A process that leaves tries once more.
+ */
+async function writeUntil(
+  clock: Clock,
+  endMs: number,
+  signal: AbortSignal,
+  write: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    try {
+      await write()
+      return
+    } catch (error) {
+      if (signal.aborted || endMs - monotonicNow(clock) < RECORD_EVERY_MS) throw error
+    }
+    await sleep(clock, RECORD_EVERY_MS, signal).catch(() => {})
+  }
 }
 
 function senderFor(parts: DeliveryParts, task: DeliverTask): Sender {

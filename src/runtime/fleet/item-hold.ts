@@ -1,3 +1,4 @@
+import { isTakenBy } from '../../core/dead-letter/change.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { type Clock, monotonicNow } from '../../ports/clock.ts'
 import type { DeadLetterStore } from '../../ports/dead-letters.ts'
@@ -61,7 +62,7 @@ export class ItemHold implements LetterHold {
     const [item] = await this.#replays.items(replay, { after: position - 1, limit: 1 })
     if (item?.position !== position || item.status !== 'sent' || item.delivery !== delivery) return undefined
     const letter = await this.#letters.get(item.letterId)
-    if (letter?.state !== 'replaying' || letter.replayId !== replay) return undefined
+    if (letter === undefined || !isTakenBy(letter, replay)) return undefined
     this.#askedAt = askedAt
     return { item, letter }
   }
