@@ -6,9 +6,10 @@ import { freePorts } from './free-ports.ts'
 import { ServerNode } from './server-node.ts'
 import { logIn, spawnIn } from './server-process.ts'
 
-const POLL_MS = 20
+export const POLL_MS = 20
 const ANSWER_MS = 2_000
-const ACCOUNT_INFO = '$JS.API.INFO'
+/** A stream that exists for a moment. */
+const PROBE = 'LAZARET_PROBE'
 
 /** Lines of the configuration file. */
 export type NatsConfig = string
@@ -106,6 +107,18 @@ export async function loadNatsClient(): Promise<NatsTestClient> {
 
 /** Whether the server at this address answers requests of JetStream. */
 export async function hasJetStream(url: string): Promise<boolean> {
+  return (await askJetStream(url, 'INFO')).error === undefined
+}
+
+/** Whether the cluster can have a stream on so many servers. The leader of a new cluster does not know all of them yet. */
+export async function canPlaceStreams(url: string, replicas: number): Promise<boolean> {
+  const probe = { name: PROBE, subjects: [PROBE], num_replicas: replicas }
+  const { error } = await askJetStream(url, `STREAM.CREATE.${PROBE}`, JSON.stringify(probe))
+  if (error !== undefined) return false
+  return (await askJetStream(url, `STREAM.DELETE.${PROBE}`)).error === undefined
+}
+
+async function askJetStream(url: string, request: string, body = ''): Promise<{ readonly error?: unknown }> {
   const { connect } = await loadNatsClient()
   const connection = await connect({
     servers: url.split(','),
@@ -114,8 +127,7 @@ export async function hasJetStream(url: string): Promise<boolean> {
     ignoreClusterUpdates: true,
   })
   try {
-    const answer = await connection.request(ACCOUNT_INFO, '', { timeout: ANSWER_MS })
-    return answer.json<{ error?: unknown }>().error === undefined
+    return (await connection.request(`$JS.API.${request}`, body, { timeout: ANSWER_MS })).json()
   } finally {
     await connection.close()
   }

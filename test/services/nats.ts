@@ -1,6 +1,16 @@
+import { delay, systemClock } from '../../src/ports/clock.ts'
 import { missing } from './debian.ts'
 import { findNatsServer, type NatsRelease } from './nats-install.ts'
-import { hasJetStream, loadNatsClient, type NatsConfig, NatsNode } from './nats-node.ts'
+import {
+  canPlaceStreams,
+  hasJetStream,
+  loadNatsClient,
+  type NatsConfig,
+  NatsNode,
+  POLL_MS,
+} from './nats-node.ts'
+
+const PLACE_MS = 300_000
 
 export interface NatsStart {
   /** How many servers; one unless said otherwise. */
@@ -53,11 +63,23 @@ async function startOwn(binary: string, wanted: NatsStart = {}): Promise<NatsSer
   const close = async () => {
     await Promise.all(nodes.map(node => node.remove()))
   }
+  const url = nodes.map(node => node.url).join(',')
   try {
     await Promise.all(nodes.map(node => node.start()))
+    if (nodes.length > 1) await waitForPlacement(url, nodes.length)
   } catch (error) {
     await close()
     throw error
   }
-  return { url: nodes.map(node => node.url).join(','), nodes, close }
+  return { url, nodes, close }
+}
+
+/** Resolves when the cluster can have a stream on so many servers. */
+async function waitForPlacement(url: string, replicas: number): Promise<void> {
+  const giveUpAt = systemClock.now() + PLACE_MS
+  while (!(await canPlaceStreams(url, replicas).catch(() => false))) {
+    if (systemClock.now() > giveUpAt)
+      throw new Error(`the NATS cluster did not place a stream on ${replicas} servers within ${PLACE_MS} ms`)
+    await delay(systemClock, POLL_MS)
+  }
 }
