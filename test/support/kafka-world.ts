@@ -1,4 +1,5 @@
 import { afterAll } from 'vitest'
+import { STORE_AFTER_MS } from '../../src/adapter-kit/ordered/key-lines.ts'
 import { type KafkaBroker, type KafkaOptions, kafka } from '../../src/adapters/kafka/index.ts'
 import type { SubscribeOptions, SubscriptionStatus } from '../../src/ports/broker.ts'
 import { type Clock, systemClock, systemRandom } from '../../src/ports/clock.ts'
@@ -8,10 +9,10 @@ import { createFactory } from '../../src/testing/factories.ts'
 import { findKafka, type KafkaStart } from '../services/kafka.ts'
 import { OutsideKafka } from './outside-kafka.ts'
 
-/** Long waits end soon, so that no test waits for them. */
+/** Events that wait behind others are stored soon. All other waits stay: some of them keep the order. */
 export const hasty: Clock = {
   ...systemClock,
-  schedule: (ms, work) => systemClock.schedule(ms >= 10_000 ? 100 : ms, work),
+  schedule: (ms, work) => systemClock.schedule(ms === STORE_AFTER_MS ? 100 : ms, work),
 }
 
 /** A cluster for the tests of one file, and what they do with it. */

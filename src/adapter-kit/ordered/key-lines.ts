@@ -53,7 +53,7 @@ interface LinePosition extends Pick<LineEvent<unknown>, 'line' | 'id' | 'heldKey
 /** The most events that may wait for others: their states are kept in memory. */
 const MAX_HELD = 100_000
 /** After this time the events behind a held one are stored too: the retention of the channel would remove them. */
-const STORE_AFTER_MS = 10_000
+export const STORE_AFTER_MS = 10_000
 
 /**
  * Keeps the order of keys for one owner. Each key has a line, and only its first event is delivered. A first event that
