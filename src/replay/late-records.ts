@@ -6,8 +6,8 @@ import { isGiven } from './fleet-items.ts'
 const LOOK_EVERY_MS = 10_000
 
 /**
- * Finds items that an earlier runner recorded as sent, and that nobody sends. The store can carry out such a record long after
- * the runner has lost its lease. By then the next runner has already looked for the items of the earlier one.
+ * Finds items that are recorded as sent although no process sends them. An earlier runner wrote the record, and the store carried
+ * it out long after that runner had lost its lease. By then the next runner had already looked for the items of the earlier one.
  */
 export class LateRecords {
   readonly #replays: Pick<Replays, 'items'>
