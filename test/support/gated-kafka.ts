@@ -1,6 +1,7 @@
 import * as client from '@platformatic/kafka'
 
 const PRODUCE = 0
+const OFFSET_COMMIT = 8
 
 type Send = (...args: Parameters<client.Connection['send']>) => ReturnType<client.Connection['send']>
 
@@ -24,10 +25,10 @@ export function gateWritesTo(ending: string) {
   const gateProduce = (connection: client.Connection) => {
     const send: Send = connection.send.bind(connection)
     const gatedSend: Send = (api, version, createRequest, ...rest) => {
-      if (api !== PRODUCE) return send(api, version, createRequest, ...rest)
+      if (api !== PRODUCE && api !== OFFSET_COMMIT) return send(api, version, createRequest, ...rest)
       const passed = async () => {
         const request = await createRequest()
-        await pass(request.buffer.includes(ending))
+        await pass(api === PRODUCE && request.buffer.includes(ending))
         send(api, version, () => request, ...rest)
       }
       void passed().catch((error: Error) => rest[3](error, undefined))
@@ -43,7 +44,7 @@ export function gateWritesTo(ending: string) {
     open(): void {
       gate.resolve()
     },
-    /** Nothing more is written, and the group misses the consumer. */
+    /** Nothing more is written or committed, and the group misses the consumer. */
     die(): void {
       isDead = true
       gate.resolve()

@@ -1,16 +1,36 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { gateWritesTo } from '../../../test/support/gated-kafka.ts'
 import { hasty, kafkaWorld } from '../../../test/support/kafka-world.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
-import { idOf } from '../../testing/conformance/broker/world.ts'
+import { type Inbox, idOf } from '../../testing/conformance/broker/world.ts'
 import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
+import { Fetcher } from './broker/consume/fetcher.ts'
 import { HeldTopic } from './broker/ordered/held-topic.ts'
+import type { KafkaBroker } from './index.ts'
 
 const { found, why, outside, timing, make, open, subscribe, settleNextAsDead } = await kafkaWorld()
 
 const BY_KEY = { ordering: 'by-key' } as const
 /** Longer than a consumer needs to leave its group. */
 const long = new TestTiming({ quietMs: 1_500 })
+
+/** Longer than any wait in process, so that the event is held. */
+const HELD_MS = 1_100
+
+async function retryNext(inbox: Inbox): Promise<void> {
+  const notBefore = systemClock.now() + HELD_MS
+  await inbox.subscription.settle(await inbox.next(), { outcome: 'retry', notBefore, ended: [] })
+}
+
+/** A new consumer handles what is held, and does not read the topic of the channel. */
+async function handleHeld(broker: KafkaBroker, channel: string, events: readonly LazaretEvent[]) {
+  const reading = vi.spyOn(Fetcher.prototype, 'run').mockImplementation(() => {})
+  onTestFinished(() => reading.mockRestore())
+  const next = await subscribe(broker, channel, BY_KEY)
+  for (const event of events) await next.doneNext(event)
+  return { next, reading }
+}
 
 describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
   it('B9: events on their way to the held topic are there before the next consumer reads it', async () => {
@@ -36,6 +56,49 @@ describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
     await last.doneNext(behind[2])
     await last.assertEmpty('an event came twice')
   })
+
+  it('B9: the last commit of a consumer says what it has held until then', async () => {
+    const channel = uniqueName('moved')
+    const held = gateWritesTo('.held')
+    const inbox = await subscribe(open({ client: held.client, clock: hasty }), channel, BY_KEY)
+    const broker = open()
+    const events = make.events(3, { channel, key: 'a' })
+    await broker.publish([events[0]!])
+    await retryNext(inbox)
+    held.close()
+    await broker.publish(events.slice(1))
+    await timing.eventually(() => held.waiting > 0, 'the events behind move')
+    const closing = inbox.subscription.close()
+    held.open()
+    await closing
+    const { next, reading } = await handleHeld(broker, channel, events)
+    await next.subscription.close()
+    reading.mockRestore()
+    const last = await subscribe(broker, channel, BY_KEY)
+    const after = make.event({ channel, key: 'a' })
+    await broker.publish([after])
+    await last.doneNext(after, 'an event came twice')
+  })
+
+  it('B9: an event that is held and not committed when its consumer dies comes once', async () => {
+    const channel = uniqueName('uncommitted')
+    const mortal = gateWritesTo('.held')
+    const sessionTimeoutMs = 3_000
+    const inbox = await subscribe(open({ client: mortal.client, sessionTimeoutMs }), channel, BY_KEY)
+    const broker = open({ sessionTimeoutMs })
+    const event = make.event({ channel, key: 'a' })
+    await broker.publish([event])
+    await retryNext(inbox)
+    mortal.die()
+    const { next, reading } = await handleHeld(broker, channel, [event])
+    reading.mockRestore()
+    next.subscription.resume()
+    const after = make.event({ channel, key: 'a' })
+    await broker.publish([after])
+    await next.doneNext(after, 'an event came twice')
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
+  })
+
   it('B9: of many held events that are due at once, the next consumer reads no more than it may deliver', async () => {
     const channel = uniqueName('many')
     const broker = open()
@@ -125,6 +188,7 @@ describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
     const events = make.events(3, { channel, key: 'a' })
     await broker.publish(events)
     await first.doneNext(events[0])
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 2, 'it is committed')
     held.close()
     const settling = settleNextAsDead(first).catch(() => {})
     await timing.eventually(() => held.waiting > 0, 'the key is about to be blocked')

@@ -52,6 +52,8 @@ export class KeyOrder {
   readonly #listener: OrderListener
   readonly #held: HeldTopic
   readonly #lines = new Map<number, PartitionLines>()
+  /** By partition, the events that an earlier owner has held. They come from the held topic, and not from their records. */
+  readonly #inherited = new Map<number, Set<string>>()
   /** Entries whose partition of the channel is not open yet. */
   readonly #early = new Map<number, Entry[]>()
   readonly #writer: HeldWriter
@@ -96,6 +98,7 @@ export class KeyOrder {
     this.#writer.numberPlaces(partition, numbering)
     const lines = this.#linesOf(assigned)
     this.#lines.set(partition, lines)
+    this.#inherited.set(partition, new Set(held.map(({ heldKey }) => heldKey)))
     lines.open(held)
     const early = this.#early.get(partition) ?? []
     this.#early.delete(partition)
@@ -109,6 +112,7 @@ export class KeyOrder {
     for (const number of numbers) {
       this.#lines.get(number)?.close()
       this.#lines.delete(number)
+      this.#inherited.delete(number)
       this.#early.delete(number)
     }
     for (const entry of this.#read) if (numbers.has(entry.partition.partition)) this.#read.delete(entry)
@@ -244,10 +248,12 @@ export class KeyOrder {
     const { names, settings } = this.#context
     const heldKey = `${topicTag(topicId)}:${record.offset}`
     const known = lines.get(heldKey)
-    if (known !== undefined) {
+    // It was written to the held topic, and its consumer died before the commit. It can be done by now.
+    const isHeld = known?.heldAt !== undefined || this.#inherited.get(partition.partition)?.has(heldKey)
+    if (isHeld || known !== undefined) {
       partition.bufferedBytes -= record.bytes
-      // It was written to the held topic, and its consumer died before the commit. Otherwise it was read twice.
-      if (known.heldAt !== undefined) this.#settle(entry)
+      // Otherwise it was read twice.
+      if (isHeld) this.#settle(entry)
       return
     }
     const { origin } = entry.log ?? readLog(settings.name, record)
@@ -296,7 +302,8 @@ export class KeyOrder {
       if (found === undefined) await this.#held.whenRecreated(number, () => this.#writeDead(partition))
       if (lines === undefined || this.#lines.get(number) !== lines) return
       if (found === undefined) {
-        // Somebody has deleted it.
+        // Somebody has deleted it. Its record counts again, if it was not read yet.
+        this.#inherited.get(number)?.delete(event.heldKey)
         lines.remove(event)
         stalls.removed(1, 0)
         this.#listener.changed()
@@ -334,8 +341,14 @@ export class KeyOrder {
   async #store(partition: AssignedPartition, events: readonly Event[]): Promise<boolean> {
     // The next owner reads them where they are.
     if (this.#isClosed || partition.isLeaving) return false
-    const records = events.map(event => this.#writer.waiting(event, event.entry!, undefined, 0))
-    return this.#writer.write(partition, records, events)
+    const lines = this.#lines.get(partition.partition)
+    const entries = events.map(({ entry }) => entry!)
+    const records = events.map((event, index) => this.#writer.waiting(event, entries[index]!, undefined, 0))
+    const isDurable = await this.#writer.write(partition, records, events)
+    // The lines are closed, and the last commit must say that the events are held.
+    if (isDurable && this.#isClosed && this.#lines.get(partition.partition) === lines)
+      for (const entry of entries) this.#settle(entry)
+    return isDurable
   }
 
   #hold(delivery: KafkaDelivery, event: Event, log: AttemptLog, waitMs: number): Promise<boolean> {
