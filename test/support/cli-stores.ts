@@ -20,6 +20,7 @@ function varied(): DeadLetter[] {
   const twice = factory.event({ payload: ['"quoted"', '\u2028', { deep: [null, 1e21], ['__proto__']: 1 }] })
   const first = factory.letter({
     event: twice,
+    at: at - 9,
     detail: { limit: 3 },
     job: 'Mail',
     release: '1.2',
@@ -30,7 +31,6 @@ function varied(): DeadLetter[] {
     replay: 1,
     replayId: 'r1',
     replayedBy: 'bob',
-    at: at + 9,
     error: new TypeError('x\ny'),
   })
   return [
