@@ -7,7 +7,9 @@ import { cliWorld } from '../../test/support/cli.ts'
 import { checkEveryVerb, LINES, OpenStores, sortedLines } from '../../test/support/cli-stores.ts'
 import { make, OutboxWorld, settleAsDead } from '../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../test/support/postgres.ts'
+import { migratePostgres } from '../adapters/postgres/index.ts'
 import { systemClock } from '../ports/clock.ts'
+import type { Check } from './doctor/check.ts'
 
 const found = await findPostgres()
 const server = found.found ? await found.start() : undefined
@@ -41,16 +43,39 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
       const printed = await lazaretWith({}, 'outbox', 'migrate', '--print')
       expect(printed.out).toContain('create table lazaret.outbox')
       expect((await lazaretWith(on, 'outbox', 'migrate', '--json')).json).toEqual([
-        { version: 9, applied: [1, 2, 3, 4, 5, 6, 7, 8, 9] },
+        { version: 10, applied: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] },
       ])
       expect(await lazaretWith(on, 'outbox', 'migrate')).toMatchObject({
         code: 0,
         out: '',
-        err: 'schema lazaret was already up to date, version 9\n',
+        err: 'schema lazaret was already up to date, version 10\n',
       })
       expect((await lazaretWith(on, 'outbox', 'status')).err).toContain('no event is enqueued')
     } finally {
       await empty.close()
+    }
+  })
+
+  it('F8: the doctor says that text searches of many letters have no index, and how to make it', async ctx => {
+    const large = await TestDatabase.empty(server!)
+    try {
+      await migratePostgres(large.pool)
+      const on = { env: { LAZARET_STORE: large.url } }
+      const search = async () => {
+        const { json } = await lazaretWith(on, 'doctor', '--json')
+        return json[0].checks.find(({ name }: Check) => name === 'search')
+      }
+      expect(await search()).toMatchObject({ status: 'ok' })
+      await large.addLetterRows(20_001)
+      const { status, found, remedy } = await search()
+      expect(status).toBe('warn')
+      expect(found).toBe('a text search has no index, and reads up to 20 001 letters')
+      const { rows } = await large.pool.query(`select from pg_available_extensions where name = 'pg_trgm'`)
+      if (rows.length === 0) ctx.skip('the server has no pg_trgm')
+      for (const statement of remedy.split('; ')) await large.pool.query(statement)
+      expect(await search()).toMatchObject({ status: 'ok', found: 'a text search uses an index' })
+    } finally {
+      await large.close()
     }
   })
 
@@ -68,7 +93,7 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
     const { json } = await lazaretWith(on, 'outbox', 'status', '--json')
     const handlers = json[0].handlers.map(({ oldestPendingAt, ...each }: Record<string, unknown>) => each)
     expect({ ...json[0], handlers }).toEqual({
-      version: 9,
+      version: 10,
       consumers: 1,
       handlers: [
         { channel: 'nobodys', handler: null, isByKey: false, pending: 1, waiting: 0, inFlight: 0, failed: 0 },

@@ -34,12 +34,25 @@ export class TestDatabase {
 
   static async migrated(server: PostgresService): Promise<TestDatabase> {
     const database = await TestDatabase.empty(server)
+    // Where the server has the extension, searches of the tests use its index.
+    await database.pool.query('create extension if not exists pg_trgm').catch(() => {})
     await migratePostgres(database.pool)
     return database
   }
 
   async rows<T>(text: string, values: unknown[] = []): Promise<T[]> {
     return (await this.pool.query(text, values)).rows
+  }
+
+  /** Rows of so many letters, without their events. */
+  async addLetterRows(count: number): Promise<void> {
+    await this.pool.query(
+      `insert into lazaret.dead_letters (id, channel, handler, event_id, type, reason, category, state, group_id, attempts,
+         replays, search, body, first_failed_at, last_failed_at, created_at, updated_at)
+       select n, 'orders', 'bill', n, 'order.placed', 'attempts_exhausted', 'transient', 'dead', 'g', 1, 0, 'order ' || n,
+         '{}', now(), now(), now(), now() from generate_series(1, $1::int) n`,
+      [count],
+    )
   }
 
   /** As if it were new. */

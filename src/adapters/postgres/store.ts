@@ -24,6 +24,7 @@ import {
   requireDatabase,
   resolvePostgres,
 } from './options.ts'
+import { hasSearchIndex } from './schema/letter-search.ts'
 
 /** The store that `openPostgres()` opens. */
 export interface PostgresStore extends Store {
@@ -34,6 +35,8 @@ export interface PostgresStore extends Store {
   readonly commands: Commands & Required<Pick<Commands, 'onCommand'>>
   /** Resolves when the schema exists and has this version; otherwise rejects with the problem. */
   ready(): Promise<void>
+  /** Whether a text search uses an index. Without one it reads letters, which takes long if there are many. */
+  hasSearchIndex(): Promise<boolean>
 }
 
 /**
@@ -115,6 +118,7 @@ function storeOf(settings: PostgresSettings, url: string, endPool: () => Promise
     fleet: postgresFleet(pool),
     commands: sealedCommands(commands, texts),
     ready: () => broker.ready(),
+    hasSearchIndex: async () => hasSearchIndex(pool()),
     close() {
       closing ??= close()
       return closing

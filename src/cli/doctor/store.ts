@@ -1,5 +1,6 @@
 import { letterPages } from '../../adapter-kit/query/letter-pages.ts'
 import type { FileUsage } from '../../adapters/file/index.ts'
+import type { PostgresStore } from '../../adapters/postgres/index.ts'
 import type { RedisStore, ServerFindings } from '../../adapters/redis/index.ts'
 import { isHeld, type LetterState } from '../../core/dead-letter/state.ts'
 import { countSelection, freezeBulk } from '../../operations/bulk.ts'
@@ -69,6 +70,25 @@ export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
     return found.length > 0 ? found : [ok('damage', `no damage in ${size}`)]
   } catch (error) {
     return [failWith('damage', error, 'fix this error, then run lazaret doctor again')]
+  }
+}
+
+const TRIGRAMS = 'create extension if not exists pg_trgm'
+const SEARCH_INDEX =
+  'create index concurrently dead_letters_search on lazaret.dead_letters using gin (search gin_trgm_ops)'
+
+/** Checks that a text search of many letters on Postgres has its index. */
+export async function checkSearch(store: Store): Promise<Check[]> {
+  const { hasSearchIndex } = store as Partial<PostgresStore>
+  if (hasSearchIndex === undefined) return []
+  try {
+    if (await hasSearchIndex()) return [ok('search', 'a text search uses an index')]
+    const { count } = await store.deadLetters.stats({}, { stopAt: MAX_READ })
+    if (count <= MAX_READ) return [ok('search', 'a text search reads the letters, which are few')]
+    const found = `a text search has no index, and reads up to ${counted(count, 'letter')}`
+    return [warn('search', found, `${TRIGRAMS}; ${SEARCH_INDEX}`)]
+  } catch (error) {
+    return [failWith('search', error, 'fix this error, then run lazaret doctor again')]
   }
 }
 

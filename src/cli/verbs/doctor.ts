@@ -13,7 +13,7 @@ import { checkAccess, checkClock, checkDisk, checkNode } from '../doctor/machine
 import { checkNats } from '../doctor/nats.ts'
 import { checkNotify, checkRoutes } from '../doctor/notify.ts'
 import { checkSignIn } from '../doctor/sign-in.ts'
-import { checkDamage, checkExpired, checkLetters, checkRedis } from '../doctor/store.ts'
+import { checkDamage, checkExpired, checkLetters, checkRedis, checkSearch } from '../doctor/store.ts'
 import type { storeFlags } from '../flags.ts'
 import type { ExitCode, Io } from '../io.ts'
 import { readStoreUrl, type StoreAddress } from '../open-store.ts'
@@ -121,7 +121,8 @@ async function checkStore(
     newestAt = letters.newestAt
     // Reading finds damage, so this check comes last.
     const expired = await checkExpired(store, io.clock.now())
-    checks.push(...letters.checks, ...expired, ...(await checkDamage(store)), ...(await checkRedis(store)))
+    checks.push(...letters.checks, ...expired, ...(await checkSearch(store)))
+    checks.push(...(await checkDamage(store)), ...(await checkRedis(store)))
   } catch (error) {
     checks.push(await storeFault(error, address, name, config))
   } finally {

@@ -22,8 +22,13 @@ export const FACET =
 export function addFilter(conditions: Conditions, filter: LetterFilter): Conditions {
   addTimes(addFields(conditions, filter), filter)
   if (filter.search !== undefined)
-    conditions.add(searchable(filter.search), parameter => `position($${parameter}::text in search) > 0`)
+    conditions.add(containing(searchable(filter.search)), parameter => `search like $${parameter}::text`)
   return conditions
+}
+
+/** The pattern of texts that have this one in them. An index of trigrams answers it. */
+function containing(text: string): string {
+  return `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
 
 /** The part of a filter that a facet answers. */

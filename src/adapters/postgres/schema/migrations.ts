@@ -12,6 +12,7 @@ import { LETTER_COUNTS } from './letter-counts.ts'
 import { LETTER_DELETIONS } from './letter-deletions.ts'
 import { LETTER_FACETS } from './letter-facets.ts'
 import { LETTER_FUNCTIONS } from './letter-functions.ts'
+import { LETTER_SEARCH } from './letter-search.ts'
 import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
 import { FLEET, LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
 
@@ -79,6 +80,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'claims that begin an attempt',
     worksWith: 1,
     sql: `${CLAIM_AND_BEGIN}\n`,
+  },
+  {
+    version: 10,
+    name: 'an index for text searches',
+    worksWith: 1,
+    sql: `${LETTER_SEARCH}\n`,
   },
 ]
 

@@ -9,6 +9,7 @@ import {
   SCHEMA_VERSION,
   schemaVersion,
 } from '../index.ts'
+import { hasSearchIndex } from './letter-search.ts'
 import { MIGRATIONS, PREPARE, record } from './migrations.ts'
 
 const found = await findPostgres()
@@ -86,6 +87,55 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
     await database.pool.query('create schema lazaret; create table lazaret.audit (mine text)')
     await expect(migratePostgres(database.pool)).rejects.toMatchObject({ code: 'LAZARET_STORE_FAILED' })
     expect(await database.rows(`select to_regclass('lazaret.outbox') as outbox`)).toEqual([{ outbox: null }])
+  })
+
+  describe('the index of text searches', () => {
+    const hasTrigrams = async () => {
+      const { pool } = await emptyDatabase()
+      const { rows } = await pool.query(`select from pg_available_extensions where name = 'pg_trgm'`)
+      return rows.length > 0
+    }
+
+    it('S6: is made where the extension is, in whatever schema, and a search uses it', async ctx => {
+      if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
+      const { pool } = await emptyDatabase()
+      await pool.query('create schema "of others"; create extension pg_trgm schema "of others"')
+      await migratePostgres(pool)
+      expect(await hasSearchIndex(pool)).toBe(true)
+      const client = await pool.connect()
+      await client.query('set enable_seqscan = off')
+      const ask = `explain select id from lazaret.dead_letters where search like '%order 4711%'`
+      const plan: { readonly 'QUERY PLAN': string }[] = (await client.query(ask)).rows
+      client.release()
+      expect(plan.map(row => row['QUERY PLAN']).join('\n')).toContain('dead_letters_search')
+    })
+
+    it('S6: is not made without the extension, and a person makes it later', async ctx => {
+      const { pool } = await emptyDatabase()
+      await migratePostgres(pool)
+      expect(await hasSearchIndex(pool)).toBe(false)
+      if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
+      await pool.query('create extension pg_trgm')
+      await pool.query(
+        'create index concurrently mine on lazaret.dead_letters using gin (search gin_trgm_ops)',
+      )
+      expect(await hasSearchIndex(pool)).toBe(true)
+    })
+
+    it('S6: is left to a person where its making would keep letters waiting', async ctx => {
+      if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
+      const database = await emptyDatabase()
+      const { pool } = database
+      for (const step of [
+        PREPARE,
+        ...MIGRATIONS.filter(({ version }) => version < 10).map(each => each.sql + record(each)),
+      ])
+        await pool.query(step)
+      await pool.query('create extension pg_trgm; alter table lazaret.dead_letters disable trigger all')
+      await database.addLetterRows(100_001)
+      expect((await migratePostgres(pool)).map(({ version }) => version)).toEqual([10])
+      expect(await hasSearchIndex(pool)).toBe(false)
+    })
   })
 
   it('S6: every table and column says what it is', async () => {
