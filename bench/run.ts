@@ -43,6 +43,10 @@ const benches: Record<string, { about: string; load: () => Promise<{ run: () => 
     about: 'consuming, publishing and failing on NATS JetStream, compared with the raw client',
     load: () => import('./nats.ts'),
   },
+  startup: {
+    about: 'how long the command and the imports of the built package take to start',
+    load: () => import('./startup.ts'),
+  },
   growth: {
     about:
       'the outbox over two million rows of the past, and what an hour of work leaves behind in its tables',

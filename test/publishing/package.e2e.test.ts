@@ -131,7 +131,7 @@ describe('the published package', () => {
     }
     load(manifest.bin.lazaret)
     expect(loaded).toContain('dist/chunks/foundation.js')
-    expect([...loaded].filter(path => /(lazaret-core|operations|server)\.js$/.test(path))).toEqual([])
+    expect([...loaded].filter(path => /(lazaret|lazaret-core|operations|server)\.js$/.test(path))).toEqual([])
   })
 
   it('has types that need nothing but the package, its dependencies, its peers and Node', () => {
