@@ -1,4 +1,4 @@
-import { type Clock, delay, yieldToEventLoop } from '../../../ports/clock.ts'
+import { type Clock, delay, monotonicNow, yieldToEventLoop } from '../../../ports/clock.ts'
 import { toStoreError } from '../errors.ts'
 import { type JournalRecord, LineWriter, type Span } from './line.ts'
 import type { FolderLock } from './lock.ts'
@@ -186,15 +186,15 @@ export class Commits {
   /** Returns true if it stopped because another process wants the lock. */
   async #commitWhileHeld(): Promise<boolean> {
     const { clock, lock, tail, mustReread } = this.#parts
-    let since = clock.now()
+    let since = monotonicNow(clock)
     while (!mustReread() && (this.#queue.length > 0 || (await this.#waitForWrites()))) {
       const batch = new CommitBatch(this.#lines)
       await this.#fill(batch)
       await batch.commit(tail)
       // Lets waiting callers continue, so that their next lines join the next write.
       await yieldToEventLoop()
-      const now = clock.now()
-      if (now >= since && now - since < HOLD_MS) continue
+      const now = monotonicNow(clock)
+      if (now - since < HOLD_MS) continue
       if (await lock.isWanted()) return true
       since = now
     }

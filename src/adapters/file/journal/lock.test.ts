@@ -109,6 +109,27 @@ describe('the lock of a folder', () => {
     })
   })
 
+  it.each([60_000, -60_000])(
+    'E10: such a holder stands still by time that passes, not by a clock set by %i ms',
+    async ms => {
+      await withTempFolder(async dir => {
+        const clock = new FakeClock()
+        await dieWithLock(dir, 'elsewhere', { host: 'another-machine', boot: 'another-boot' })
+        const lock = await newLock(dir, 'alive', {}, clock)
+        let isHeld = false
+        void lock.acquire().then(() => {
+          isHeld = true
+        })
+        for (let step = 0; !isHeld && step < 20_000; ) {
+          if (!(await clock.step())) continue
+          if (step++ === 10) clock.jump(ms)
+        }
+        expect(clock.monotonic()).toBeGreaterThanOrEqual(30_000)
+        expect(clock.monotonic()).toBeLessThan(31_000)
+      })
+    },
+  )
+
   it('E10: two holders of which nothing can be known, the second one in the place of the first, are both replaced', async () => {
     await withTempFolder(async dir => {
       const clock = new FakeClock()

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Clock, delay } from '../../../ports/clock.ts'
+import { type Clock, delay, monotonicNow } from '../../../ports/clock.ts'
 import { StoreLockedError } from '../errors.ts'
 import { codeOf, type Files, ignoringCode, makeSubfolder, readWhole } from './files.ts'
 import { livenessOf, type Owner, ownerPath, parseOwner, registerOwner } from './owner.ts'
@@ -177,7 +177,10 @@ export class FolderLock {
   }
 }
 
-/** Measures how long a process has waited, and how long each link of the lock has not changed. */
+/**
+ * Measures how long a process has waited, and how long each link of the lock has not changed. It uses the clock that never steps:
+ * set forward, the wall clock would make a living holder look gone.
+ */
 class StallTimer {
   readonly #clock: Clock
   readonly #marks = new Map<string, { readonly mark: string; readonly since: number }>()
@@ -189,10 +192,9 @@ class StallTimer {
   }
 
   unchangedMs(link: string, mark: string): number {
-    const now = this.#clock.now()
+    const now = monotonicNow(this.#clock)
     const known = this.#marks.get(link)
-    // After the clock was set back, the measurement begins again.
-    if (known?.mark === mark && now >= known.since) return now - known.since
+    if (known?.mark === mark) return now - known.since
     this.#marks.set(link, { mark, since: now })
     this.#changedAt = now
     this.#waitMs = FIRST_WAIT_MS
@@ -201,7 +203,7 @@ class StallTimer {
 
   async wait(): Promise<void> {
     await delay(this.#clock, this.#waitMs)
-    const isPatient = this.#marks.size > 0 && this.#clock.now() - this.#changedAt > SLOW_AFTER_MS
+    const isPatient = this.#marks.size > 0 && monotonicNow(this.#clock) - this.#changedAt > SLOW_AFTER_MS
     this.#waitMs = Math.min(isPatient ? SLOW_WAIT_MS : MAX_WAIT_MS, this.#waitMs * 2)
   }
 }
