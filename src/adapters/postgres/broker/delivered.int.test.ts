@@ -7,6 +7,7 @@ import { createConsumer } from '../../../runtime/consumer/consumer.ts'
 import { createMetrics } from '../../../runtime/metrics/create-metrics.ts'
 import { idOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
+import { FakeClock } from '../../../testing/fake-clock.ts'
 import type { PostgresOptions } from '../index.ts'
 import { Retention } from './retention.ts'
 
@@ -59,7 +60,7 @@ describe.runIf(found.found)(`what becomes of delivered rows${why}`, () => {
       [channel],
     )
     const { pool } = database!
-    const clock = { ...systemClock, now: () => 0 }
+    const clock = new FakeClock()
     await new Retention({ pool, clock, delivered: 'keep', deliveredRetentionMs: 1_000 }).apply()
     expect(await database!.rows('select from lazaret.outbox where channel = $1 limit 1', [channel])).toEqual(
       [],
@@ -135,7 +136,7 @@ describe.runIf(found.found)(`what becomes of delivered rows${why}`, () => {
       [channel],
     )
     const { pool } = database!
-    const clock = { ...systemClock, now: () => 0 }
+    const clock = new FakeClock()
     const retention = new Retention({ pool, clock, delivered: 'keep', deliveredRetentionMs: 8 * DAY_MS })
     expect(await retention.apply()).toEqual({ rows: 7, partitions: 0 })
     expect(await retention.apply()).toEqual({ rows: 0, partitions: 0 })

@@ -1,3 +1,4 @@
+import { monotonicNow } from '../../../ports/clock.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { runQuery } from '../connection/query.ts'
 import { asInterval } from '../connection/values.ts'
@@ -36,9 +37,9 @@ export class Retention {
   /** Creates partitions for the next days before anything is delivered: rows without one go to the default partition. */
   async createPartitions(): Promise<void> {
     const { pool, clock, delivered } = this.#settings
-    if (delivered !== 'partition' || clock.now() - this.#partitionedAt < PARTITION_INTERVAL_MS) return
+    if (delivered !== 'partition' || monotonicNow(clock) - this.#partitionedAt < PARTITION_INTERVAL_MS) return
     await runQuery(pool, 'preparing partitions', 'select lazaret.outbox_partition()')
-    this.#partitionedAt = clock.now()
+    this.#partitionedAt = monotonicNow(clock)
   }
 
   /** Called with every heartbeat. */
@@ -53,9 +54,9 @@ export class Retention {
   /** Repeats steps while they find rows: one step per heartbeat would not keep up with a busy table. */
   async #deleteRows(olderThanMs: number): Promise<Removed> {
     const { pool, clock } = this.#settings
-    const startedAt = clock.now()
+    const startedAt = monotonicNow(clock)
     let rows = 0
-    for (let hasMore = true; hasMore && clock.now() - startedAt < MAX_CLEAN_MS; ) {
+    for (let hasMore = true; hasMore && monotonicNow(clock) - startedAt < MAX_CLEAN_MS; ) {
       const { deleted, next } = await deleteStep(pool, olderThanMs, this.#next)
       this.#next = next ?? 0
       rows += deleted
@@ -67,11 +68,11 @@ export class Retention {
   /** Runs once per interval, and again with the next heartbeat while one step does not remove everything. */
   async #dropPartitions(olderThanMs: number): Promise<Removed> {
     const { pool, clock } = this.#settings
-    if (clock.now() - this.#droppedAt < DROP_INTERVAL_MS) return NOTHING
+    if (monotonicNow(clock) - this.#droppedAt < DROP_INTERVAL_MS) return NOTHING
     const before = await countOldPartitions(pool, olderThanMs)
     const removed = await dropPartitions(pool, olderThanMs, false)
     if (removed === 0) {
-      this.#droppedAt = clock.now()
+      this.#droppedAt = monotonicNow(clock)
       return NOTHING
     }
     // The function returns one sum. Partitions that another process dropped meanwhile are not part of it.

@@ -37,13 +37,14 @@ class SentrySink implements Sink {
   readonly batch: BatchLimits = { maxCount: LOGS_PER_ENVELOPE }
   readonly #settings: SentrySettings
   readonly #subject: string
-  readonly #limits = new RateLimits()
+  readonly #limits: RateLimits
   readonly #breadcrumbs: Breadcrumbs
   #opening: Promise<Opened> | undefined
 
   constructor(settings: SentrySettings) {
     this.#settings = settings
     this.#subject = subjectOf(settings.dsn)
+    this.#limits = new RateLimits(settings.clock)
     this.#breadcrumbs = new Breadcrumbs(settings.maxBreadcrumbs)
   }
 
@@ -123,8 +124,7 @@ class SentrySink implements Sink {
 
   async #capture(opened: Opened, capture: Capture, signal: AbortSignal): Promise<Error | undefined> {
     signal.throwIfAborted()
-    const { clock } = this.#settings
-    const waitMs = this.#limits.waitMs('error', clock.now())
+    const waitMs = this.#limits.waitMs('error')
     if (waitMs !== undefined) return limited(this.#subject, waitMs)
     const { deliveries, sdk, client } = opened
     let event: SentryEvent
@@ -136,10 +136,8 @@ class SentrySink implements Sink {
     }
     try {
       const delivery = await untilAborted(deliveries.capture(event), signal)
-      const now = clock.now()
-      if (delivery.kind === 'answered') this.#limits.note(delivery.response, now)
-      const limitedMs = this.#limits.waitMs('error', now)
-      return deliveryError(this.#subject, delivery, limitedMs)
+      if (delivery.kind === 'answered') this.#limits.note(delivery.response)
+      return deliveryError(this.#subject, delivery, this.#limits.waitMs('error'))
     } catch (error) {
       deliveries.forget(event.event_id)
       opened.stop(event.event_id)
@@ -167,8 +165,7 @@ class SentrySink implements Sink {
     quota: SentryQuota,
     signal: AbortSignal,
   ): Promise<Error | undefined> {
-    const { clock } = this.#settings
-    const waitMs = this.#limits.waitMs(quota, clock.now())
+    const waitMs = this.#limits.waitMs(quota)
     if (waitMs !== undefined) return limited(this.#subject, waitMs)
     let response: SentryResponse
     try {
@@ -177,10 +174,8 @@ class SentrySink implements Sink {
       opened.stop(envelope)
       throw error
     }
-    const now = clock.now()
-    this.#limits.note(response, now)
-    const limitedMs = this.#limits.waitMs(quota, now)
-    return deliveryError(this.#subject, { kind: 'answered', response }, limitedMs)
+    this.#limits.note(response)
+    return deliveryError(this.#subject, { kind: 'answered', response }, this.#limits.waitMs(quota))
   }
 
   #opened(): Promise<Opened> {
