@@ -64,6 +64,10 @@ export class OutsideKafka {
     await this.admin.createPartitions({ topics: [{ name, count, assignments }] })
   }
 
+  async topicId(name: string): Promise<string> {
+    return (await this.#cluster.topics([name])).get(name)!.id
+  }
+
   async write(records: readonly OutsideRecord[]): Promise<void> {
     const messages = records.map(({ headers, ...record }) => ({
       ...record,

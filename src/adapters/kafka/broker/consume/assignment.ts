@@ -5,7 +5,7 @@ import { RecordsRemovedError, TopicMissingError, TopicRecreatedError } from '../
 import { Committer } from '../group/committer.ts'
 import { GroupMember, type TopicPartition } from '../group/member.ts'
 import { readOffsets, readProgress } from '../group/offsets.ts'
-import { progressAt } from '../group/progress.ts'
+import { type Progress, progressAt } from '../group/progress.ts'
 import type { SubscriptionContext } from './context.ts'
 import { FailureCount } from './failure-count.ts'
 import { Fetcher } from './fetcher.ts'
@@ -118,7 +118,7 @@ export class Assignment {
     while (partition.isOurs && !partition.isLeaving) {
       try {
         await this.#readOrder(partition)
-        partition.open(window.progress(window.position, undefined), knownEnd)
+        this.#start(partition, window.progress(window.position, undefined), knownEnd)
         this.fetch()
         return
       } catch (error) {
@@ -169,7 +169,7 @@ export class Assignment {
           if (!each.isOurs || each.isOpen) continue
           await this.#readOrder(each)
           const progress = stored.get(each.topic)?.get(each.partition) ?? progressAt(0)
-          each.open(progress, each.topic === names.channel ? ends[each.partition] : undefined)
+          this.#start(each, progress, each.topic === names.channel ? ends[each.partition] : undefined)
         }
         this.fetch()
         return
@@ -189,6 +189,12 @@ export class Assignment {
     const { cluster, names } = this.#context
     const info = cluster.known(names.channel)
     return info === undefined ? [] : await readOffsets(cluster, info, 'latest')
+  }
+
+  /** Nothing may be left to read in it. */
+  #start(partition: AssignedPartition, progress: Progress, end?: number): void {
+    partition.open(progress, end)
+    if (partition.hasCaughtUp) this.#listener.caughtUp(partition)
   }
 
   /** The order can be lost again while it is read. */
@@ -280,7 +286,7 @@ export class Assignment {
       else {
         this.#listener.lost([partition])
         await this.#readOrder(partition)
-        partition.open(progressAt(first))
+        this.#start(partition, progressAt(first))
       }
     } catch {
       // The next fetch finds the same.
