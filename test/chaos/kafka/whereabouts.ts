@@ -1,5 +1,5 @@
 import { type HeldState, readHeld } from '../../../src/adapters/kafka/broker/ordered/held-record.ts'
-import { headerText } from '../../../src/adapters/kafka/broker/wire/headers.ts'
+import { headerText, OWN } from '../../../src/adapters/kafka/broker/wire/headers.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { OutsideKafka } from '../../support/outside-kafka.ts'
 import { CHANNEL, HANDLER } from '../cluster/plan.ts'
@@ -41,7 +41,43 @@ export async function findMissing(
         : `in front ${head.id} (${head.state}, ${isOver(head.id) ? 'over' : 'missing'})`
     return `${key}: ${rest.length + 1} missing; first ${first!.id} ${where}, ${state}; ${front}; ${line.length} held`
   })
-  return [`${[...missing.values()].flat().length} events of ${missing.size} keys are missing`, ...lines]
+  const count = [...missing.values()].flat().length
+  return [
+    `${count} events of ${missing.size} keys are missing`,
+    ...lines,
+    ...(await findLeft(outside, isOver)),
+  ]
+}
+
+/** What the handler has not settled, although it may be over. */
+async function findLeft(outside: OutsideKafka, isOver: (id: string) => boolean): Promise<readonly string[]> {
+  const over = (id: string) => (isOver(id) ? 'over' : 'missing')
+  const history = Map.groupBy(
+    await outside.records(`${GROUP}.held`),
+    ({ partition, key }) => `${partition} ${key}`,
+  )
+  const waiting = [...history].flatMap(([key, records]) => {
+    const last = readHeld(records.at(-1)!)
+    if (last?.state !== 'waiting') return []
+    const states = records.map(
+      each => `${each.offset} ${readHeld(each)?.state ?? 'resolved'} ${each.timestamp}`,
+    )
+    return `held ${key}: ${last.id} (${over(last.id)}) of key ${last.line}: ${states.join(', ')}`
+  })
+  const read = (await outside.admin.listTopics()).filter(
+    name => name === CHANNEL || name.startsWith(`${GROUP}.retry.`),
+  )
+  const open = await Promise.all(
+    read.map(async topic => {
+      const isSettled = await settlements(outside, topic)
+      const records = (await outside.records(topic)).filter(record => !isSettled(record))
+      return records.map(({ partition, offset, headers }) => {
+        const id = headerText(headers, 'ce_id') ?? headerText(headers, OWN.unblockKey) ?? ''
+        return `${topic} ${partition}/${offset}: ${id} (${over(id)}), not settled`
+      })
+    }),
+  )
+  return [...waiting.slice(0, MOST_KEYS), ...open.flat().slice(0, MOST_KEYS)]
 }
 
 /** The latest state of every held event. */
@@ -56,9 +92,9 @@ async function heldStates(outside: OutsideKafka): Promise<readonly HeldState[]> 
   return [...states.values()]
 }
 
-/** Whether the group has committed that a record of the channel is settled. */
-async function settlements(outside: OutsideKafka) {
-  const stored = await outside.progress(GROUP, CHANNEL)
+/** Whether the group has committed that a record of a topic is settled. */
+async function settlements(outside: OutsideKafka, topic = CHANNEL) {
+  const stored = await outside.progress(GROUP, topic)
   return ({ partition, offset }: Place): boolean => {
     const { position = 0, settled = [] } = stored.get(partition) ?? {}
     return offset < position || settled.some(([from, to]) => from <= offset && offset < to)
