@@ -11,6 +11,7 @@ export function gateWritesTo(ending: string) {
   let gate = Promise.withResolvers<void>()
   gate.resolve()
   let isDead = false
+  let isLate = false
   const requireAlive = () => {
     if (isDead) throw new Error('the process is dead')
   }
@@ -19,6 +20,7 @@ export function gateWritesTo(ending: string) {
       gated.waiting++
       await gate.promise
       gated.waiting--
+      if (isLate) return
     }
     requireAlive()
   }
@@ -49,6 +51,11 @@ export function gateWritesTo(ending: string) {
       isDead = true
       gate.resolve()
     },
+    /** The same, but what waits at the gate is on its way: it arrives when the gate is opened. */
+    dieWithWritesOnTheirWay(): void {
+      isDead = true
+      isLate = true
+    },
     client: {
       ...client,
       ConnectionPool: class extends client.ConnectionPool {
@@ -68,4 +75,17 @@ export function gateWritesTo(ending: string) {
     },
   }
   return gated
+}
+
+/** The client, to which the group gives the partitions of this topic after all others. */
+export function assigningLast(topicId: string) {
+  const heartbeat = client.consumerGroupHeartbeatV1.api
+  const async = async (...args: Parameters<typeof heartbeat.async>) => {
+    const answer = await heartbeat.async(...args)
+    answer.assignment?.topicPartitions.sort(
+      (a, b) => Number(a.topicId === topicId) - Number(b.topicId === topicId),
+    )
+    return answer
+  }
+  return { ...client, consumerGroupHeartbeatV1: { api: { async } } }
 }

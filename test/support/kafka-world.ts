@@ -1,5 +1,6 @@
 import { afterAll } from 'vitest'
 import { STORE_AFTER_MS } from '../../src/adapter-kit/ordered/key-lines.ts'
+import { LOOK_EVERY_MS } from '../../src/adapters/kafka/broker/ordered/late-states.ts'
 import { type KafkaBroker, type KafkaOptions, kafka } from '../../src/adapters/kafka/index.ts'
 import type { SubscribeOptions, SubscriptionStatus } from '../../src/ports/broker.ts'
 import { type Clock, systemClock, systemRandom } from '../../src/ports/clock.ts'
@@ -9,10 +10,13 @@ import { createFactory } from '../../src/testing/factories.ts'
 import { findKafka, type KafkaStart } from '../services/kafka.ts'
 import { OutsideKafka } from './outside-kafka.ts'
 
-/** Events that wait behind others are stored soon. All other waits stay: some of them keep the order. */
+/** Events that wait behind others are stored soon, and late states are found soon. All other waits stay: some of them keep the order. */
 export const hasty: Clock = {
   ...systemClock,
-  schedule: (ms, work) => systemClock.schedule(ms === STORE_AFTER_MS ? 100 : ms, work),
+  schedule: (ms, work) => {
+    const isShortened = ms === STORE_AFTER_MS || ms === LOOK_EVERY_MS
+    return systemClock.schedule(isShortened ? 100 : ms, work)
+  },
 }
 
 /** A cluster for the tests of one file, and what they do with it. */

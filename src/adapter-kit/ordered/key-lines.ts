@@ -48,6 +48,8 @@ interface LinePosition extends Pick<LineEvent<unknown>, 'line' | 'id' | 'heldKey
   readonly place: number | undefined
   /** How long it has to wait [0]. */
   readonly waitMs?: number
+  /** Where a state of it is stored already, which its end must replace [nowhere]. */
+  readonly heldAt?: number | undefined
 }
 
 /** The most events that may wait for others: their states are kept in memory. */
@@ -133,13 +135,16 @@ export class KeyLines<E extends LineEntry<E>, R> {
   }
 
   /** An entry takes its place. Published again, an event takes the place of its death. */
-  add(entry: E, { line, id, heldKey, place = this.#lines.lastPlace, waitMs = 0 }: LinePosition): void {
+  add(
+    entry: E,
+    { line, id, heldKey, place = this.#lines.lastPlace, waitMs = 0, heldAt }: LinePosition,
+  ): void {
     const dead = this.#lines.deadIn(line, id)
     if (dead !== undefined) this.#takePlace(dead, entry)
     else {
       const state = waitMs > 0 ? 'waiting' : 'ready'
       const dueAt = this.#now() + Math.max(0, waitMs)
-      entry.line = { line, id, heldKey, place, state, entry, heldAt: undefined, dueAt }
+      entry.line = { line, id, heldKey, place, state, entry, heldAt, dueAt }
       this.#lines.add(entry.line)
       if (this.#lines.first(line)?.heldAt !== undefined) this.#storeLater()
     }

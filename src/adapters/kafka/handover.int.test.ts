@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { gateWritesTo } from '../../../test/support/gated-kafka.ts'
+import { assigningLast, gateWritesTo } from '../../../test/support/gated-kafka.ts'
 import { hasty, kafkaWorld } from '../../../test/support/kafka-world.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { type Clock, systemClock } from '../../ports/clock.ts'
@@ -7,6 +7,7 @@ import { type Inbox, idOf } from '../../testing/conformance/broker/world.ts'
 import { TestTiming, uniqueName } from '../../testing/conformance/harness.ts'
 import { Fetcher } from './broker/consume/fetcher.ts'
 import { HeldTopic } from './broker/ordered/held-topic.ts'
+import { KeyOrder } from './broker/ordered/key-order.ts'
 import type { KafkaBroker } from './index.ts'
 
 const { found, why, outside, timing, make, open, subscribe, settleNextAsDead } = await kafkaWorld()
@@ -99,6 +100,50 @@ describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
     await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
   })
 
+  for (const when of ['after the event is done', 'while the event is handled', 'before the event is read'])
+    it(`B9: a state that arrives after its consumer has died, ${when}, leaves nothing`, async () => {
+      const channel = uniqueName('late')
+      const mortal = gateWritesTo('.held')
+      const sessionTimeoutMs = 3_000
+      const inbox = await subscribe(open({ client: mortal.client, sessionTimeoutMs }), channel, BY_KEY)
+      const broker = open({ sessionTimeoutMs, clock: hasty })
+      const event = make.event({ channel, key: 'a' })
+      await broker.publish([event])
+      mortal.close()
+      void retryNext(inbox).catch(() => {})
+      await timing.eventually(() => mortal.waiting > 0, 'the state is on its way')
+      mortal.dieWithWritesOnTheirWay()
+      const reading = vi.spyOn(Fetcher.prototype, 'run')
+      onTestFinished(() => reading.mockRestore())
+      const looking = vi.spyOn(HeldTopic.prototype, 'late')
+      onTestFinished(() => looking.mockRestore())
+      const opening = vi.spyOn(HeldTopic.prototype, 'read')
+      onTestFinished(() => opening.mockRestore())
+      // A busy machine can make the group miss the next consumer too, which then opens the partition again.
+      const isFound = () =>
+        [...looking.mock.settledResults, ...opening.mock.settledResults].some(
+          ({ type, value }) => type === 'fulfilled' && value.length > 0,
+        )
+      if (when === 'before the event is read') reading.mockImplementation(() => {})
+      const next = await subscribe(broker, channel, BY_KEY)
+      if (when === 'before the event is read')
+        await timing.eventually(() => looking.mock.calls.length > 0, 'the partition is open')
+      else {
+        const delivery = await next.assertNextIs(event)
+        if (when === 'after the event is done') await next.done(delivery)
+      }
+      mortal.open()
+      await timing.eventually(isFound, 'the state is found')
+      if (when === 'while the event is handled') await next.done(next.all[0]!)
+      reading.mockRestore()
+      next.subscription.resume()
+      if (when === 'before the event is read') await next.doneNext(event)
+      await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
+      await next.subscription.close()
+      const last = await subscribe(broker, channel, BY_KEY)
+      await last.assertEmpty('the event came twice')
+    })
+
   it('B9: of many held events that are due at once, the next consumer reads no more than it may deliver', async () => {
     const channel = uniqueName('many')
     const broker = open()
@@ -160,6 +205,34 @@ describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
     await inbox.done(first)
     await settleNextAsDead(inbox)
     await inbox.doneNext(after, 'the key stays blocked')
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
+  })
+
+  it('B9: a request to unblock a key that is read before the order is known, and nothing else is to be read', async () => {
+    const channel = uniqueName('nobody')
+    const broker = open()
+    await (await subscribe(broker, channel, BY_KEY)).subscription.close()
+    await broker.unblockKey(channel, 'nobody', 'bill')
+    expect(await broker.depth(channel, 'bill')).toBe(1)
+    const orderRead = Promise.withResolvers<void>()
+    const { read } = HeldTopic.prototype
+    const reading = vi.spyOn(HeldTopic.prototype, 'read').mockImplementation(async function (
+      this: HeldTopic,
+      partition,
+    ) {
+      await orderRead.promise
+      return await read.call(this, partition)
+    })
+    onTestFinished(() => reading.mockRestore())
+    const arriving = vi.spyOn(KeyOrder.prototype, 'arrive')
+    onTestFinished(() => arriving.mockRestore())
+    const client = assigningLast(await outside!.topicId(channel))
+    const { subscription } = await subscribe(open({ client }), channel, BY_KEY)
+    await timing.eventually(() => {
+      subscription.resume()
+      return arriving.mock.calls.length > 0
+    }, 'the request is read')
+    orderRead.resolve()
     await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
   })
 

@@ -75,6 +75,7 @@ export class KafkaSubscription implements Subscription {
         settled: () => this.#assignment.committer.soon(),
         hasRoom: () => this.#assignment.fetch(),
         partition: (topic, partition) => this.#assignment.partition(topic, partition),
+        topics: number => [...this.#assignment.partitions].filter(({ partition }) => partition === number),
       })
   }
 

@@ -16,6 +16,8 @@ export class OffsetWindow {
   #suspectsBelow: number
   /** The offset after the last one that was read. */
   #readTo: number
+  /** The first offset that was read here; undefined before that. */
+  #firstRead: number | undefined
 
   constructor({ position, settled, upTo, suspectsBelow, crashes, running }: Progress) {
     this.#readTo = position
@@ -47,6 +49,7 @@ export class OffsetWindow {
   /** A record was read. Answers whether it is to be delivered: an earlier owner may have settled it. */
   read(offset: number): boolean {
     this.#readTo = offset + 1
+    this.#firstRead ??= offset
     const settled = this.#settledBefore
     while (settled.length > 0 && settled[0]![1] <= offset) settled.shift()
     if (settled.length > 0 && settled[0]![0] <= offset) return false
@@ -57,6 +60,12 @@ export class OffsetWindow {
   /** Everything before this offset was read: records can be missing, because of compaction and transactions. */
   skipTo(offset: number): void {
     this.#readTo = Math.max(this.#readTo, offset)
+  }
+
+  /** Whether the record is still to be read or settled. Undefined if it was never read here and is behind what was. */
+  isPending(offset: number): boolean | undefined {
+    if (offset >= this.#readTo || this.#unsettled.has(offset)) return true
+    return this.#firstRead !== undefined && offset >= this.#firstRead ? false : undefined
   }
 
   settle(offset: number): void {

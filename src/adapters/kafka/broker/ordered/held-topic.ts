@@ -4,6 +4,7 @@ import { CODE, hasCode } from '../../connection/protocol-errors.ts'
 import { readFrom } from '../../connection/read-partition.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
 import { PartitionsDifferError, TopicMissingError } from '../../errors.ts'
+import { readOffsets } from '../group/offsets.ts'
 import type { HandlerTopics } from '../topics/names.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
 import type { HeldState } from './held-record.ts'
@@ -13,6 +14,14 @@ import { readStates } from './held-states.ts'
 export interface HeldEvent extends HeldState {
   readonly heldKey: string
   readonly offset: number
+}
+
+/** What is known of a partition of the topic. */
+interface KnownPartition {
+  /** The offset up to which its states were read. */
+  readTo: number
+  /** The offsets of states after that, which were written here. */
+  readonly written: Set<number>
 }
 
 /** A request answers with at least one batch. The smallest one is enough for one record. */
@@ -26,6 +35,7 @@ export class HeldTopic {
   readonly #channel: string
   /** The id of the topic that has the states of a partition. */
   readonly #ids = new Map<number, string>()
+  readonly #known = new Map<number, KnownPartition>()
 
   constructor(cluster: Cluster, producer: Producer, { held, channel }: HandlerTopics) {
     this.#cluster = cluster
@@ -45,12 +55,39 @@ export class HeldTopic {
       throw new PartitionsDifferError(this.#topic, partitions, this.#channel, wanted)
     }
     const held = new Map<string, HeldEvent>()
-    await readStates(this.#cluster, info, partition, 0, (heldKey, state, offset) => {
+    const readTo = await readStates(this.#cluster, info, partition, 0, (heldKey, state, offset) => {
       if (state === undefined) held.delete(heldKey)
       else held.set(heldKey, { ...state, heldKey, offset })
     })
     this.#ids.set(partition, info.id)
+    this.#known.set(partition, { readTo, written: new Set() })
     return [...held.values()]
+  }
+
+  /** The states in a partition that came after it was read, and that were not written here. */
+  async late(partition: number, end: number): Promise<readonly HeldEvent[]> {
+    const known = this.#known.get(partition)
+    if (known === undefined || end <= known.readTo) return []
+    const found: HeldEvent[] = []
+    const info = await this.#info()
+    const readTo = await readStates(
+      this.#cluster,
+      info,
+      partition,
+      known.readTo,
+      (heldKey, state, offset) => {
+        if (state !== undefined) found.push({ ...state, heldKey, offset })
+      },
+    )
+    const late = found.filter(({ offset }) => !known.written.has(offset))
+    for (const offset of known.written) if (offset < readTo) known.written.delete(offset)
+    known.readTo = readTo
+    return late
+  }
+
+  /** Where each partition of the topic ends. */
+  async ends(): Promise<readonly number[]> {
+    return await readOffsets(this.#cluster, await this.#info(), 'latest')
   }
 
   /**
@@ -91,6 +128,7 @@ export class HeldTopic {
     )
     // The server has had them for long, and does not say where.
     if (offsets.some(offset => offset < 0)) throw new Error(`topic '${this.#topic}' did not say the offsets`)
+    for (const offset of offsets) this.#known.get(partition)?.written.add(offset)
     return offsets
   }
 

@@ -1,4 +1,5 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
+import { endOfWait } from '../../../../adapter-kit/ordered/end-of-wait.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import type { KafkaRecord } from '../../connection/records.ts'
@@ -7,8 +8,8 @@ import type { AssignedPartition, Entry } from '../consume/partition.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
 import { readLog } from '../wire/record-log.ts'
 import { deadRecord, waitingRecord } from './held-record.ts'
-import type { HeldTopic } from './held-topic.ts'
-import type { PlaceNumbering } from './place-numbering.ts'
+import type { HeldEvent, HeldTopic } from './held-topic.ts'
+import { type PlaceNumbering, placeIn } from './place-numbering.ts'
 
 /** Writes the states of events to the held topic, for as long as their partition is ours. */
 export class HeldWriter {
@@ -39,6 +40,14 @@ export class HeldWriter {
   /** The place of a record of the channel. */
   placeOf({ partition, offset }: KafkaRecord): number {
     return this.#numberingOf(partition).firstPlace + offset
+  }
+
+  /** An event in its line, by what the topic says about it. */
+  held(partition: number, stored: HeldEvent): LineEvent<Entry> {
+    const { heldKey, offset, state, line, id } = stored
+    const place = placeIn(this.#numberingOf(partition), stored)
+    const dueAt = endOfWait(this.#context.settings.clock, stored)
+    return { line, id, heldKey, place, state, entry: undefined, heldAt: offset, dueAt }
   }
 
   /** The state of a dead-lettered event. */

@@ -1,5 +1,4 @@
 import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
-import { endOfWait } from '../../../../adapter-kit/ordered/end-of-wait.ts'
 import { KeyLines } from '../../../../adapter-kit/ordered/key-lines.ts'
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import { Fifo } from '../../../../core/fifo.ts'
@@ -13,9 +12,10 @@ import { eventIdOf } from '../wire/event-codec.ts'
 import { headerText, OWN } from '../wire/headers.ts'
 import { readLog } from '../wire/record-log.ts'
 import { heldMessage, resolvedRecord } from './held-record.ts'
-import { HeldTopic } from './held-topic.ts'
+import { type HeldEvent, HeldTopic } from './held-topic.ts'
 import { HeldWriter } from './held-writer.ts'
-import { numberingFor, placeIn } from './place-numbering.ts'
+import { LateStates } from './late-states.ts'
+import { numberingFor } from './place-numbering.ts'
 
 interface OrderListener {
   /** The first of a line may be delivered. */
@@ -25,6 +25,8 @@ interface OrderListener {
   settled(): void
   hasRoom(): void
   partition(topic: string, partition: number): AssignedPartition | undefined
+  /** The partitions of all topics that have this number. */
+  topics(partition: number): Iterable<AssignedPartition>
 }
 
 type Event = LineEvent<Entry>
@@ -52,11 +54,10 @@ export class KeyOrder {
   readonly #listener: OrderListener
   readonly #held: HeldTopic
   readonly #lines = new Map<number, PartitionLines>()
-  /** By partition, the events that an earlier owner has held. They come from the held topic, and not from their records. */
-  readonly #inherited = new Map<number, Set<string>>()
   /** Entries whose partition of the channel is not open yet. */
   readonly #early = new Map<number, Entry[]>()
   readonly #writer: HeldWriter
+  readonly #late: LateStates
   /** Those that are not read from the held topic yet. There can be one for each key, so that few are read at a time. */
   readonly #due = new Fifo<DueEvent>()
   #reading = 0
@@ -69,6 +70,15 @@ export class KeyOrder {
     this.#listener = listener
     this.#held = new HeldTopic(context.cluster, context.producer, context.names)
     this.#writer = new HeldWriter(context, this.#held)
+    const channel = (partition: number) => listener.partition(context.names.channel, partition)!
+    this.#late = new LateStates(context, this.#held, {
+      partitions: () => this.#lines.keys(),
+      topics: partition => listener.topics(partition),
+      takes: (partition, late) => this.#takes(channel(partition), late),
+      isDone: (partition, { heldKey }) =>
+        void this.#writer.write(channel(partition), [resolvedRecord(heldKey)]),
+      isHeld: (partition, late) => this.#lines.get(partition)?.open([this.#writer.held(partition, late)]),
+    })
   }
 
   /** Called before the first record of a partition is read. */
@@ -76,30 +86,14 @@ export class KeyOrder {
     const { topic, topicId, partition } = assigned
     if (topic !== this.#context.names.channel) return
     await this.#writer.written(partition)
-    const { clock } = this.#context.settings
-    const stored = await this.#held.read(partition)
-    const numbering = numberingFor(topicId, stored)
-    const held = stored.map((each): Event => {
-      const { heldKey, offset, state, line, id } = each
-      const place = placeIn(numbering, each)
-      return {
-        line,
-        id,
-        heldKey,
-        place,
-        state,
-        entry: undefined,
-        heldAt: offset,
-        dueAt: endOfWait(clock, each),
-      }
-    })
+    const held = await this.#held.read(partition)
     // The partition was lost, and perhaps given to us again: its lines are not those of this reading.
     if (this.#listener.partition(topic, partition) !== assigned) return
-    this.#writer.numberPlaces(partition, numbering)
+    this.#writer.numberPlaces(partition, numberingFor(topicId, held))
     const lines = this.#linesOf(assigned)
     this.#lines.set(partition, lines)
-    this.#inherited.set(partition, new Set(held.map(({ heldKey }) => heldKey)))
-    lines.open(held)
+    this.#late.opened(partition, held)
+    lines.open(held.map(each => this.#writer.held(partition, each)))
     const early = this.#early.get(partition) ?? []
     this.#early.delete(partition)
     for (const entry of early) if (entry.partition.isOurs) this.arrive(entry)
@@ -112,7 +106,7 @@ export class KeyOrder {
     for (const number of numbers) {
       this.#lines.get(number)?.close()
       this.#lines.delete(number)
-      this.#inherited.delete(number)
+      this.#late.lost(number)
       this.#early.delete(number)
     }
     for (const entry of this.#read) if (numbers.has(entry.partition.partition)) this.#read.delete(entry)
@@ -122,6 +116,7 @@ export class KeyOrder {
 
   close(): void {
     for (const lines of this.#lines.values()) lines.close()
+    this.#late.close()
     this.#isClosed = true
   }
 
@@ -249,7 +244,7 @@ export class KeyOrder {
     const heldKey = `${topicTag(topicId)}:${record.offset}`
     const known = lines.get(heldKey)
     // It was written to the held topic, and its consumer died before the commit. It can be done by now.
-    const isHeld = known?.heldAt !== undefined || this.#inherited.get(partition.partition)?.has(heldKey)
+    const isHeld = known?.heldAt !== undefined || this.#late.isInherited(partition.partition, heldKey)
     if (isHeld || known !== undefined) {
       partition.bufferedBytes -= record.bytes
       // Otherwise it was read twice.
@@ -260,7 +255,8 @@ export class KeyOrder {
     const id = eventIdOf(record, this.#context.channel, origin)
     partition.lined++
     const place = topic === names.channel ? this.#writer.placeOf(record) : undefined
-    lines.add(entry, { line, id, heldKey, place })
+    const heldAt = this.#late.of(partition.partition, heldKey)
+    lines.add(entry, { line, id, heldKey, place, heldAt })
     const isTooMuch = partition.bufferedBytes >= settings.bufferBytes * STORE_AT_SHARE
     if (partition.lined >= STORE_AT || isTooMuch) void lines.storeWaiting()
   }
@@ -303,7 +299,7 @@ export class KeyOrder {
       if (lines === undefined || this.#lines.get(number) !== lines) return
       if (found === undefined) {
         // Somebody has deleted it. Its record counts again, if it was not read yet.
-        this.#inherited.get(number)?.delete(event.heldKey)
+        this.#late.forget(number, event.heldKey)
         lines.remove(event)
         stalls.removed(1, 0)
         this.#listener.changed()
@@ -349,6 +345,24 @@ export class KeyOrder {
     if (isDurable && this.#isClosed && this.#lines.get(partition.partition) === lines)
       for (const entry of entries) this.#settle(entry)
     return isDurable
+  }
+
+  /** The late state of an event that stands in its line is now its latest one in the topic. */
+  #takes(partition: AssignedPartition, { heldKey, state, offset }: HeldEvent): boolean {
+    const number = partition.partition
+    const lines = this.#lines.get(number)
+    const event = lines?.get(heldKey)
+    if (event === undefined) return false
+    if (event.heldAt !== undefined && event.heldAt > offset) return true
+    if (event.state === 'dead')
+      void this.#writer.write(partition, [this.#writer.dead(number, event)], [event])
+    else if (state === 'waiting' || event.entry !== undefined) event.heldAt = offset
+    else if (event.state !== 'offered') {
+      // Its letter exists.
+      event.heldAt = offset
+      lines!.die(event)
+    }
+    return true
   }
 
   #hold(delivery: KafkaDelivery, event: Event, log: AttemptLog, waitMs: number): Promise<boolean> {
