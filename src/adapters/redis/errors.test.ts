@@ -38,11 +38,13 @@ describe('an error of Redis', () => {
 })
 
 describe('the URL of Redis', () => {
-  it.each(['redis://:secret@host:6379/abc', 'redis://:secret@host/0/1', 'http://:secret@host'])(
-    'F2, F7: %s is refused with the remedy, and without its password',
-    url => {
-      expect(() => openRedis({ url })).toThrow(/url: .*its path is the number of the database/)
-      expect(() => openRedis({ url })).not.toThrow(/secret/)
-    },
-  )
+  it.each([
+    'redis://:secret@host:6379/abc',
+    'redis://:secret@host/0/1',
+    'http://:secret@host',
+    'redis://:secret%E0%A4%A@host',
+  ])('F2, F7: %s is refused with the remedy, and without its password', url => {
+    expect(() => openRedis({ url })).toThrow(/url: .*its path is the number of the database/)
+    expect(() => openRedis({ url })).not.toThrow(/secret/)
+  })
 })

@@ -72,7 +72,7 @@ export const connectionRules = {
   url: optional(
     custom(
       isRedisUrl,
-      'give a URL such as redis://localhost:6379/0 or rediss://…; its path is the number of the database',
+      'give a URL such as redis://localhost:6379/0 or rediss://…; its path is the number of the database, and special characters of a password are encoded, such as %25 for %',
     ),
   ),
   client: optional(
@@ -181,5 +181,16 @@ export function serverOf(url: string): string {
 /** The path is the number of the database. */
 function isRedisUrl(value: unknown): value is string {
   if (typeof value !== 'string' || !/^rediss?:\/\/[^\s]+$/.test(value) || !URL.canParse(value)) return false
-  return /^(?:\/\d*)?$/.test(new URL(value).pathname)
+  const { pathname, username, password } = new URL(value)
+  return /^(?:\/\d*)?$/.test(pathname) && isEncoded(username) && isEncoded(password)
+}
+
+/** Whether each % begins the code of a character. */
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }

@@ -74,6 +74,8 @@ export async function checkDamage({ deadLetters }: Store): Promise<Check[]> {
 }
 
 const TRIGRAMS = 'create extension if not exists pg_trgm'
+/** One that was interrupted while it was made has the name, and no search uses it. */
+const NO_BROKEN_INDEX = 'drop index concurrently if exists lazaret.dead_letters_search'
 const SEARCH_INDEX =
   'create index concurrently dead_letters_search on lazaret.dead_letters using gin (search gin_trgm_ops)'
 
@@ -86,7 +88,7 @@ export async function checkSearch(store: Store): Promise<Check[]> {
     const { count } = await store.deadLetters.stats({}, { stopAt: MAX_READ })
     if (count <= MAX_READ) return [ok('search', 'a text search reads the letters, which are few')]
     const found = `a text search has no index, and reads up to ${counted(count, 'letter')}`
-    return [warn('search', found, `${TRIGRAMS}; ${SEARCH_INDEX}`)]
+    return [warn('search', found, `${TRIGRAMS}; ${NO_BROKEN_INDEX}; ${SEARCH_INDEX}`)]
   } catch (error) {
     return [failWith('search', error, 'fix this error, then run lazaret doctor again')]
   }

@@ -1,3 +1,4 @@
+import { Pool } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
 import { findPostgres } from '../../../../test/services/postgres.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
@@ -122,16 +123,63 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
       expect(await hasSearchIndex(pool)).toBe(true)
     })
 
-    it('S6: is left to a person where its making would keep letters waiting', async ctx => {
-      if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
+    /** A database of the version before the index, with the extension. */
+    const before = async () => {
       const database = await emptyDatabase()
-      const { pool } = database
       for (const step of [
         PREPARE,
         ...MIGRATIONS.filter(({ version }) => version < 10).map(each => each.sql + record(each)),
       ])
-        await pool.query(step)
-      await pool.query('create extension pg_trgm; alter table lazaret.dead_letters disable trigger all')
+        await database.pool.query(step)
+      await database.pool.query('create extension pg_trgm')
+      return database
+    }
+
+    it('S6: is left alone where a person has made it already', async ctx => {
+      if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
+      const { pool } = await before()
+      await pool.query(
+        'create index dead_letters_search on lazaret.dead_letters using gin (search gin_trgm_ops)',
+      )
+      expect((await migratePostgres(pool)).map(({ version }) => version)).toEqual([10])
+      expect(await hasSearchIndex(pool)).toBe(true)
+    })
+
+    it('S6: is not made by a role that may not use the extension, and keeps no migration back', async ctx => {
+      if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
+      const { pool, url } = await before()
+      await pool.query(
+        `create schema private; alter extension pg_trgm set schema private;
+         create role without_usage; grant all on schema lazaret to without_usage;
+         alter table lazaret.dead_letters owner to without_usage;
+         grant all on all tables in schema lazaret to without_usage;
+         do $$ begin execute format('grant create on database %I to without_usage', current_database()); end $$`,
+      )
+      const limited = new Pool({ connectionString: url, options: '-c role=without_usage' })
+      try {
+        expect((await migratePostgres(limited)).map(({ version }) => version)).toEqual([10])
+        expect(await hasSearchIndex(pool)).toBe(false)
+      } finally {
+        await limited.end()
+        await pool.query('drop owned by without_usage cascade; drop role without_usage')
+      }
+    })
+
+    it.each([
+      ['of another column', '(key gin_trgm_ops)'],
+      ['of some letters', `(search gin_trgm_ops) where state = 'parked'`],
+    ])('S6: is not one %s', async (_, columns) => {
+      if (!(await hasTrigrams())) return
+      const { pool } = await before()
+      await pool.query(`create index other on lazaret.dead_letters using gin ${columns}`)
+      expect(await hasSearchIndex(pool)).toBe(false)
+    })
+
+    it('S6: is left to a person where its making would keep letters waiting', async ctx => {
+      if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
+      const database = await before()
+      const { pool } = database
+      await pool.query('alter table lazaret.dead_letters disable trigger all')
       await database.addLetterRows(100_001)
       expect((await migratePostgres(pool)).map(({ version }) => version)).toEqual([10])
       expect(await hasSearchIndex(pool)).toBe(false)

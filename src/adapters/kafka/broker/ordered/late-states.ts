@@ -74,7 +74,7 @@ export class LateStates {
   #lookLater(): void {
     if (this.#isClosed) return
     this.#cancel ??= this.#context.settings.clock.schedule(LOOK_EVERY_MS, () => {
-      // What cannot be read now is looked for the next time.
+      // After a failure the next look finds the same states.
       void this.#look()
         .catch(() => {})
         .finally(() => {
