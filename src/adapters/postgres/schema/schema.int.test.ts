@@ -124,7 +124,7 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
     })
 
     /** A database of the version before the index, with the extension. */
-    const before = async () => {
+    const versionNine = async () => {
       const database = await emptyDatabase()
       for (const step of [
         PREPARE,
@@ -137,7 +137,7 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
 
     it('S6: is left alone where a person has made it already', async ctx => {
       if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
-      const { pool } = await before()
+      const { pool } = await versionNine()
       await pool.query(
         'create index dead_letters_search on lazaret.dead_letters using gin (search gin_trgm_ops)',
       )
@@ -147,7 +147,7 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
 
     it('S6: is not made by a role that may not use the extension, and keeps no migration back', async ctx => {
       if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
-      const { pool, url } = await before()
+      const { pool, url } = await versionNine()
       await pool.query(
         `create schema private; alter extension pg_trgm set schema private;
          create role without_usage; grant all on schema lazaret to without_usage;
@@ -170,14 +170,14 @@ describe.runIf(found.found)(`schema lazaret${found.found ? '' : ` (skipped: ${fo
       ['of some letters', `(search gin_trgm_ops) where state = 'parked'`],
     ])('S6: is not one %s', async (_, columns) => {
       if (!(await hasTrigrams())) return
-      const { pool } = await before()
+      const { pool } = await versionNine()
       await pool.query(`create index other on lazaret.dead_letters using gin ${columns}`)
       expect(await hasSearchIndex(pool)).toBe(false)
     })
 
     it('S6: is left to a person where its making would keep letters waiting', async ctx => {
       if (!(await hasTrigrams())) ctx.skip('the server has no pg_trgm')
-      const database = await before()
+      const database = await versionNine()
       const { pool } = database
       await pool.query('alter table lazaret.dead_letters disable trigger all')
       await database.addLetterRows(100_001)
