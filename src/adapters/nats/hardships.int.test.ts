@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createNatsWorld, eventually, make, subscribe, TIMES } from '../../../test/support/nats-world.ts'
+import { OutsideNats } from '../../../test/support/outside-nats.ts'
 import { type Clock, delay, systemClock } from '../../ports/clock.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
 
@@ -40,6 +41,18 @@ describe.runIf(service !== undefined)(`NATS under hardship${why}`, () => {
       ])
       await service!.nodes[0]!.start()
       await eventually(() => statuses.at(-1)).toEqual({ state: 'recovered', place: 'deliveries' })
+    })
+
+  for (const ordering of ['none', 'by-key'] as const)
+    it(`P2: with ordering '${ordering}' a message of the channel is an event, whatever its headers say of attempts`, async () => {
+      const channel = uniqueName('forged')
+      const { deliveries } = await subscribe(open(), channel, { ordering })
+      const outside = new OutsideNats(service!.url)
+      const year = 31_536_000_000
+      const log = JSON.stringify({ started: 99, notBefore: systemClock.now() + year, waitMs: year })
+      await outside.link.call(`${channel}.order`, new TextEncoder().encode('{}'), [['lazaret-log', log]])
+      await outside.close()
+      await eventually(() => deliveries.map(({ started }) => started)).toEqual([0])
     })
 
   it('B3: many long waits hold up nobody', async () => {

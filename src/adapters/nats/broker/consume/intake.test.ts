@@ -189,6 +189,31 @@ describe('Intake', () => {
     expect(entries.map(({ message }) => message.sequence)).toEqual([1, 2, 3, 4])
   })
 
+  it('P1: after a consumer was made again, events that are settled already are passed without a wait', async () => {
+    const { stream, entries, intake, deliver, pulls, sent } = await createIntakeWorld()
+    stream.store(30)
+    const first = Array.from({ length: 10 }, (_, index) => index + 1)
+    for (const sequence of first) deliver(sequence)
+    for (const entry of entries) intake.ack(entry)
+    intake.pull()
+    pulls.length = 0
+    for (const sequence of first) deliver(sequence)
+    expect(sent.length).toBe(20)
+    expect(pulls).not.toEqual([])
+  })
+
+  it('P1: events that are here already do not keep others from being asked for', async () => {
+    const { stream, entries, intake, deliver, pulls } = await createIntakeWorld()
+    stream.store(30)
+    const first = Array.from({ length: 5 }, (_, index) => index + 1)
+    for (const sequence of first) deliver(sequence)
+    intake.pull()
+    pulls.length = 0
+    for (const sequence of first) deliver(sequence)
+    expect(entries.length).toBe(5)
+    expect(pulls).not.toEqual([])
+  })
+
   it('E21: a request for events that the server has lost is repeated after 13 seconds', async () => {
     const { clock, pulls, expirePull } = await createIntakeWorld()
     await clock.advance(10_000)

@@ -3,7 +3,7 @@ import { NANOSECONDS_PER_MS } from '../../connection/nanoseconds.ts'
 import type { StreamPosition } from '../streams/stream-position.ts'
 import type { PullLimits } from '../streams/streams.ts'
 import type { StreamMessage } from '../wire/message.ts'
-import { readLog } from '../wire/message-log.ts'
+import { logIn } from '../wire/message-log.ts'
 import { Acknowledgements, type MessageId } from './acknowledgements.ts'
 import type { SubscriptionContext } from './context.ts'
 import { type Entry, entryKey, type Source } from './entry.ts'
@@ -326,12 +326,15 @@ export class Intake {
     if (known?.message.storedAt === storedAt) {
       // The server missed a heartbeat. The message is here already.
       known.ackSubject = ackSubject
+      this.pull()
       return
     }
     const acknowledged = this.#acknowledged[source].get(message.sequence)
     if (acknowledged?.storedAt === storedAt) {
       // The acknowledgement was lost.
       this.#context.link.send(ackSubject, acknowledged.word)
+      // A consumer that was made again delivers thousands of such events before the next one.
+      this.pull()
       return
     }
     if (known !== undefined || acknowledged !== undefined) {
@@ -342,7 +345,7 @@ export class Intake {
     }
     if (source === 'events') this.#lastSequence = Math.max(this.#lastSequence, message.sequence)
     const { settings } = this.#context
-    const log = readLog(settings.name, message, message, settings.clock.now())
+    const log = logIn(source, settings.name, message, message, settings.clock.now())
     const entry: Entry = {
       source,
       message,

@@ -2,7 +2,7 @@ import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delive
 import type { LineEvent } from '../../../../adapter-kit/ordered/lines.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import { type Entry, readPermanentKey } from '../consume/entry.ts'
-import { readLog } from '../wire/message-log.ts'
+import { logIn } from '../wire/message-log.ts'
 
 type Event = LineEvent<Entry>
 
@@ -56,7 +56,7 @@ export class InPlace {
       source,
       message,
       ackSubject: undefined,
-      log: readLog(settings.name, stored, { stream, sequence, storedAt }, settings.clock.now()),
+      log: logIn(source, settings.name, stored, { stream, sequence, storedAt }, settings.clock.now()),
       isSuspect: false,
       known: held.attempts,
       noteAt: undefined,

@@ -34,17 +34,26 @@ interface MessagePosition {
   readonly storedAt: number
 }
 
+/** The log of a message without attempts. */
+function newLog(
+  broker: string,
+  { subject }: EventMessage,
+  { stream, sequence, storedAt }: MessagePosition,
+): MessageLog {
+  const origin = { broker, stream, subject, offset: sequence, timestamp: storedAt }
+  return { log: EMPTY_LOG, origin, notBefore: 0, hasWaited: false, isFirstSuspicion: false }
+}
+
 /** `now` limits the wait to its original length, so that a clock that is set back delays nothing for long. */
 export function readLog(
   broker: string,
-  { subject, headers }: EventMessage,
-  { stream, sequence, storedAt }: MessagePosition,
+  message: EventMessage,
+  position: MessagePosition,
   now: number,
 ): MessageLog {
-  const text = headerText(headers, OWN.log)
-  const own: Origin = { broker, stream, subject, offset: sequence, timestamp: storedAt }
-  if (text === undefined)
-    return { log: EMPTY_LOG, origin: own, notBefore: 0, hasWaited: false, isFirstSuspicion: false }
+  const text = headerText(message.headers, OWN.log)
+  const own = newLog(broker, message, position)
+  if (text === undefined) return own
   const stored = parseLog(text)
   const origin: Origin =
     typeof stored['stream'] === 'string'
@@ -55,7 +64,7 @@ export function readLog(
           offset: countOf(stored['offset']),
           timestamp: countOf(stored['timestamp']),
         }
-      : own
+      : own.origin
   const waitMs = countOf(stored['waitMs'])
   return {
     log: attemptsOf(stored),
@@ -64,6 +73,17 @@ export function readLog(
     hasWaited: waitMs > 0,
     isFirstSuspicion: stored['isFirstSuspicion'] === true,
   }
+}
+
+/** What a message of this stream carries. One of the channel can be from anybody, so that nothing it says of attempts counts. */
+export function logIn(
+  source: 'events' | 'retries',
+  broker: string,
+  message: EventMessage,
+  position: MessagePosition,
+  now: number,
+): MessageLog {
+  return source === 'events' ? newLog(broker, message, position) : readLog(broker, message, position, now)
 }
 
 /** The attempts of a message whose consumer crashed after it had noted them. */
