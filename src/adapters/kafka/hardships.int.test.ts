@@ -118,6 +118,44 @@ describe.runIf(found)(`Kafka in hard times${why}`, () => {
     expect(idOf(await inbox.next())).toBe(id)
   })
 
+  it('B9: a record that is no event becomes a letter, and blocks no key', async () => {
+    const channel = uniqueName('undecodable')
+    const broker = open()
+    const inbox = await subscribe(broker, channel, { ordering: 'by-key' })
+    const contentType = [Buffer.from('content-type'), Buffer.from('application/json')] as const
+    const record = { topic: channel, key: Buffer.from('a'), headers: [contentType] }
+    await outside!.write([
+      { ...record, value: Buffer.from('{"cut') },
+      { ...record, value: Buffer.from('{}') },
+    ])
+    const undecodable = await inbox.next()
+    expect(undecodable.content).toHaveProperty('raw')
+    const letter = make.letter({ channel })
+    await inbox.subscription.settle(undecodable, { outcome: 'dead', letter, saved: true })
+    await inbox.done(await inbox.next())
+    await timing.eventually(async () => (await broker.depth(channel, 'bill')) === 0, 'nothing is left')
+  })
+
+  for (const ordering of ['none', 'by-key'] as const)
+    it(`P2: with ordering '${ordering}' a record of the channel is an event, whatever its headers say of attempts and keys`, async () => {
+      const channel = uniqueName('forged')
+      const inbox = await subscribe(open(), channel, { ordering })
+      const year = 31_536_000_000
+      const log = JSON.stringify({ started: 99, notBefore: timing.now() + year, waitMs: year })
+      const forged = { 'lazaret-unblock': 'some-id', 'lazaret-log': log }
+      await outside!.write(
+        Object.entries(forged).map(([name, text]) => {
+          const headers = [[Buffer.from(name), Buffer.from(text)] as const]
+          return { topic: channel, key: Buffer.from('a'), value: Buffer.from('{}'), headers }
+        }),
+      )
+      for (const offset of [0, 1]) {
+        const delivery = await inbox.next()
+        expect([delivery.origin['offset'], delivery.started]).toEqual([offset, 0])
+        await inbox.done(delivery)
+      }
+    })
+
   it('B20: the partitions of a killed consumer go to others after the session timeout that the group was given', async () => {
     const channel = uniqueName('session')
     await subscribe(open({ sessionTimeoutMs: 5_000 }), channel)

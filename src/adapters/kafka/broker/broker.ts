@@ -29,6 +29,7 @@ import { isAgainTopic } from './topics/names.ts'
 import { Topics } from './topics/topics.ts'
 import { encodeEvent } from './wire/event-codec.ts'
 import { header, OWN } from './wire/headers.ts'
+import { newLog, readLog } from './wire/record-log.ts'
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
   delay: true,
@@ -107,6 +108,8 @@ export class KafkaBroker implements Broker {
       isOrdered,
       id: this.#newId(clock.now()),
       deliver,
+      logOf: (record, texts) =>
+        record.topic === names.channel ? newLog(this.name, record) : readLog(this.name, record, texts),
       stalls,
       persist: (partition, part, work) =>
         persist(

@@ -77,6 +77,7 @@ const REMEDIES: ReadonlyMap<number, string> = new Map([
     CODE.invalidTopic,
     'use another name for the channel, or set other names with the options `topic` and `group`',
   ],
+  [CODE.metadataTooLarge, 'raise offset.metadata.max.bytes of the brokers to 4096, its default, or more'],
   [CODE.invalidPartitions, 'correct the option `partitions`'],
   [CODE.invalidReplicationFactor, 'correct the option `replicationFactor`'],
   [CODE.invalidConfig, 'create the topic yourself, with settings that the cluster allows'],

@@ -12,7 +12,7 @@ import { HeldRelease } from '../ordered/held-release.ts'
 import { KeyOrder } from '../ordered/key-order.ts'
 import { retryTopicFor } from '../topics/names.ts'
 import { HeaderTexts, headerText, OWN } from '../wire/headers.ts'
-import { type RecordLog, readLog, waitLeftMs } from '../wire/record-log.ts'
+import { type RecordLog, waitLeftMs } from '../wire/record-log.ts'
 import { Assignment } from './assignment.ts'
 import type { SubscriptionContext } from './context.ts'
 import { KafkaDelivery } from './delivery.ts'
@@ -242,7 +242,7 @@ export class KafkaSubscription implements Subscription {
   }
 
   #logOf(entry: Entry): RecordLog {
-    entry.log ??= readLog(this.#context.settings.name, entry.record)
+    entry.log ??= this.#context.logOf(entry.record)
     return entry.log
   }
 
@@ -310,10 +310,10 @@ export class KafkaSubscription implements Subscription {
   }
 
   #deliveryOf(entry: Entry): KafkaDelivery {
-    const { channel, settings } = this.#context
+    const { channel, logOf } = this.#context
     const { record, log } = entry
     const texts = new HeaderTexts(record)
-    return new KafkaDelivery(entry, channel, texts, log ?? readLog(settings.name, record, texts))
+    return new KafkaDelivery(entry, channel, texts, log ?? logOf(record, texts))
   }
 
   #release(delivery: KafkaDelivery, waitMs: number): void {

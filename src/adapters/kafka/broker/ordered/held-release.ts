@@ -4,7 +4,6 @@ import type { TopicInfo } from '../../connection/cluster.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { AssignedPartition } from '../consume/partition.ts'
 import type { Settler } from '../consume/settler.ts'
-import { readLog } from '../wire/record-log.ts'
 import { heldMessage, resolvedRecord } from './held-record.ts'
 import { type HeldEvent, HeldTopic } from './held-topic.ts'
 
@@ -54,12 +53,12 @@ export class HeldRelease {
   }
 
   async #move(partition: AssignedPartition, event: HeldEvent): Promise<void> {
-    const { clock, name } = this.#context.settings
+    const { settings, logOf } = this.#context
     const found = await this.#held.record(partition.partition, event.offset, event.heldKey)
     if (found === undefined) return
     const record = heldMessage(found)
-    const { log, origin } = readLog(name, record)
-    const waitMs = endOfWait(clock, event) - monotonicNow(clock)
+    const { log, origin } = logOf(record)
+    const waitMs = endOfWait(settings.clock, event) - monotonicNow(settings.clock)
     await this.#settler.send(partition, record, origin, log, waitMs)
   }
 }

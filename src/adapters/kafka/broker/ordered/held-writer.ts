@@ -6,7 +6,6 @@ import type { KafkaRecord } from '../../connection/records.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import type { AssignedPartition, Entry } from '../consume/partition.ts'
 import type { EventRecord } from '../wire/event-codec.ts'
-import { readLog } from '../wire/record-log.ts'
 import { deadRecord, waitingRecord } from './held-record.ts'
 import type { HeldEvent, HeldTopic } from './held-topic.ts'
 import { type PlaceNumbering, placeIn } from './place-numbering.ts'
@@ -62,9 +61,9 @@ export class HeldWriter {
     log: AttemptLog | undefined,
     waitMs: number,
   ): EventRecord {
-    const { settings } = this.#context
+    const { settings, logOf } = this.#context
     const now = settings.clock.now()
-    const read = readLog(settings.name, record)
+    const read = logOf(record)
     const notBefore = waitMs > 0 ? now + waitMs : 0
     return waitingRecord(
       heldKey,

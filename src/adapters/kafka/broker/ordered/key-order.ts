@@ -10,7 +10,6 @@ import { type AssignedPartition, type Entry, newEntry } from '../consume/partiti
 import { topicTag } from '../topics/topic-tag.ts'
 import { eventIdOf } from '../wire/event-codec.ts'
 import { headerText, OWN } from '../wire/headers.ts'
-import { readLog } from '../wire/record-log.ts'
 import { heldMessage, resolvedRecord } from './held-record.ts'
 import { type HeldEvent, HeldTopic } from './held-topic.ts'
 import { HeldWriter } from './held-writer.ts'
@@ -171,7 +170,8 @@ export class KeyOrder {
     const { partition, record } = entry
     const line = this.#lineOf(record)
     const lines = this.#lines.get(partition.partition)
-    const unblocked = headerText(record.headers, OWN.unblockKey)
+    // A record of the channel can be from anybody.
+    const unblocked = partition.stepMs === 0 ? headerText(record.headers, OWN.unblockKey) : undefined
     if (entry.line !== undefined) {
       partition.lined++
       entry.line.state = 'ready'
@@ -224,9 +224,11 @@ export class KeyOrder {
   }
 
   /** The event is dead and blocks its line. Undefined if it stands in no line. */
-  dead({ entry }: KafkaDelivery): Promise<boolean> | undefined {
-    const { line: event, partition } = entry
+  dead(delivery: KafkaDelivery): Promise<boolean> | undefined {
+    const { line: event, partition } = delivery.entry
     if (event === undefined) return undefined
+    // Nobody can publish it again, and its letter has another id: it blocks no key.
+    if (delivery.event === undefined) return this.done(delivery)
     // The order was lost while the letter was written. The event is read again.
     if (this.#lines.get(partition.partition)?.get(event.heldKey) !== event) return Promise.resolve(false)
     return this.#writer
@@ -240,7 +242,7 @@ export class KeyOrder {
   #stand(lines: PartitionLines, line: string, entry: Entry): void {
     const { partition, record } = entry
     const { topic, topicId } = partition
-    const { names, settings } = this.#context
+    const { names, settings, logOf } = this.#context
     const heldKey = `${topicTag(topicId)}:${record.offset}`
     const known = lines.get(heldKey)
     // It was written to the held topic, and its consumer died before the commit. It can be done by now.
@@ -251,7 +253,7 @@ export class KeyOrder {
       if (isHeld) this.#settle(entry)
       return
     }
-    const { origin } = entry.log ?? readLog(settings.name, record)
+    const { origin } = entry.log ?? logOf(record)
     const id = eventIdOf(record, this.#context.channel, origin)
     partition.lined++
     const place = topic === names.channel ? this.#writer.placeOf(record) : undefined
@@ -290,7 +292,7 @@ export class KeyOrder {
   }
 
   async #readHeld({ event, partition, lines }: DueEvent): Promise<void> {
-    const { settings, persist, stalls } = this.#context
+    const { logOf, persist, stalls } = this.#context
     const number = partition.partition
     await persist(partition, 'deliveries', async () => {
       if (event.heldAt === undefined || this.#lines.get(number) !== lines) return
@@ -306,7 +308,7 @@ export class KeyOrder {
         return
       }
       const record = heldMessage(found)
-      const log = readLog(settings.name, record)
+      const log = logOf(record)
       event.entry = { ...newEntry(partition, record), isHeld: true, known: log.log, log, line: event }
       partition.bufferedBytes += record.bytes
       this.#read.add(event.entry)

@@ -34,16 +34,16 @@ export function waitLeftMs({ notBefore, waitMs }: RecordLog, now: number): numbe
   return Math.min(notBefore - now, waitMs)
 }
 
+/** The log of a record without attempts. */
+export function newLog(broker: string, { topic, partition, offset, timestamp }: KafkaRecord): RecordLog {
+  const origin = { broker, topic, partition, offset, timestamp }
+  return { log: EMPTY_LOG, origin, notBefore: 0, waitMs: 0 }
+}
+
 export function readLog(broker: string, record: KafkaRecord, texts = new HeaderTexts(record)): RecordLog {
   const text = texts.get(OWN.log)
+  if (text === undefined) return newLog(broker, record)
   const { topic, partition, offset, timestamp } = record
-  if (text === undefined)
-    return {
-      log: EMPTY_LOG,
-      origin: { broker, topic, partition, offset, timestamp },
-      notBefore: 0,
-      waitMs: 0,
-    }
   const stored = parseLog(text)
   const isCarried = typeof stored['topic'] === 'string'
   const origin = isCarried
