@@ -118,7 +118,7 @@ describe.runIf(found)(`Kafka in hard times${why}`, () => {
     expect(idOf(await inbox.next())).toBe(id)
   })
 
-  it('B9: a record that is no event becomes a letter, and blocks no key', async () => {
+  it('B9: a record that cannot be decoded becomes a letter, and blocks no key', async () => {
     const channel = uniqueName('undecodable')
     const broker = open()
     const inbox = await subscribe(broker, channel, { ordering: 'by-key' })

@@ -331,9 +331,8 @@ export class Intake {
     }
     const acknowledged = this.#acknowledged[source].get(message.sequence)
     if (acknowledged?.storedAt === storedAt) {
-      // The acknowledgement was lost.
+      // The acknowledgement was lost, or the consumer was made again and delivers thousands of such events.
       this.#context.link.send(ackSubject, acknowledged.word)
-      // A consumer that was made again delivers thousands of such events before the next one.
       this.pull()
       return
     }
