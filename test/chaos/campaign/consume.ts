@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { classify } from '../../../src/core/failure/classify.ts'
 import { PermanentError, TransientError } from '../../../src/core/failure/signals.ts'
 import { createConsumer } from '../../../src/runtime/consumer/consumer.ts'
 import type { ConsumerOptions } from '../../../src/runtime/consumer/consumer-options.ts'
@@ -8,6 +9,8 @@ import type { Kind } from './plan.ts'
 import { pause } from './wait.ts'
 
 const HANDLER_MS = 2
+/** How long a process waits that finds no server when it starts. */
+const AWAY_MS = 500
 const TRANSIENT_FAILURES = 2
 
 /** What each broker decides for itself. */
@@ -46,7 +49,7 @@ export async function consume(
       effects.happen(id, Number(life))
     },
   })
-  await consumer.start()
+  await untilUp(() => consumer.start())
   writeLine('started')
   process.on(
     'SIGTERM',
@@ -56,4 +59,17 @@ export async function consume(
         .then(close)
         .then(() => effects.close()),
   )
+}
+
+/** A server can be away while the process starts. */
+async function untilUp(start: () => Promise<void>): Promise<void> {
+  for (;;) {
+    try {
+      await start()
+      return
+    } catch (error) {
+      if (!classify(error).retryable) throw error
+      await pause(AWAY_MS)
+    }
+  }
 }
