@@ -20,6 +20,7 @@ export function findFiu(): Promise<Found> {
 }
 
 const FAULTS_ENV = 'LAZARET_TEST_FAULTS'
+const MAX_TRIES = 100
 
 /** How to start a process that has these faults from its `beginFaults()` on. */
 export function withFaults(
@@ -37,10 +38,18 @@ export function withFaults(
   }
 }
 
-/** Called by the process itself once its code is loaded: Node reads its own files from the disk as well. */
+/**
+ * Called by the process itself once its code is loaded: Node reads its own files from the disk as well. The command succeeds, and
+ * says why on its output, if the process does not listen yet.
+ */
 export async function beginFaults(): Promise<void> {
   const controls = process.env[FAULTS_ENV]
-  if (controls !== undefined) await run('fiu-ctrl', [...JSON.parse(controls), String(process.pid)])
+  if (controls === undefined) return
+  for (let said = '', tries = 0; tries === 0 || said !== ''; tries++) {
+    if (tries > MAX_TRIES) throw new Error(`fiu-ctrl: ${said}`)
+    const { stdout, stderr } = await run('fiu-ctrl', [...JSON.parse(controls), String(process.pid)])
+    said = `${stdout}${stderr}`.trim()
+  }
 }
 
 async function isThere(): Promise<boolean> {
