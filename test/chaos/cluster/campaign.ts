@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { DeadLetter } from '../../../src/core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../../../src/core/event/event.ts'
 import type { Random } from '../../../src/core/random.ts'
 import type { Broker } from '../../../src/ports/broker.ts'
@@ -32,7 +33,7 @@ export interface ClusterUnderTest<F extends string> {
   /** The program of a consumer, and the address of the cluster for it. SIGUSR2 cuts its connections. */
   readonly consumer: { readonly script: string; readonly address: string }
   /** The event id of every letter on the cluster. */
-  letters(): Promise<readonly string[]>
+  letters(): Promise<readonly DeadLetter[]>
   /** A fault that only this kind of server has. */
   inject(fault: F, any: <T>(items: readonly T[]) => T): Promise<void>
   /** Says where the events are that are neither handled nor dead. For a campaign that stands still. */
@@ -69,7 +70,7 @@ class Campaign<F extends string> {
   readonly #publisher: Publisher
   readonly #events: readonly LazaretEvent[]
   readonly #random: Random
-  /** The letters that the operator has decided about. */
+  /** The deaths that the operator has decided about. */
   readonly #decided = new Set<string>()
   /** The processes that were killed. */
   readonly #killed = new Set<number>()
@@ -168,15 +169,17 @@ class Campaign<F extends string> {
     }
   }
 
-  /** A person decides about every letter as soon as it exists, and once. */
+  /** A person decides about every death as soon as its letter says it, and once. */
   async #unblockDead(): Promise<void> {
     while (!this.#isOver && this.#options.ordering === 'by-key') {
       await pause(OPERATOR_MS)
       try {
-        for (const id of await this.#cluster.letters()) {
-          if (this.#decided.has(id)) continue
-          await this.#cluster.broker.unblockKey(CHANNEL, id, HANDLER)
-          this.#decided.add(id)
+        for (const { event, cycle } of await this.#cluster.letters()) {
+          // After a crash an event can die again, and then blocks its key again.
+          const death = `${event.id} ${cycle.lastFailedAt}`
+          if (this.#decided.has(death)) continue
+          await this.#cluster.broker.unblockKey(CHANNEL, event.id, HANDLER)
+          this.#decided.add(death)
         }
       } catch {
         // A server is away. The next round does it.
@@ -196,18 +199,22 @@ class Campaign<F extends string> {
   async #settle(): Promise<Pick<CampaignResult, 'findings' | 'missing'>> {
     const left = () => this.#cluster.broker.depth(CHANNEL, HANDLER)
     const isOver = async () => {
-      const { size } = new Set(await this.#cluster.letters())
+      const { size } = new Set(await this.#letterIds())
       return this.#effects.count + size >= this.#events.length && (await left()) === 0
     }
     // Events that are missing by then are lost for good: the report counts them.
     const isSettled = await this.#moves(() => isOver().catch(() => false))
     const missing = isSettled ? [] : await this.#missing()
-    const counted = collectFindings(this.#events, this.#effects, await this.#cluster.letters(), this.#killed)
+    const counted = collectFindings(this.#events, this.#effects, await this.#letterIds(), this.#killed)
     return { findings: { ...counted, left: await left() }, missing }
   }
 
+  async #letterIds(): Promise<readonly string[]> {
+    return (await this.#cluster.letters()).map(({ event }) => event.id)
+  }
+
   async #missing(): Promise<readonly string[]> {
-    const over = new Set([...this.#effects.ids(), ...(await this.#cluster.letters())])
+    const over = new Set([...this.#effects.ids(), ...(await this.#letterIds())])
     return await this.#cluster.findMissing(this.#events, id => over.has(id))
   }
 }

@@ -24,7 +24,7 @@ export function natsCluster({ url, nodes }: NatsService): ClusterUnderTest<NatsF
     nodes,
     broker: nats({ url, ...FAST_DETECTION }),
     consumer: { script: fileURLToPath(new URL('consumer.ts', import.meta.url)), address: url },
-    letters: async () => (await outside.letters(streams.letters)).map(({ event }) => event.id),
+    letters: () => outside.letters(streams.letters),
     async inject(fault, any) {
       if (fault === 'leader') {
         // Without an answer there is no leader at this moment, so that a change is under way already.
