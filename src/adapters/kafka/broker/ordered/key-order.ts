@@ -227,7 +227,7 @@ export class KeyOrder {
   dead(delivery: KafkaDelivery): Promise<boolean> | undefined {
     const { line: event, partition } = delivery.entry
     if (event === undefined) return undefined
-    // Nobody can publish it again, and its letter has another id: it blocks no key.
+    // Its letter has another id than its line, so that nobody could unblock the key.
     if (delivery.event === undefined) return this.done(delivery)
     // The order was lost while the letter was written. The event is read again.
     if (this.#lines.get(partition.partition)?.get(event.heldKey) !== event) return Promise.resolve(false)

@@ -22,7 +22,8 @@ interface LateListener {
 
 /**
  * What earlier owners of the partitions have written to the held topic. A write can be on its way when its process dies, and
- * arrive when the next owner has read the topic: a state that nobody knows of, which the owner after it would deliver.
+ * arrive after the next owner has read the topic. The next owner has to look for it: otherwise its event counts as waiting, and
+ * is delivered again by the owner after that.
  */
 export class LateStates {
   readonly #context: SubscriptionContext
