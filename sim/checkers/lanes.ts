@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../src/core/dead-letter/letter.ts'
+import { EVERY_SINK } from '../../src/runtime/dispatcher/track/entry-limit.ts'
 import type { FactOf } from '../history.ts'
 import type { SinkPlan } from '../plan.ts'
 import { type EndedWorld, groupBy } from './checker.ts'
@@ -49,7 +50,7 @@ function* attemptsOf(
     // Retention may have deleted a resolved letter.
     const resent = ended.history
       .of('resent')
-      .filter(fact => fact.event === event && fact.sink === sink.name).length
+      .filter(fact => fact.event === event && [sink.name, EVERY_SINK].includes(fact.sink)).length
     const letter = ended.letters.find(each => each.event.id === event && each.handler === sink.name)
     const cycles = 1 + Math.max(letter?.replays ?? 0, resent)
     if (count > sink.retry.attempts * cycles)
