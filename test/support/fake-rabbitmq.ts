@@ -25,10 +25,14 @@ interface Waiting {
 
 type Handed = Waiting & { readonly consumer: Consumer }
 
+/** What a quorum queue gives to a consumer that asks for no limit. */
+const UNLIMITED = 2_000
+
 /** A server in memory, for tests of those who consume: queues, prefetch, acknowledgements, and consumers that it forgets. */
 export class FakeRabbitmq {
   readonly #queues = new Map<string, Waiting[]>()
   readonly #consumers = new Set<Consumer>()
+  readonly #channels = new Set<FakeChannel>()
   readonly #mayHandOver = new Map<string, number>()
   #isTokenTaken = false
   /** Ids of what was acknowledged. */
@@ -36,14 +40,22 @@ export class FakeRabbitmq {
   /** Channels on which something was consumed. */
   sessions = 0
   readonly connection = {
-    createChannel: async () => new FakeChannel(this) as unknown as AmqpChannel,
+    createChannel: async () => {
+      const channel = new FakeChannel(this)
+      this.#channels.add(channel)
+      return channel as unknown as AmqpChannel
+    },
   } as unknown as AmqpConnection
 
-  publish(queue: string, id: string, { key, headers }: { key?: string; headers?: AmqpHeaders } = {}): void {
+  publish(
+    queue: string,
+    id: string,
+    { key, headers, appId = APP_ID }: { key?: string; headers?: AmqpHeaders; appId?: string } = {},
+  ): void {
     // Another program has the token: our consumer waits without success, and no ready token is visible.
     if (queue.endsWith('.owner') && this.#isTokenTaken) return
     const properties = {
-      appId: APP_ID,
+      appId,
       messageId: id,
       type: 'test',
       headers: {
@@ -73,6 +85,13 @@ export class FakeRabbitmq {
   handOver(queue: string, count: number): void {
     this.#mayHandOver.set(queue, count)
     this.#handOut()
+  }
+
+  /** Every channel is lost, as with a connection. */
+  async endChannels(): Promise<void> {
+    const channels = [...this.#channels]
+    this.#channels.clear()
+    for (const channel of channels) await channel.close()
   }
 
   /** From the next channel on. */
@@ -120,7 +139,7 @@ export class FakeRabbitmq {
   }
 
   #hasRoom(consumer: Consumer): boolean {
-    return this.#allowance(consumer) > 0 && (consumer.limit === 0 || consumer.open < consumer.limit)
+    return this.#allowance(consumer) > 0 && consumer.open < (consumer.limit || UNLIMITED)
   }
 
   #allowance({ queue }: Consumer): number {
@@ -134,6 +153,7 @@ class FakeChannel extends EventEmitter {
   #lastTag = 0
   #limit = 0
   #isUsed = false
+  #isClosed = false
 
   constructor(server: FakeRabbitmq) {
     super()
@@ -149,6 +169,7 @@ class FakeChannel extends EventEmitter {
   }
 
   async consume(queue: string, hand: (message: AmqpMessage) => void, { consumerTag = queue } = {}) {
+    if (this.#isClosed) throw new Error('the channel is closed')
     if (!this.#isUsed) this.#server.sessions++
     this.#isUsed = true
     this.#server.add({
@@ -185,6 +206,7 @@ class FakeChannel extends EventEmitter {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#server.remove(({ channel }) => channel === this)
     this.#server.takeBack([...this.#handed.values()])
     this.#handed.clear()

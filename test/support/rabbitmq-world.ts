@@ -1,5 +1,5 @@
 import { afterAll } from 'vitest'
-import type { Broker } from '../../src/ports/broker.ts'
+import type { Broker, SubscribeOptions } from '../../src/ports/broker.ts'
 import { systemClock, systemRandom } from '../../src/ports/clock.ts'
 import { Inbox } from '../../src/testing/conformance/broker/world.ts'
 import { TestTiming } from '../../src/testing/conformance/harness.ts'
@@ -25,9 +25,15 @@ export async function rabbitmqWorld() {
     why: found.found ? '' : ` (skipped: ${found.why})`,
     timing,
     make: createFactory({ clock: systemClock, random: systemRandom }),
-    async subscribe(broker: Broker, channel: string, handler = channel, prefetch = 10): Promise<Inbox> {
+    async subscribe(
+      broker: Broker,
+      channel: string,
+      handler = channel,
+      prefetch = 10,
+      ordering: SubscribeOptions['ordering'] = 'none',
+    ): Promise<Inbox> {
       const inbox = new Inbox(timing)
-      const options = { channel, handler, prefetch, ordering: 'none' } as const
+      const options = { channel, handler, prefetch, ordering }
       inbox.subscription = await broker.subscribe(options, delivery => inbox.receive(delivery))
       return inbox
     },

@@ -1,7 +1,9 @@
+import { connect } from 'amqplib'
 import { describe, expect, it } from 'vitest'
 import { rabbitmqWorld } from '../../../test/support/rabbitmq-world.ts'
 import { eventOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
+import { OWN } from './broker/wire/headers.ts'
 import { rabbitmq } from './index.ts'
 
 const { found, outside, url, why, timing, make, subscribe } = await rabbitmqWorld()
@@ -103,6 +105,29 @@ describe.runIf(found.found)(`RabbitMQ queues with a limit${why}`, () => {
     expect(() => rabbitmq({ url: 'amqp://localhost', queueType: 'classic', maxLength: 5 })).toThrow(
       'a full classic queue drops returning retries',
     )
+  })
+
+  it('B9: with 2 100 blocked keys the other keys go on, also for the next owner', async () => {
+    const channel = uniqueName('blocked')
+    const broker = rabbitmq({ url })
+    const first = await subscribe(broker, channel, channel, PREFETCH, 'by-key')
+    await first.subscription.close()
+    const connection = await connect(url)
+    const writer = await connection.createConfirmChannel()
+    for (let number = 1; number <= 2_100; number++) {
+      const headers = { [OWN.place]: number, [OWN.key]: `key ${number}`, [OWN.deadEvent]: `dead ${number}` }
+      writer.publish('', `${channel}.held`, Buffer.alloc(0), { headers })
+    }
+    await writer.waitForConfirms()
+    await connection.close()
+    const inbox = await subscribe(broker, channel, channel, PREFETCH, 'by-key')
+    const [blocked, other] = [make.event({ channel, key: '7' }), make.event({ channel, key: 'other' })]
+    await broker.publish([blocked, other])
+    await inbox.done(await inbox.assertNextIs(other))
+    await inbox.assertEmpty('a blocked key is delivered')
+    await broker.unblockKey(channel, 'dead 7')
+    await inbox.done(await inbox.assertNextIs(blocked))
+    await broker.close()
   })
 })
 

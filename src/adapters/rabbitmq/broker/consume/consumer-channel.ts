@@ -5,7 +5,7 @@ import { Acks } from './acks.ts'
 import { PrefetchWindow } from './stall-detector.ts'
 
 /** AMQP counts it in 16 bits. */
-const MAX_PREFETCH = 65_535
+export const MAX_PREFETCH = 65_535
 const NOT_FOUND = 404
 /**
  * A quorum queue needs this time to record acknowledgements. It returns messages that were acknowledged right before
@@ -72,7 +72,7 @@ export class ConsumerChannel {
   readonly countReady = async (queue: string): Promise<number> =>
     (await this.#channel.checkQueue(queue)).messageCount
 
-  /** A prefetch of 0 sets no limit. A message of null says that the queue was deleted. */
+  /** A prefetch of 0 sets no limit, but that of quorum queues is 2 000 then. A message of null says that the queue was deleted. */
   async consume(
     queue: string,
     prefetch: number,

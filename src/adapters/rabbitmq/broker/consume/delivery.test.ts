@@ -35,3 +35,27 @@ it('F5: what was open when the channel was lost comes back without a crash', () 
   expect(lost.take(again)).toMatchObject({ started: 1, ended: 1 })
   expect(lost.take(again)).toBeUndefined()
 })
+
+it.each([
+  ['has begun it', { started: 2, ended: 0 }, false],
+  ['has ended it', { started: 1, ended: 1 }, false],
+  ['took it for a suspect', { started: 1, ended: 0, isSuspected: true }, true],
+])(
+  'B8: what was open when the channel was lost is forgotten if another process %s since',
+  (_, log, isSuspect) => {
+    const lost = new LostDeliveries()
+    const delivery = new RabbitmqDelivery(channel, messageOf({ started: 1, ended: 0 }), source, false)
+    delivery.recordStart()
+    lost.add(delivery)
+    expect(lost.take(new RabbitmqDelivery(channel, messageOf(log), source, isSuspect))).toBeUndefined()
+  },
+)
+
+it('B8: a start that this process has recorded on the server is no crash', () => {
+  const lost = new LostDeliveries()
+  const delivery = new RabbitmqDelivery(channel, messageOf({ started: 1, ended: 1 }), source, false)
+  delivery.recordStart()
+  lost.add(delivery, delivery.startedNow)
+  const again = new RabbitmqDelivery(channel, messageOf({ started: 2, ended: 1 }), source, false)
+  expect(lost.take(again)).toMatchObject({ started: 1, ended: 1 })
+})

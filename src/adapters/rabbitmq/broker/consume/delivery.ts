@@ -77,30 +77,42 @@ export class RabbitmqDelivery extends TrackedDelivery {
 
 const MAX_LOST = 10_000
 
+interface LostDelivery {
+  readonly log: MessageLog
+  /** How many starts the server knew of. */
+  readonly recorded: number
+  readonly wasSuspect: boolean
+}
+
 /**
  * The deliveries that this process had open when its connection was lost. Such a message looks like one of a crashed
  * process when it is delivered again. This process remembers how many of its attempts really started.
  */
 export class LostDeliveries {
-  readonly #logs = new Map<string, MessageLog>()
+  readonly #lost = new Map<string, LostDelivery>()
 
-  add(delivery: RabbitmqDelivery): void {
+  /** `recorded` is how many starts the server knows of, if this process has recorded some since the delivery. */
+  add(delivery: RabbitmqDelivery, recorded = delivery.started): void {
     const name = nameOf(delivery)
     if (name === undefined) return
     // No process died: the attempt that was begun is not a crash, and its end is not reported to the server.
     delivery.takeBackStart()
-    this.#logs.set(name, delivery.log)
-    if (this.#logs.size <= MAX_LOST) return
-    const [oldest] = this.#logs.keys()
-    this.#logs.delete(oldest!)
+    this.#lost.set(name, { log: delivery.log, recorded, wasSuspect: delivery.isSuspect })
+    if (this.#lost.size <= MAX_LOST) return
+    const [oldest] = this.#lost.keys()
+    this.#lost.delete(oldest!)
   }
 
+  /** Undefined also if another process has had the event since, which knows more of it. */
   take(delivery: RabbitmqDelivery): MessageLog | undefined {
-    const name = this.#logs.size === 0 ? undefined : nameOf(delivery)
-    if (name === undefined) return undefined
-    const log = this.#logs.get(name)
-    this.#logs.delete(name)
-    return log
+    const name = this.#lost.size === 0 ? undefined : nameOf(delivery)
+    const lost = name === undefined ? undefined : this.#lost.get(name)
+    if (lost === undefined) return undefined
+    this.#lost.delete(name!)
+    const { started, ended } = delivery.log
+    const isNewer =
+      started > lost.recorded || ended > lost.log.ended || delivery.isSuspect !== lost.wasSuspect
+    return isNewer ? undefined : lost.log
   }
 }
 

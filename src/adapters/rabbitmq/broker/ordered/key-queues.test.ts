@@ -4,7 +4,17 @@ import { KeyQueues, type QueuedEvent } from './key-queues.ts'
 
 function entry(key: string, place: number, state: QueuedEvent['state'] = 'ready'): QueuedEvent {
   const id = `${key}-${place}`
-  return { key, id, place, state, delivery: undefined, message: undefined, dueAt: 0, isStray: false }
+  return {
+    key,
+    id,
+    place,
+    state,
+    delivery: undefined,
+    message: undefined,
+    dueAt: 0,
+    isStray: false,
+    isHeld: false,
+  }
 }
 
 describe('the lines of keys', () => {

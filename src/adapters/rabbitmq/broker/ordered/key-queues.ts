@@ -22,6 +22,8 @@ export interface QueuedEvent {
   dueAt: number
   /** The message was returned unsettled. It runs alone, and its start is recorded before. */
   isStray: boolean
+  /** A copy of it is in the held queue. The next owner reads those before the others. */
+  isHeld: boolean
 }
 
 /** The events of each key in their order. Only the first of a line may run. */
@@ -31,6 +33,12 @@ export class KeyQueues {
   /** Keys whose first is ready, in the order in which they became so. */
   readonly #ready = new Set<string>()
   #lastPlace = 0
+  #held = 0
+
+  /** How many of them are in the held queue. */
+  get held(): number {
+    return this.#held
+  }
 
   nextPlace(): number {
     return this.#lastPlace + 1
@@ -43,6 +51,7 @@ export class KeyQueues {
   add(entry: QueuedEvent): void {
     this.#lastPlace = Math.max(this.#lastPlace, entry.place)
     this.#byPlace.set(entry.place, entry)
+    if (entry.isHeld) this.#held++
     const line = this.#queues.get(entry.key)
     if (line === undefined) this.#queues.set(entry.key, [entry])
     else {
@@ -53,12 +62,20 @@ export class KeyQueues {
   }
 
   remove(entry: QueuedEvent): void {
+    if (this.#byPlace.get(entry.place) !== entry) return
     this.#byPlace.delete(entry.place)
+    if (entry.isHeld) this.#held--
     const line = this.#queues.get(entry.key) ?? []
     const rest = line.filter(other => other !== entry)
     if (rest.length === 0) this.#queues.delete(entry.key)
     else this.#queues.set(entry.key, rest)
     this.look(entry.key)
+  }
+
+  /** A copy of the event is in the held queue from now on. */
+  hold(entry: QueuedEvent): void {
+    if (!entry.isHeld) this.#held++
+    entry.isHeld = true
   }
 
   /** The first event of the key may have become deliverable. */
@@ -73,6 +90,15 @@ export class KeyQueues {
     return key === undefined ? undefined : this.#queues.get(key)?.[0]
   }
 
+  /** The next event to deliver of those in the held queue. */
+  get readyHeld(): QueuedEvent | undefined {
+    for (const key of this.#ready) {
+      const first = this.#queues.get(key)?.[0]
+      if (first?.isHeld) return first
+    }
+    return undefined
+  }
+
   dead(id: string): QueuedEvent | undefined {
     for (const entry of this.all()) if (entry.state === 'dead' && entry.id === id) return entry
     return undefined
@@ -80,6 +106,11 @@ export class KeyQueues {
 
   of(key: string): readonly QueuedEvent[] {
     return this.#queues.get(key) ?? []
+  }
+
+  /** The lines, each with its first event first. */
+  lines(): Iterable<readonly QueuedEvent[]> {
+    return this.#queues.values()
   }
 
   *all(): Generator<QueuedEvent> {
@@ -90,5 +121,6 @@ export class KeyQueues {
     this.#queues.clear()
     this.#byPlace.clear()
     this.#ready.clear()
+    this.#held = 0
   }
 }

@@ -1,3 +1,4 @@
+import { TooManyHeldError } from '../../../../adapter-kit/ordered/too-many-held.ts'
 import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
 import {
@@ -12,6 +13,7 @@ import { CLOSE_MS } from '../../connection/link.ts'
 import type { ConsumerChannel } from '../consume/consumer-channel.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import { RabbitmqDelivery } from '../consume/delivery.ts'
+import { heldQueue } from '../topology/names.ts'
 import { countOf, OWN, textOf } from '../wire/headers.ts'
 import { readHeldWaitMs } from '../wire/message-log.ts'
 import { KeyQueues, type QueuedEvent } from './key-queues.ts'
@@ -19,6 +21,8 @@ import { Ownership, REFRESH_MS } from './ownership.ts'
 
 /** The number of events that may wait for others of their key before the consumer stops reading. */
 const ORDER_WINDOW = 1_000
+/** The most events in the held queue. The server gives at most 65 535 to a consumer, and the owner needs all of them. */
+const MAX_HELD = 50_000
 
 /**
  * A subscription that delivers the events of a key one at a time and in their order. The first of a key that cannot be
@@ -33,6 +37,8 @@ export class OrderedSubscription implements Subscription {
   readonly #queues = new KeyQueues()
   readonly #open = new Map<Delivery, QueuedEvent>()
   readonly #settling = new PendingWork()
+  readonly #maxHeld: number
+  #wasFull = false
   /** The channel of the owner; undefined while another keeps the order. */
   #channel: ConsumerChannel | undefined
   /** Called when the last that is open is settled; nothing is delivered before the order is ours again. */
@@ -41,8 +47,9 @@ export class OrderedSubscription implements Subscription {
   #stopRenewing: Cancel = () => {}
   #closing: Promise<void> | undefined
 
-  constructor(context: SubscriptionContext, window = context.prefetch + ORDER_WINDOW) {
+  constructor(context: SubscriptionContext, window = context.prefetch + ORDER_WINDOW, maxHeld = MAX_HELD) {
     this.#context = context
+    this.#maxHeld = maxHeld
     this.#ownership = new Ownership(context, window, {
       own: (channel, held) => this.#own(channel, held),
       held: (channel, message) => this.#receiveHeld(channel, message),
@@ -116,6 +123,7 @@ export class OrderedSubscription implements Subscription {
     this.#stopRenewing()
     this.#mode = 'closed'
     this.#open.clear()
+    this.#context.source.stalls.ended('deliveries', this)
     await settlesWithin(this.#context.settings.clock, CLOSE_MS, this.#settling.settled())
     await this.#ownership.close()
   }
@@ -154,21 +162,44 @@ export class OrderedSubscription implements Subscription {
     return this.#channel?.isOpen ? this.#open.get(delivery) : undefined
   }
 
-  /** The server limits how long a message may be held: all waiting messages are written again. */
+  /** The server limits how long a message may be unsettled: all waiting messages are written again. */
   #renewLater(): void {
-    const { settings, settler, source } = this.#context
-    this.#stopRenewing = settings.clock.schedule(REFRESH_MS, () => {
-      for (const { state, delivery, message, place, dueAt } of this.#queues.all()) {
-        if (state === 'dead') {
-          if (message !== undefined) void settler.renewHeld(source.queue, message).catch(() => {})
-        } else if (state !== 'open' && delivery !== undefined)
-          void settler.hold(delivery, place, this.#msUntil(dueAt))
-      }
+    this.#stopRenewing = this.#context.settings.clock.schedule(REFRESH_MS, () => {
+      for (const line of this.#queues.lines()) void this.#renew(line).catch(() => {})
       this.#renewLater()
     })
   }
 
+  /** The next owner delivers held events first, so that none is held before all in front of it are. */
+  async #renew(line: readonly QueuedEvent[]): Promise<void> {
+    const { settler, source } = this.#context
+    for (const entry of [...line]) {
+      const { state, delivery, message, place, dueAt, isHeld } = entry
+      if (this.#queues.at(place) !== entry) continue
+      if (state === 'dead') {
+        if (message !== undefined) await settler.renewHeld(source.queue, message)
+      } else if (state !== 'open' && delivery !== undefined) {
+        if (!isHeld && this.#isFull) return
+        if (!(await settler.hold(delivery, place, this.#msUntil(dueAt)))) return
+      } else if (!isHeld) return
+    }
+  }
+
+  get #isFull(): boolean {
+    return this.#queues.held >= this.#maxHeld
+  }
+
+  #reportFull(): void {
+    const { stalls, queue } = this.#context.source
+    if (this.#isFull === this.#wasFull) return
+    this.#wasFull = this.#isFull
+    const error = new TooManyHeldError(`queue '${heldQueue(queue)}'`, this.#maxHeld)
+    if (this.#isFull) stalls.stalled('deliveries', this, error)
+    else stalls.ended('deliveries', this)
+  }
+
   #own(channel: ConsumerChannel, held: readonly AmqpMessage[]): void {
+    if (this.#channel !== undefined) this.#lose(this.#channel)
     this.#channel = channel
     this.#drained = undefined
     const newest = new Map<number, AmqpMessage>()
@@ -187,14 +218,14 @@ export class OrderedSubscription implements Subscription {
 
   #load(channel: ConsumerChannel, place: number, message: AmqpMessage): void {
     const id = headerOf(message, OWN.deadEvent)
-    const key = headerOf(message, OWN.key)
-    const entry = this.#newEntry(keyless(place), place, message)
-    if (id !== undefined) this.#add({ ...entry, key: key ?? '', id, state: 'dead' })
-    else {
-      const delivery = this.#read(channel, message, true)
-      const line = key === undefined ? entry.key : keyed(key)
-      this.#add({ ...entry, key: line, id: delivery.id, delivery, isStray: true })
+    if (id !== undefined) {
+      const line = headerOf(message, OWN.key) ?? ''
+      this.#add({ ...this.#newEntry(line, place, message), id, state: 'dead', isHeld: true })
+      return
     }
+    const delivery = this.#read(channel, message, true)
+    const entry = this.#newEntry(lineOf(delivery, place), place, message)
+    this.#add({ ...entry, id: delivery.id, delivery, isStray: true, isHeld: true })
   }
 
   #receiveHeld(channel: ConsumerChannel, message: AmqpMessage): void {
@@ -218,9 +249,9 @@ export class OrderedSubscription implements Subscription {
   #receive(channel: ConsumerChannel, message: AmqpMessage): void {
     const { redelivered: isStray } = message.fields
     const delivery = this.#read(channel, message)
-    const { event, id } = delivery
+    const { id } = delivery
     const place = this.#queues.nextPlace()
-    const key = event?.key === undefined ? keyless(place) : keyed(event.key)
+    const key = lineOf(delivery, place)
     const same = this.#queues.of(key).find(entry => entry.id === id)
     if (same?.state === 'dead') void this.#publishedAgain(same, delivery)
     else if (same !== undefined && isStray) channel.settled(message)
@@ -237,10 +268,15 @@ export class OrderedSubscription implements Subscription {
   #lose(channel: ConsumerChannel): void {
     if (this.#channel !== channel) return
     this.#channel = undefined
-    for (const { delivery } of this.#queues.all())
-      if (delivery !== undefined) this.#context.lost.add(delivery)
+    for (const { delivery, state, isStray } of this.#queues.all())
+      if (delivery !== undefined) {
+        // The start of a stray is recorded on the server.
+        const isRecorded = state === 'open' && isStray
+        this.#context.lost.add(delivery, isRecorded ? delivery.startedNow : delivery.started)
+      }
     this.#open.clear()
     this.#queues.clear()
+    this.#reportFull()
   }
 
   #add(entry: QueuedEvent): void {
@@ -253,6 +289,7 @@ export class OrderedSubscription implements Subscription {
   #replace(entry: QueuedEvent, message: AmqpMessage, delivery: RabbitmqDelivery | undefined): void {
     if (entry.message !== undefined) this.#channel?.settled(entry.message)
     entry.message = message
+    this.#queues.hold(entry)
     if (entry.state === 'open') return
     entry.delivery = delivery
     entry.isStray = false
@@ -281,7 +318,8 @@ export class OrderedSubscription implements Subscription {
   #newEntry(key: string, place: number, message: AmqpMessage): QueuedEvent {
     const dueAt = this.#dueAt(message)
     const state = this.#msUntil(dueAt) > 0 ? 'waiting' : 'ready'
-    return { key, id: undefined, place, state, delivery: undefined, message, dueAt, isStray: false }
+    const parts = { id: undefined, delivery: undefined, isStray: false, isHeld: false }
+    return { ...parts, key, place, state, message, dueAt }
   }
 
   #dueAt({ properties }: AmqpMessage): number {
@@ -323,8 +361,10 @@ export class OrderedSubscription implements Subscription {
       return
     }
     const { prefetch, deliver } = this.#context
+    this.#reportFull()
     while (this.#mode === 'running' && this.#open.size < prefetch) {
-      const entry = this.#queues.ready
+      // Those that begin now could be held too.
+      const entry = this.#isFull ? this.#queues.readyHeld : this.#queues.ready
       if (entry?.delivery === undefined || !this.#mayRun(entry)) return
       entry.state = 'open'
       this.#queues.look(entry.key)
@@ -342,8 +382,9 @@ export class OrderedSubscription implements Subscription {
 }
 
 /** An event without a key waits for no other: each has its own line. */
-const keyless = (place: number) => `place ${place}`
-const keyed = (key: string) => `key ${key}`
+function lineOf({ event }: RabbitmqDelivery, place: number): string {
+  return event?.key === undefined ? `place ${place}` : `key ${event.key}`
+}
 
 function headerOf({ properties }: AmqpMessage, name: string): string | undefined {
   return textOf(properties.headers?.[name])

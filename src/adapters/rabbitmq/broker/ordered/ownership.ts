@@ -2,7 +2,7 @@ import { type Cancel, delay, settlesWithin } from '../../../../ports/clock.ts'
 import type { AmqpConnection, AmqpMessage } from '../../connection/amqp.ts'
 import { CLOSE_MS } from '../../connection/link.ts'
 import { explainRefusal } from '../../errors.ts'
-import { ConsumerChannel } from '../consume/consumer-channel.ts'
+import { ConsumerChannel, MAX_PREFETCH } from '../consume/consumer-channel.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import { PollTimer, type PrefetchWindow, StallDetector } from '../consume/stall-detector.ts'
 import { inspect } from '../topology/declare.ts'
@@ -19,7 +19,8 @@ interface OwnerListener {
 }
 
 const POLL_MS = 50
-const REST_MS = 100
+const FIRST_REST_MS = 100
+const MAX_REST_MS = 5_000
 const LOAD_MS = 5_000
 /** The server ends a channel that keeps a delivery for half an hour. */
 export const REFRESH_MS = 600_000
@@ -48,6 +49,7 @@ export class Ownership {
   #failures = 0
   #channel: ConsumerChannel | undefined
   #token: AmqpMessage | undefined
+  #isOpeningAgain = false
   #isClosed = false
   #stopRefreshing: Cancel = () => {}
 
@@ -70,6 +72,7 @@ export class Ownership {
     const { link, settings, settler, source } = this.#context
     const connection = await link.get(settings.connectTimeoutMs)
     const channel = await ConsumerChannel.open(connection, lost => this.#lost(lost))
+    if (this.#isClosed) return await channel.close()
     this.#channel = channel
     this.#token = undefined
     this.#consumed.clear()
@@ -79,10 +82,12 @@ export class Ownership {
         this.#receiveToken(connection, channel, message),
       )
     } catch (error) {
-      this.#channel = undefined
+      if (this.#channel === channel) this.#channel = undefined
       await channel.close()
       throw error
     }
+    // It was lost or closed meanwhile.
+    if (this.#channel !== channel) return
     this.#refresh()
     this.#pollTimer.start()
   }
@@ -92,6 +97,7 @@ export class Ownership {
     this.#pollTimer.stop()
     this.#stopRefreshing()
     const channel = this.#channel
+    this.#channel = undefined
     if (channel === undefined) return
     const { clock, queueType } = this.#context.settings
     await settlesWithin(clock, CLOSE_MS, channel.cancel())
@@ -108,14 +114,16 @@ export class Ownership {
   }
 
   async #own(connection: AmqpConnection, channel: ConsumerChannel): Promise<void> {
-    const { clock } = this.#context.settings
+    const { clock, queueType } = this.#context.settings
     const { held, queue } = this.#deliveries
     while (channel.isOpen && !(await this.#isLeft(connection))) await delay(clock, POLL_MS)
     const count = (await inspect(connection, held.queue))?.messageCount ?? 0
     const found: AmqpMessage[] = []
     let isLoaded = false
     const loading = Promise.withResolvers<void>()
-    await this.#consume(channel, held, NO_LIMIT, message => {
+    // A quorum queue takes no limit for one of 2 000, and gives nothing more while so many keys are blocked.
+    const limit = queueType === 'quorum' ? MAX_PREFETCH : NO_LIMIT
+    await this.#consume(channel, held, limit, message => {
       if (isLoaded) this.#listener.held(channel, message)
       else if (found.push(message) >= count) loading.resolve()
     })
@@ -187,26 +195,33 @@ export class Ownership {
     this.#pollTimer.stop()
     this.#stopRefreshing()
     this.#listener.lose(channel)
-    void this.#openAgain()
+    if (!this.#isOpeningAgain) void this.#openAgain()
   }
 
+  /** One at a time: of two channels of this process, messages of one could be settled on the other. */
   async #openAgain(): Promise<void> {
+    this.#isOpeningAgain = true
     const { link, settings, source, topology } = this.#context
     const { stalls } = source
-    while (true) {
-      await delay(settings.clock, REST_MS)
-      if (this.#isClosed) return
+    for (
+      let restMs = FIRST_REST_MS;
+      this.#channel === undefined;
+      restMs = Math.min(MAX_REST_MS, restMs * 2)
+    ) {
+      await delay(settings.clock, restMs)
+      if (this.#isClosed) break
       try {
         await topology.restore()
         await topology.order(source.channel, source.queue)
         await this.open()
         this.#failures = 0
         stalls.ended('deliveries', this)
-        return
       } catch (error) {
-        if (++this.#failures > 1) stalls.stalled('deliveries', this, explainRefusal(link.server, error))
+        if (++this.#failures > 1 && !this.#isClosed)
+          stalls.stalled('deliveries', this, explainRefusal(link.server, error))
       }
     }
+    this.#isOpeningAgain = false
   }
 
   #refresh(): void {
