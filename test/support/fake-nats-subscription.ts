@@ -158,6 +158,7 @@ async function createContext(prefetch: number) {
     createTemporaryConsumer: () => answer('guard'),
     deleteConsumer: () => answer(undefined),
     deleteMessage: () => answer(undefined),
+    publish: () => answer(undefined),
     createConsumer: async () => {
       await answer(undefined)
       server.consumersMade++

@@ -193,10 +193,13 @@ describe.runIf(service !== undefined)(`Consuming from NATS${why}`, () => {
     'F4: a message of another program that looks like a request to unblock a key is an event (%s)',
     async ordering => {
       const channel = uniqueName('request')
-      const { ids } = await subscribe(open(), channel, { ordering })
+      const { ids, deliveries, subscription } = await subscribe(open(), channel, { ordering })
       const headers = [['lazaret-unblock', 'not JSON']] as const
       await outside.link.call(`${channel}.raw`, Buffer.from('{}'), headers)
       await eventually(() => ids()).toEqual([expect.stringContaining(`${streamsOf(channel).events}/1@`)])
+      // A retry is the same message, published again.
+      await subscription.settle(deliveries[0]!, { outcome: 'retry', notBefore: 0, ended: [] })
+      await eventually(() => ids()).toEqual([ids()[0], ids()[0]])
     },
   )
 })

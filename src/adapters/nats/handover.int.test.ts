@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { ChaosProxy } from '../../../test/chaos/proxy.ts'
 import { losingMessages } from '../../../test/support/losing-nats.ts'
 import { createNatsWorld, eventually, make, subscribe, TIMES } from '../../../test/support/nats-world.ts'
+import { letterId } from '../../core/dead-letter/identity.ts'
+import { replayHeaders } from '../../core/event/replay-headers.ts'
 import { type Clock, delay, systemClock } from '../../ports/clock.ts'
 import { eventOf } from '../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../testing/conformance/harness.ts'
@@ -58,6 +60,31 @@ describe.runIf(service !== undefined)(`NATS from one owner of the order to the n
       expect(ofKey).toEqual(expected.slice(0, ofKey.length))
     }
     expect(most).toBeLessThan(3_000)
+  })
+
+  it('B8: a replay whose owner crashed runs as a suspect, and its crash is counted', async () => {
+    const channel = uniqueName('crashing-replay')
+    // The server delivers the replay again when the next owner has long read everything else.
+    const times = { ackWaitMs: 4_000 }
+    const first = mortal(times)
+    const owner = await subscribe(first.broker, channel, BY_KEY)
+    const event = make.event({ channel, key: 'a' })
+    await open().publish([event])
+    await eventually(() => owner.ids()).toEqual([event.id])
+    await settleAsDead(owner, 0)
+    const replay = { handler: 'bill', letterId: letterId(channel, 'bill', event), replayId: 'replay-1' }
+    await open().publish([{ ...event, headers: replayHeaders(event, replay) }])
+    await eventually(() => owner.ids()).toHaveLength(2)
+    await owner.subscription.begin(owner.deliveries[1]!, [])
+    const second = mortal(times)
+    const next = await subscribe(second.broker, channel, BY_KEY)
+    await first.die()
+    await eventually(() => next.ids()).toEqual([event.id])
+    await next.subscription.begin(next.deliveries[0]!, [])
+    const last = await subscribe(open(times), channel, BY_KEY)
+    await second.die()
+    await eventually(() => last.ids()).toEqual([event.id])
+    expect(last.deliveries[0]!.started).toBeGreaterThan(0)
   })
 
   it('B9: an owner that lost the order writes nothing more of what it had tried to write', async () => {

@@ -180,6 +180,12 @@ export class JetStream {
     }
   }
 
+  /** Stores a message, if a stream has this subject. */
+  async publish(subject: string, data: string): Promise<void> {
+    const answer = await this.#link.call(subject, data)
+    this.#read(`publish to '${subject}'`, answer.data)
+  }
+
   /** Removes a message. One that is not there is removed already. */
   async deleteMessage(stream: string, sequence: number): Promise<void> {
     const asked = this.#ask(`STREAM.MSG.DELETE.${stream}`, { seq: sequence, no_erase: true })
@@ -203,12 +209,14 @@ export class JetStream {
 
   async #ask<T = unknown>(name: string, request: object): Promise<T> {
     const { data } = await this.#link.call(`$JS.API.${name}`, JSON.stringify(request))
+    return this.#read(name, data)
+  }
+
+  #read(name: string, data: Uint8Array) {
     const answer = parseJson(data)
-    if (answer.error !== undefined) {
-      const { err_code, code, description } = answer.error
-      throw new JetStreamError(name, err_code ?? code, String(description))
-    }
-    return answer
+    if (answer.error === undefined) return answer
+    const { err_code, code, description } = answer.error
+    throw new JetStreamError(name, err_code ?? code, String(description))
   }
 
   async #orUndefined<T>(errorCode: number, asked: Promise<T>): Promise<T | undefined> {

@@ -217,11 +217,12 @@ export class Publisher {
       let before: Promise<unknown> = Promise.resolve()
       for (const batch of inBatches(pending)) {
         const first = before.then(() => this.#sendBatch(stream, batch, conditions))
-        for (const [index, each] of batch.entries())
-          sent.set(
-            each,
-            first.then(sequence => sequence + index),
-          )
+        for (const [index, each] of batch.entries()) {
+          const position = first.then(sequence => sequence + index)
+          // It can fail while the next stream is made ready, before anybody waits for it.
+          position.catch(() => {})
+          sent.set(each, position)
+        }
         before = first
       }
     }

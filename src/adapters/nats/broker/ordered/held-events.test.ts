@@ -85,7 +85,8 @@ function world() {
     [...stored.values()]
       .map(({ subject }) => subject.split('.').slice(-2).join('.'))
       .filter(subject => !subject.startsWith('fence.'))
-  return { newOwner, gate, server, putHeld, subjects }
+  const messageOf = (end: string) => [...stored.values()].find(({ subject }) => subject.endsWith(end))
+  return { newOwner, gate, server, putHeld, subjects, messageOf }
 }
 
 function entryOf(): Entry {
@@ -127,6 +128,26 @@ describe('HeldEvents', () => {
     await next.resolve(read!)
     expect(next.inPlace.attemptsOf(read!)).toBeUndefined()
     expect(subjects()).toEqual([])
+  })
+
+  it('P1: a held event that leaves no room for its attempts any more keeps its message', async () => {
+    const { newOwner, server, messageOf } = world()
+    const held = newOwner()
+    await held.read()
+    const event = eventOf('x')
+    const message = {
+      headers: [],
+      data: Buffer.from('payload'),
+      stream: NAMES.streams.events,
+      sequence: 7,
+      storedAt: 36,
+    }
+    const fresh = { ...entryOf(), source: 'events', message } as unknown as Entry
+    await held.hold([{ event, entry: fresh, log: EMPTY_LOG, notBefore: 0 }])
+    const loaded = await held.entry(event)
+    server.maxBytes = 0
+    await held.hold([{ event, entry: loaded!, log: { started: 2, ended: 1, history: [] }, notBefore: 0 }])
+    expect(Buffer.from(messageOf('waiting.x')!.data).toString()).toBe('payload')
   })
 
   it.each(['broken {', 'null', '7'])(

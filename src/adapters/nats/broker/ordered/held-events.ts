@@ -140,7 +140,9 @@ export class HeldEvents {
     const stored = events.map(holding => {
       const { event, entry } = holding
       const withMessage = this.#fitting(holding)
-      const inPlace = withMessage === undefined ? permanentKey(entry) : undefined
+      // A message that is held already has no other place to stay.
+      const canStay = withMessage === undefined && entry.message.stream !== this.#context.names.streams.state
+      const inPlace = canStay ? permanentKey(entry) : undefined
       const message = withMessage ?? this.#fitting(holding, inPlace) ?? this.#waitingMessage(holding, inPlace)
       return { event, message, inPlace, log: holding.log }
     })

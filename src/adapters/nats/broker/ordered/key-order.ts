@@ -51,6 +51,8 @@ export class KeyOrder {
   /** Added to the sequences of events, so that those of a stream that counts from 1 again stand behind all that are here. */
   #placeOffset = 0
   #mode: 'running' | 'paused' | 'closing' | 'over' = 'paused'
+  /** The lines know what is held. Messages that come before could pass it. */
+  #isOpen = false
   #opening: Promise<void> | undefined
 
   constructor(context: SubscriptionContext, isAfterCrash: boolean, isOurs: () => boolean) {
@@ -124,6 +126,7 @@ export class KeyOrder {
       return
     }
     this.#lines.open(held)
+    this.#isOpen = true
     this.#completeness.start()
   }
 
@@ -179,7 +182,7 @@ export class KeyOrder {
   }
 
   resume(): void {
-    if (this.#mode !== 'paused') return
+    if (this.#mode !== 'paused' || !this.#isOpen) return
     this.#mode = 'running'
     this.#intake.resume()
     this.pump()
@@ -245,20 +248,18 @@ export class KeyOrder {
       void this.#lines.unblock(unblocked, entry)
       return
     }
-    entry.isSuspect &&= this.#isAfterCrash && !this.#completeness.isComplete
+    // A replay can come again long after the channel is complete.
+    entry.isSuspect &&= this.#isAfterCrash && (source === 'retries' || !this.#completeness.isComplete)
     const heldKey = this.#held.inPlace.heldKeyOf(permanentKey(entry))
     const here = this.#lines.get(heldKey)
-    if (here !== undefined) {
-      this.#cameAgain(here, entry)
-      return
+    if (here !== undefined) this.#cameAgain(here, entry)
+    else {
+      const line = lineOf(entry, this.#context.names.channel, heldKey)
+      const place = source === 'events' ? this.#placeOffset + message.sequence : undefined
+      const waitMs = log.notBefore - this.#context.settings.clock.now()
+      this.#lines.add(entry, { ...line, heldKey, place, waitMs })
+      this.pump()
     }
-    this.#lines.add(entry, {
-      ...lineOf(entry, this.#context.names.channel, heldKey),
-      heldKey,
-      place: source === 'events' ? this.#placeOffset + message.sequence : undefined,
-      waitMs: log.notBefore - this.#context.settings.clock.now(),
-    })
-    this.pump()
   }
 
   /** In memory only, an event must not be settled before it is handled. One that is stored as held is settled on the server. */

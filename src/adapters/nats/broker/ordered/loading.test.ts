@@ -94,6 +94,18 @@ describe('KeyOrder with held events', () => {
     expect(loads).toHaveLength(7)
   })
 
+  it('B9: a consumer that is resumed while its order is read asks for nothing before that is known', async () => {
+    const { clock, order, loads } = world(heldEvents(1), 10)
+    const opening = order.open()
+    order.resume()
+    await opening
+    await clock.advance(1)
+    expect(loads).toHaveLength(0)
+    order.resume()
+    await clock.advance(1)
+    expect(loads).toHaveLength(1)
+  })
+
   it('E21: a held event that somebody has deleted is reported', async () => {
     const state = heldEvents(1)
     const { clock, order, loads, statuses } = world(state, 10)

@@ -39,11 +39,10 @@ export function writeProgress(names: HandlerNames, stream: string, record: Progr
   return { stream, subject: subjectOf(names), data: Buffer.from(JSON.stringify(record)), headers: [] }
 }
 
-/** The record is about a stream that has begun again. */
-export async function deleteProgress(jetstream: JetStream, names: HandlerNames): Promise<void> {
-  const { state } = names.streams
-  const found = await jetstream.message(state, { last_by_subj: subjectOf(names) })
-  if (found !== undefined) await jetstream.deleteMessage(state, found.sequence)
+/** The stream has begun again. Whoever makes the consumer of the handler from now on begins with all of it. */
+export async function voidProgress(jetstream: JetStream, names: HandlerNames): Promise<void> {
+  const record: ProgressRecord = { created: '', settledTo: 0 }
+  await jetstream.publish(subjectOf(names), JSON.stringify(record))
 }
 
 /** Whether the stream counts from 1 again since the record was written. */

@@ -17,6 +17,7 @@ function server({
   replicas = 1,
   retention = 'interest',
   isOtherFaster = false,
+  isKilled = false,
   consumer = BEFORE,
   settled = 5,
   recorded = undefined,
@@ -26,6 +27,8 @@ function server({
   replicas?: number
   retention?: string
   isOtherFaster?: boolean
+  /** The process dies when it has removed the consumer. */
+  isKilled?: boolean
   /** When the consumer was made. */
   consumer?: string
   /** How far it has settled, as it says itself. */
@@ -60,8 +63,8 @@ function server({
           }
         : undefined,
     message: async () => (record === undefined ? undefined : { sequence: 1, data: Buffer.from(record) }),
-    deleteMessage: async () => {
-      record = undefined
+    publish: async (_: string, written: string) => {
+      record = written
     },
     createTemporaryConsumer: async () => {
       if (isOtherFaster) bill.created = AFTER
@@ -69,6 +72,7 @@ function server({
     },
     deleteConsumer: async (_: string, name: string) => void done.push(`delete ${name}`),
     createConsumer: async (_: string, config: Record<string, string>) => {
+      if (isKilled) throw new Error('killed')
       const { durable_name, deliver_policy, opt_start_seq } = config
       done.push(['create', durable_name, deliver_policy, opt_start_seq].join(' ').trim())
       bill.settled = 0
@@ -76,6 +80,7 @@ function server({
   } as unknown as JetStream
   return {
     done,
+    record: () => JSON.parse(record!),
     look: (outdated?: readonly OutdatedConsumer[]) => remakeConsumersAhead(jetstream, 'orders', outdated),
   }
 }
@@ -95,6 +100,12 @@ describe('remakeConsumersAhead', () => {
     expect(done).toEqual(REMADE)
     await look()
     expect(done).toEqual(REMADE)
+  })
+
+  it('P1: a process that dies in between leaves the record of another stream, so that the next consumer begins with all', async () => {
+    const { look, record } = server({ last: 3, firstAt: AFTER, isKilled: true })
+    await expect(look()).rejects.toThrow('killed')
+    expect(record()).toMatchObject({ created: '', settledTo: 0 })
   })
 
   it('P1: makes a consumer again, once, that a subscription knows from before its stream counts from 1 again', async () => {

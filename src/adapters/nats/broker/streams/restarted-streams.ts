@@ -6,7 +6,7 @@ import {
   type StreamInfo,
 } from '../../connection/jetstream.ts'
 import { fromToken, namesOf, streamsOf } from './names.ts'
-import { deleteProgress, hasRestartedSinceRecord, readProgress } from './progress-record.ts'
+import { hasRestartedSinceRecord, readProgress, voidProgress } from './progress-record.ts'
 import { positionOf } from './stream-position.ts'
 
 /** A consumer that is ahead of its stream, and where the next one begins. */
@@ -125,10 +125,10 @@ async function remake(
       if ((await jetstream.consumerInfo(stream, name))?.created !== created) continue
       const { opt_start_seq: _, opt_start_time: __, ...kept } = config
       if (stream === streamsOf(channel).events)
-        await deleteProgress(jetstream, namesOf(channel, fromToken(name)))
+        await voidProgress(jetstream, namesOf(channel, fromToken(name)))
       await jetstream.deleteConsumer(stream, name)
       await jetstream.createConsumer(stream, { ...kept, durable_name: name, ...start }).catch(error => {
-        // Another process makes it at the same time. The record is deleted, so that it begins with everything too.
+        // Another process makes it at the same time. By the record it begins with everything too.
         if (!isError(error, ERROR.consumerExists)) throw error
       })
     }

@@ -41,9 +41,12 @@ export function canBeOfEvent(name: string, text: string): boolean {
   return !text.includes('\0') && text.isWellFormed()
 }
 
+/** Headers that mean something in our own streams only. A message of the channel can have them from anybody. */
+const OF_OUR_STREAMS: ReadonlySet<string> = new Set([OWN.log, OWN.held, OWN.unblockKey])
+
 /** The headers of a message that is published again. Those of the server and what we noted of its attempts are left out. */
 export function keptHeaders(headers: HeaderList): HeaderList {
-  return withoutHeaders(headers, name => name === OWN.log || name === OWN.held || isOfServer(name))
+  return withoutHeaders(headers, name => OF_OUR_STREAMS.has(name) || isOfServer(name))
 }
 
 /** Whether a header is between a publisher and the server. It is left out when the message is published again. */
