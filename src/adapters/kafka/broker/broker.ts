@@ -24,11 +24,11 @@ import { KafkaSubscription } from './consume/subscription.ts'
 import { commitStart } from './group/offsets.ts'
 import { declareSession } from './group/session.ts'
 import { HeldCount } from './ordered/held-count.ts'
+import { unblockRecords } from './ordered/unblock-records.ts'
 import { depthOf, recordsIn } from './topics/depth.ts'
 import { isAgainTopic } from './topics/names.ts'
 import { Topics } from './topics/topics.ts'
 import { encodeEvent } from './wire/event-codec.ts'
-import { header, OWN } from './wire/headers.ts'
 import { newLog, readLog } from './wire/record-log.ts'
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
@@ -129,17 +129,14 @@ export class KafkaBroker implements Broker {
     return await this.#work.subscribe(subscription)
   }
 
-  /** Told to all partitions of the handler, because the id of an event does not say where its key is. */
   async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#work.requireOpen()
     const topics =
       handler === undefined
         ? (await this.#names()).filter(topic => isAgainTopic(this.#settings, channel, topic))
         : [this.#topics.again(channel, handler)]
-    const found = await this.#cluster.retrying('unblockKey', () => this.#cluster.topics(topics))
-    const headers = [header(OWN.unblockKey, eventId)]
-    const records = [...found.values()].flatMap(({ name, leaders }) =>
-      leaders.map((_, partition) => ({ topic: name, partition, key: null, value: null, headers })),
+    const records = await this.#cluster.retrying('unblockKey', () =>
+      unblockRecords(this.#cluster, topics, eventId),
     )
     await this.#producer.send(records)
   }

@@ -113,12 +113,16 @@ export class Assignment {
     // Somebody is opening it.
     if (!partition.isOpen) return
     const { window, knownEnd } = partition
+    await this.#openAgain(partition, () => window.progress(window.position, undefined), knownEnd)
+  }
+
+  async #openAgain(partition: AssignedPartition, progress: () => Progress, end?: number): Promise<void> {
     partition.isOpen = false
     const { settings } = this.#context
     while (partition.isOurs && !partition.isLeaving) {
       try {
         await this.#readOrder(partition)
-        this.#start(partition, window.progress(window.position, undefined), knownEnd)
+        this.#start(partition, progress(), end)
         this.fetch()
         return
       } catch (error) {
@@ -135,6 +139,7 @@ export class Assignment {
 
   /** Gives everything back and leaves the group. */
   async close(): Promise<void> {
+    for (const each of this.#partitions.values()) each.isLeaving = true
     await this.#finish([...this.#partitions.values()])
     for (const each of this.#partitions.values()) each.isOurs = false
     this.committer.close()
@@ -283,10 +288,10 @@ export class Assignment {
         stalls.ended('deliveries', partition)
       }
       if (readTo < first) partition.window.skipTo(first)
-      else {
+      else if (partition.isOpen) {
+        partition.orderLosses++
         this.#listener.lost([partition])
-        await this.#readOrder(partition)
-        this.#start(partition, progressAt(first))
+        await this.#openAgain(partition, () => progressAt(first))
       }
     } catch {
       // The next fetch finds the same.

@@ -38,7 +38,7 @@ export class EntryQueue {
   }
 
   get hasSuspects(): boolean {
-    return this.#suspects.length > 0
+    return this.#suspects.some(mayRun)
   }
 
   /** The entry may be delivered when it is its turn. */
@@ -91,8 +91,10 @@ export class EntryQueue {
     this.#cancelDraining?.()
     this.#cancelDraining = undefined
     this.#mustRunSuspect = false
-    const entry = this.#suspects.shift()
-    entry?.partition.handOut(entry)
+    const entry = this.#suspects.find(mayRun)
+    if (entry === undefined) return undefined
+    this.#suspects.splice(this.#suspects.indexOf(entry), 1)
+    entry.partition.handOut(entry)
     return entry
   }
 
@@ -123,4 +125,9 @@ export class EntryQueue {
     this.#listener.hasRoom()
     this.#listener.changed()
   }
+}
+
+/** No commit says that an attempt of a partition has begun that is being given back. */
+function mayRun({ partition }: Entry): boolean {
+  return !partition.isLeaving
 }

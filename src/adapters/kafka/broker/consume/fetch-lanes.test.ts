@@ -99,3 +99,12 @@ it('B20: partitions that were read are asked for again in the lane that they cam
     [[0, 1], asked[0]!.waitMs],
   ])
 })
+
+it('B20: of partitions that are behind, the emptiest is asked for first, so that none is starved', async () => {
+  const { asked, partitions, read } = fetching(3)
+  for (const each of partitions) each.readableTo = END
+  partitions[0]!.bufferedBytes = 2_000
+  partitions[1]!.bufferedBytes = 1_000
+  await read(0, 1, 2)
+  expect(asked[0]!.partitions).toEqual([2, 1, 0])
+})

@@ -111,7 +111,9 @@ export class Fetcher {
     if (lane === undefined) return
     busy.add(lane)
     for (const each of partitions) each.isFetching = true
-    const from = new Map(partitions.map(each => [each, each.window.readTo]))
+    // The server fills its answer in this order. The last ones would get nothing while those before them have a lag.
+    const emptiestFirst = partitions.toSorted((a, b) => a.bufferedBytes - b.bufferedBytes)
+    const from = new Map(emptiestFirst.map(each => [each, each.window.readTo]))
     const { answer, problem } = await this.#fetch(leader, lane, from)
     // Before the records are read, because the partitions are asked for again as soon as these are.
     busy.delete(lane)

@@ -69,3 +69,22 @@ it('B9: a partition that is being read again has not caught up before it is open
   partition.window.skipTo(5)
   expect(partition.hasCaughtUp).toBe(true)
 })
+
+it('B8: what the latest commit does not announce may not begin, although an earlier one has announced it', () => {
+  const partition = opened()
+  for (let times = 0; times < 4; times++) {
+    partition.announceAtLeast(0)
+    partition.committed(partition.nextCommit())
+  }
+  const announcedOnce = { record: { offset: 1_500 }, isHeld: false } as Entry
+  expect(partition.mayBegin(announcedOnce)).toBe(true)
+  for (let times = 0; times < 20; times++) partition.committed(partition.nextCommit())
+  expect(partition.mayBegin(announcedOnce)).toBe(false)
+})
+
+it('"bounded everywhere": a partition with too many held events is not read on because it is opened', () => {
+  const partition = new AssignedPartition({ topic: 'orders', topicId: 'id', partition: 0 }, undefined)
+  partition.isFull = true
+  partition.open(progressAt(0))
+  expect(partition.wantsRecords).toBe(false)
+})

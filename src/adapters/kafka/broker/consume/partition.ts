@@ -122,7 +122,6 @@ export class AssignedPartition {
     this.#begunTo = this.#durableUpTo = progress.position
     this.#firstEnd = undefined
     if (end !== undefined) this.ends(end)
-    this.isFull = false
     this.isOpen = true
   }
 
@@ -181,12 +180,10 @@ export class AssignedPartition {
     this.#ahead = Math.min(MAX_AHEAD, Math.max(MIN_AHEAD, Math.ceil(wanted)))
     this.#begun = 0
     const { topic, topicId, partition } = this
-    return {
-      topic,
-      topicId,
-      partition,
-      progress: this.window.progress(this.#begunTo + this.#ahead, this.running),
-    }
+    const progress = this.window.progress(this.#begunTo + this.#ahead, this.running)
+    // It may announce less than the one before, and replaces it.
+    this.#durableUpTo = Math.min(this.#durableUpTo, progress.upTo)
+    return { topic, topicId, partition, progress }
   }
 
   /** Nothing of it is open any more, so that nothing is suspected after this commit. */

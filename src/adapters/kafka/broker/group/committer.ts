@@ -31,6 +31,8 @@ export class Committer {
   readonly #member: GroupMember
   readonly #listener: CommitListener
   #running: Promise<void> | undefined
+  /** The commit that is on its way. */
+  #sending: Promise<void> | undefined
   #isDemanded = false
   /** Work that goes on when the next commit is durable, or fails with the partition. */
   #waiting: { readonly partition: AssignedPartition; end(isDurable: boolean): void }[] = []
@@ -82,9 +84,10 @@ export class Committer {
     for (const { end } of lost) end(false)
   }
 
-  /** The last commit of partitions that are given back. It rejects if the server does not take it. */
+  /** The last commit of partitions that are leaving. It rejects if the server does not take it. */
   async finish(partitions: readonly AssignedPartition[]): Promise<void> {
-    await this.#running
+    // Those after it leave these partitions out.
+    await this.#sending?.catch(() => {})
     // Commits name topics, so that one of a deleted topic would replace that of the topic which has its name now.
     const ours = partitions.filter(({ isOurs, isOpen, isDeleted }) => isOurs && isOpen && !isDeleted)
     if (ours.length > 0)
@@ -127,12 +130,13 @@ export class Committer {
       if (partitions.length === 0) break
       const wasDemanded = this.#isDemanded
       this.#isDemanded = false
-      const waiting = this.#waiting
-      this.#waiting = []
+      const waiting = this.#waiting.filter(({ partition }) => partitions.includes(partition))
+      this.#waiting = this.#waiting.filter(each => !waiting.includes(each))
       for (const each of partitions) each.isDirty = false
       const commits = partitions.map(each => each.nextCommit())
       try {
-        await this.#send(partitions, commits)
+        this.#sending = this.#send(partitions, commits)
+        await this.#sending
         for (const [index, each] of commits.entries()) partitions[index]!.committed(each)
         for (const { partition, end } of waiting) end(partition.isOurs)
         restMs = FIRST_BACKOFF_MS

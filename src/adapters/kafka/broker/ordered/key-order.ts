@@ -15,6 +15,7 @@ import { type HeldEvent, HeldTopic } from './held-topic.ts'
 import { HeldWriter } from './held-writer.ts'
 import { LateStates } from './late-states.ts'
 import { numberingFor } from './place-numbering.ts'
+import { StrayReplays } from './stray-replays.ts'
 
 interface OrderListener {
   /** The first of a line may be delivered. */
@@ -57,6 +58,7 @@ export class KeyOrder {
   readonly #early = new Map<number, Entry[]>()
   readonly #writer: HeldWriter
   readonly #late: LateStates
+  readonly #strayReplays: StrayReplays
   /** Those that are not read from the held topic yet. There can be one for each key, so that few are read at a time. */
   readonly #due = new Fifo<DueEvent>()
   #reading = 0
@@ -69,6 +71,7 @@ export class KeyOrder {
     this.#listener = listener
     this.#held = new HeldTopic(context.cluster, context.producer, context.names)
     this.#writer = new HeldWriter(context, this.#held)
+    this.#strayReplays = new StrayReplays(context)
     const channel = (partition: number) => listener.partition(context.names.channel, partition)!
     this.#late = new LateStates(context, this.#held, {
       partitions: () => this.#lines.keys(),
@@ -82,16 +85,18 @@ export class KeyOrder {
 
   /** Called before the first record of a partition is read. */
   async opened(assigned: AssignedPartition): Promise<void> {
-    const { topic, topicId, partition } = assigned
+    const { topic, topicId, partition, orderLosses } = assigned
     if (topic !== this.#context.names.channel) return
     await this.#writer.written(partition)
     const held = await this.#held.read(partition)
-    // The partition was lost, and perhaps given to us again: its lines are not those of this reading.
-    if (this.#listener.partition(topic, partition) !== assigned) return
+    // The partition or its order was lost, and perhaps given to us again: its lines are not those of this reading.
+    if (this.#listener.partition(topic, partition) !== assigned || assigned.orderLosses !== orderLosses)
+      return
     this.#writer.numberPlaces(partition, numberingFor(topicId, held))
     const lines = this.#linesOf(assigned)
     this.#lines.set(partition, lines)
     this.#late.opened(partition, held)
+    assigned.isFull = false
     lines.open(held.map(each => this.#writer.held(partition, each)))
     const early = this.#early.get(partition) ?? []
     this.#early.delete(partition)
@@ -200,8 +205,13 @@ export class KeyOrder {
   }
 
   /** Undefined if there is nothing to wait for. */
-  done({ entry }: KafkaDelivery): Promise<boolean> | undefined {
-    const { line: event, partition } = entry
+  done(delivery: KafkaDelivery): Promise<boolean> | undefined {
+    const unblocked = this.#strayReplays.done(delivery)
+    if (unblocked === undefined) return this.#done(delivery.entry)
+    return unblocked.then(isDurable => isDurable && (this.#done(delivery.entry) ?? true))
+  }
+
+  #done({ line: event, partition }: Entry): Promise<boolean> | undefined {
     if (event === undefined) return undefined
     if (event.heldAt === undefined) {
       this.#lines.get(partition.partition)?.remove(event)
@@ -259,6 +269,7 @@ export class KeyOrder {
     const place = topic === names.channel ? this.#writer.placeOf(record) : undefined
     const heldAt = this.#late.of(partition.partition, heldKey)
     lines.add(entry, { line, id, heldKey, place, heldAt })
+    if (entry.line?.heldKey !== heldKey) this.#strayReplays.tookPlace(entry.line!)
     const isTooMuch = partition.bufferedBytes >= settings.bufferBytes * STORE_AT_SHARE
     if (partition.lined >= STORE_AT || isTooMuch) void lines.storeWaiting()
   }
