@@ -10,7 +10,7 @@ const JSON_BYTES = 'x-json-bytes'
 const EXACT = Symbol('exact payload')
 
 /** A number is exact up to fifteen digits. */
-const MAY_BE_ROUNDED = /\d{16}|\d\.\d{14}|\d[eE][+-]?\d/
+const MAY_BE_ROUNDED = /\d(?:\d{15}|\.\d{14}|[eE][+-]?\d)/
 const NUMBER_OR_TEXT = /["\d]/g
 const NUMBER = /\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
