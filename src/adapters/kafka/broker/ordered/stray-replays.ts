@@ -7,7 +7,7 @@ import { unblockRecords } from './unblock-records.ts'
 
 /**
  * Replays that did not meet the death of their event. It can be in another partition: other programs choose the partitions of
- * their keys in their own way, an event has no key if that is no text, and without a key it comes to any partition. When such a
+ * their keys in their own way, an event has no key if that is not a text, and without a key it comes to any partition. When such a
  * replay is done, the key is unblocked in all partitions.
  */
 export class StrayReplays {

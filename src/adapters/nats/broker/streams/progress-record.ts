@@ -39,7 +39,7 @@ export function writeProgress(names: HandlerNames, stream: string, record: Progr
   return { stream, subject: subjectOf(names), data: Buffer.from(JSON.stringify(record)), headers: [] }
 }
 
-/** The stream has begun again. Whoever makes the consumer of the handler from now on begins with all of it. */
+/** The stream has begun again. The next consumer of the handler begins with all of it. */
 export async function voidProgress(jetstream: JetStream, names: HandlerNames): Promise<void> {
   const record: ProgressRecord = { created: '', settledTo: 0 }
   await jetstream.publish(subjectOf(names), JSON.stringify(record))

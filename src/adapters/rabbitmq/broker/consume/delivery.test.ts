@@ -51,7 +51,7 @@ it.each([
   },
 )
 
-it('B8: a start that this process has recorded on the server is no crash', () => {
+it('B8: a start that this process has recorded on the server does not count as a crash', () => {
   const lost = new LostDeliveries()
   const delivery = new RabbitmqDelivery(channel, messageOf({ started: 1, ended: 1 }), source, false)
   delivery.recordStart()
