@@ -33,7 +33,7 @@ async function writeElsewhere(channel: string, key: Buffer): Promise<void> {
 describe.runIf(found)(`Kafka replays that come to another partition${why}`, () => {
   it.each([
     ['whose producer chooses partitions in another way', Buffer.from('a')],
-    ['whose key is no text', Buffer.from([0xff, 0xfe, 0, 1])],
+    ['whose key is not a text', Buffer.from([0xff, 0xfe, 0, 1])],
   ])('B9: when the replay of an event is done %s, the next event of its key comes', async (_, key) => {
     const channel = uniqueName('elsewhere')
     const broker = open({ partitions: PARTITIONS, from: 'earliest' })

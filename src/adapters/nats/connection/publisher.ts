@@ -210,19 +210,20 @@ export class Publisher {
     conditions: SendConditions,
   ): Promise<ReadonlyMap<Pending, Promise<number>>> {
     const sent = new Map<Pending, Promise<number>>()
-    for (const [stream, pending] of messagesWithHotKeys(messages)) {
-      await this.#ready(stream).catch(() => {})
+    const hot = messagesWithHotKeys(messages)
+    // Before the first batch: it can fail early, and the caller must be waiting for it by then.
+    for (const stream of hot.keys()) await this.#ready(stream).catch(() => {})
+    for (const [stream, pending] of hot) {
       if (this.#withoutBatches.has(stream) || !this.#streams.takesBatches(stream)) continue
       if (pending.some(({ wasSentAlone }) => wasSentAlone)) continue
       let before: Promise<unknown> = Promise.resolve()
       for (const batch of inBatches(pending)) {
         const first = before.then(() => this.#sendBatch(stream, batch, conditions))
-        for (const [index, each] of batch.entries()) {
-          const position = first.then(sequence => sequence + index)
-          // It can fail while the next stream is made ready, before anybody waits for it.
-          position.catch(() => {})
-          sent.set(each, position)
-        }
+        for (const [index, each] of batch.entries())
+          sent.set(
+            each,
+            first.then(sequence => sequence + index),
+          )
         before = first
       }
     }

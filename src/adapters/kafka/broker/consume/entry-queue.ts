@@ -91,10 +91,10 @@ export class EntryQueue {
     this.#cancelDraining?.()
     this.#cancelDraining = undefined
     this.#mustRunSuspect = false
-    const entry = this.#suspects.find(mayRun)
-    if (entry === undefined) return undefined
-    this.#suspects.splice(this.#suspects.indexOf(entry), 1)
-    entry.partition.handOut(entry)
+    const at = this.#suspects.findIndex(mayRun)
+    if (at === -1) return undefined
+    const [entry] = this.#suspects.splice(at, 1)
+    entry!.partition.handOut(entry!)
     return entry
   }
 

@@ -131,7 +131,7 @@ export class Committer {
       const wasDemanded = this.#isDemanded
       this.#isDemanded = false
       const waiting = this.#waiting.filter(({ partition }) => partitions.includes(partition))
-      this.#waiting = this.#waiting.filter(each => !waiting.includes(each))
+      this.#waiting = this.#waiting.filter(({ partition }) => !partitions.includes(partition))
       for (const each of partitions) each.isDirty = false
       const commits = partitions.map(each => each.nextCommit())
       try {

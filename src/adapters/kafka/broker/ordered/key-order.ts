@@ -96,6 +96,7 @@ export class KeyOrder {
     const lines = this.#linesOf(assigned)
     this.#lines.set(partition, lines)
     this.#late.opened(partition, held)
+    // The lines before were closed, and did not say that they have room again.
     assigned.isFull = false
     lines.open(held.map(each => this.#writer.held(partition, each)))
     const early = this.#early.get(partition) ?? []
@@ -237,7 +238,7 @@ export class KeyOrder {
   dead(delivery: KafkaDelivery): Promise<boolean> | undefined {
     const { line: event, partition } = delivery.entry
     if (event === undefined) return undefined
-    // Its letter has another id than its line, so that nobody could unblock the key.
+    // Nobody could unblock the key: the letter and the line have different ids.
     if (delivery.event === undefined) return this.done(delivery)
     // The order was lost while the letter was written. The event is read again.
     if (this.#lines.get(partition.partition)?.get(event.heldKey) !== event) return Promise.resolve(false)

@@ -27,10 +27,10 @@ export class StrayReplays {
   done({ event, entry }: KafkaDelivery): Promise<boolean> | undefined {
     const { cluster, producer, names, persist } = this.#context
     const { line, partition, isHeld } = entry
-    if (event === undefined || replayOf(event)?.handler === undefined) return undefined
-    if (line !== undefined && this.#inPlace.has(line)) return undefined
     // In the channel it can be a replay for another handler, which is skipped here.
     if (!isHeld && partition.topic === names.channel) return undefined
+    if (event === undefined || replayOf(event)?.handler === undefined) return undefined
+    if (line !== undefined && this.#inPlace.has(line)) return undefined
     return persist(partition, 'settlements', async () => {
       await producer.send(await unblockRecords(cluster, [names.again], event.id), () => partition.isOurs)
     })

@@ -191,13 +191,18 @@ it('P1: a held message that comes late is loaded, and not taken for an extra cop
   await close()
 })
 
-it('B9: 2 001 blocked keys, more than a quorum queue gives without a limit, do not stop the others', async () => {
-  const server = new FakeRabbitmq()
-  for (let number = 1; number <= 2_001; number++)
+/** So many keys have a dead-lettered event each. */
+function blockKeys(server: FakeRabbitmq, count: number): void {
+  for (let number = 1; number <= count; number++)
     server.publish('q.held', 'mark', {
       key: `key ${number}`,
       headers: { [OWN.place]: number, [OWN.deadEvent]: `dead ${number}` },
     })
+}
+
+it('B9: 2 001 blocked keys, more than a quorum queue gives without a limit, do not stop the others', async () => {
+  const server = new FakeRabbitmq()
+  blockKeys(server, 2_001)
   server.publish('q', 'of another key', { key: 'k' })
   const { clock, ids, news, close } = await subscribeOn(server)
   await clock.advance(20_000)
@@ -207,11 +212,7 @@ it('B9: 2 001 blocked keys, more than a quorum queue gives without a limit, do n
 
 it('B9: with too many held events nothing new begins, which is reported, until keys are unblocked', async () => {
   const server = new FakeRabbitmq()
-  for (const number of [1, 2, 3])
-    server.publish('q.held', 'mark', {
-      key: `key ${number}`,
-      headers: { [OWN.place]: number, [OWN.deadEvent]: `dead ${number}` },
-    })
+  blockKeys(server, 3)
   server.publish('q', 'new', { key: 'k' })
   const { clock, ids, news, close } = await subscribeOn(server, { maxHeld: 3 })
   await clock.advance(20_000)

@@ -45,8 +45,6 @@ export class Ownership {
   readonly #deliveries: Readonly<Record<'owner' | 'held' | 'queue', StallDetector>>
   /** The queues that the current channel consumes. */
   readonly #consumed = new Map<StallDetector, PrefetchWindow>()
-  /** Tries in a row that have failed. */
-  #failures = 0
   #channel: ConsumerChannel | undefined
   #token: AmqpMessage | undefined
   #isOpeningAgain = false
@@ -203,21 +201,17 @@ export class Ownership {
     this.#isOpeningAgain = true
     const { link, settings, source, topology } = this.#context
     const { stalls } = source
-    for (
-      let restMs = FIRST_REST_MS;
-      this.#channel === undefined;
-      restMs = Math.min(MAX_REST_MS, restMs * 2)
-    ) {
-      await delay(settings.clock, restMs)
+    for (let failures = 0; this.#channel === undefined; ) {
+      await delay(settings.clock, Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** failures))
       if (this.#isClosed) break
       try {
         await topology.restore()
         await topology.order(source.channel, source.queue)
         await this.open()
-        this.#failures = 0
+        failures = 0
         stalls.ended('deliveries', this)
       } catch (error) {
-        if (++this.#failures > 1 && !this.#isClosed)
+        if (++failures > 1 && !this.#isClosed)
           stalls.stalled('deliveries', this, explainRefusal(link.server, error))
       }
     }
