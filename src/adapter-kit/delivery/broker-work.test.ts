@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { LazaretEvent } from '../../core/event/event.ts'
 import { BrokerClosedError } from '../../ports/broker.ts'
+import { createFactory } from '../../testing/factories.ts'
 import { FakeClock } from '../../testing/fake-clock.ts'
 import { BrokerWork, type OpeningSubscription } from './broker-work.ts'
 
@@ -42,7 +44,7 @@ describe('the work of a broker', () => {
     const clock = new FakeClock()
     const work = new BrokerWork('orders', clock)
     const publishing = Promise.withResolvers<void>()
-    const published = work.publish(() => publishing.promise)
+    const published = work.publish([], () => publishing.promise)
     let disconnected = 0
     const disconnect = async () => void disconnected++
     const closed = Promise.all([work.close(disconnect), work.close(disconnect)])
@@ -58,10 +60,28 @@ describe('the work of a broker', () => {
   it('close: closing goes on as soon as the last publish has ended, even if it failed', async () => {
     const work = new BrokerWork('orders', new FakeClock())
     const publishing = Promise.withResolvers<void>()
-    const published = work.publish(() => publishing.promise)
+    const published = work.publish([], () => publishing.promise)
     const closed = work.close(async () => {})
     publishing.reject(new Error('refused'))
     await expect(published).rejects.toThrow('refused')
     await closed
+  })
+
+  it('publish: refuses wrong channels and sends nothing after close; copied replay headers are removed', async () => {
+    const work = new BrokerWork('orders', new FakeClock())
+    const sent: LazaretEvent[] = []
+    const send = async (events: readonly LazaretEvent[]) => void sent.push(...events)
+    const factory = createFactory()
+    const copied = factory.event({
+      headers: { 'x-original-id': 'other', 'x-replay-handler': 'bill', trace: 'kept' },
+    })
+    await work.publish([copied], send)
+    expect(sent.map(({ headers }) => headers)).toEqual([{ trace: 'kept' }])
+    await expect(work.publish([{ ...factory.event(), channel: '../etc' }], send)).rejects.toThrow(
+      'channel: got "../etc"',
+    )
+    await work.close(async () => {})
+    await expect(work.publish([factory.event()], send)).rejects.toBeInstanceOf(BrokerClosedError)
+    expect(sent).toHaveLength(1)
   })
 })

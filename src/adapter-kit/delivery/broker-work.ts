@@ -1,3 +1,6 @@
+import { requireChannels } from '../../core/event/channel.ts'
+import type { LazaretEvent } from '../../core/event/event.ts'
+import { withoutForeignReplays } from '../../core/event/replay-headers.ts'
 import { BrokerClosedError, type Subscription } from '../../ports/broker.ts'
 import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import { PendingWork } from '../pending-work.ts'
@@ -30,11 +33,19 @@ export class BrokerWork {
     if (this.#closing !== undefined) throw new BrokerClosedError(this.#broker)
   }
 
-  /** Runs a publish that closing waits for. */
-  async publish(send: () => Promise<unknown>): Promise<void> {
+  /**
+   * Runs a publish that closing waits for. It checks the channels first, and `send` gets the events without the replay
+   * headers of other events. Throws `BrokerClosedError` after `close`.
+   */
+  async publish(
+    events: readonly LazaretEvent[],
+    send: (events: readonly LazaretEvent[]) => Promise<unknown>,
+  ): Promise<void> {
+    this.requireOpen()
+    requireChannels(events)
     this.#publishes.begin()
     try {
-      await send()
+      await send(withoutForeignReplays(events))
     } finally {
       this.#publishes.end()
     }

@@ -27,18 +27,19 @@ export const channelRule: Rule<string> = {
   },
 }
 
+/** The name that was checked last: a process publishes to few channels. */
+let checked: string | undefined
+
 /**
  * Throws an EventError for the first event whose channel is not a channel's name. Brokers call it when they publish,
  * because an event may come from elsewhere than `createEvent`.
  */
 export function requireChannels(events: readonly { readonly id: string; readonly channel: string }[]): void {
-  let checked: string | undefined
   for (const { id, channel } of events) {
-    // Most batches are for one channel.
     if (channel === checked) continue
-    checked = channel
     const faults = new Faults()
     channelRule.read(channel, 'channel', faults)
     if (faults.list.length > 0) throw new EventError(`event ${show(id)}`, faults.list)
+    checked = channel
   }
 }

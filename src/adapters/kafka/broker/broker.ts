@@ -2,9 +2,8 @@ import { BrokerWork } from '../../../adapter-kit/delivery/broker-work.ts'
 import { persist } from '../../../adapter-kit/delivery/persist.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
-import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { replayOf, withoutForeignReplays } from '../../../core/event/replay-headers.ts'
+import { replayOf } from '../../../core/event/replay-headers.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
 import type {
   Broker,
@@ -70,11 +69,8 @@ export class KafkaBroker implements Broker {
     this.#producer = new Producer(this.#cluster, settings, this.#topics.restore)
   }
 
-  async publish(events: readonly LazaretEvent[]): Promise<void> {
-    this.#work.requireOpen()
-    requireChannels(events)
-    const records = withoutForeignReplays(events).map(event => this.#recordOf(event))
-    await this.#work.publish(() => this.#producer.send(records))
+  publish(events: readonly LazaretEvent[]): Promise<void> {
+    return this.#work.publish(events, own => this.#producer.send(own.map(event => this.#recordOf(event))))
   }
 
   async subscribe(

@@ -2,9 +2,8 @@ import { BrokerWork } from '../../../adapter-kit/delivery/broker-work.ts'
 import { persist } from '../../../adapter-kit/delivery/persist.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
-import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { replayOf, withoutForeignReplays } from '../../../core/event/replay-headers.ts'
+import { replayOf } from '../../../core/event/replay-headers.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
 import type {
   Broker,
@@ -71,11 +70,10 @@ export class NatsBroker implements Broker {
     this.#publisher = new Publisher(this.#link, settings, id, this.#streams)
   }
 
-  async publish(events: readonly LazaretEvent[]): Promise<void> {
-    this.#work.requireOpen()
-    requireChannels(events)
-    const messages = withoutForeignReplays(events).map(event => this.#messageOf(event))
-    await this.#work.publish(() => this.#publisher.publish(messages))
+  publish(events: readonly LazaretEvent[]): Promise<void> {
+    return this.#work.publish(events, own =>
+      this.#publisher.publish(own.map(event => this.#messageOf(event))),
+    )
   }
 
   async subscribe(

@@ -1,9 +1,8 @@
 import { BrokerWork } from '../../../adapter-kit/delivery/broker-work.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
-import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { replayOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
+import { replayOf } from '../../../core/event/replay-headers.ts'
 import type {
   Broker,
   BrokerCapabilities,
@@ -73,18 +72,8 @@ export class RabbitmqBroker implements Broker {
     this.#settler = new Settler(this.#publisher, this.#topology, settings)
   }
 
-  async publish(events: readonly LazaretEvent[]): Promise<void> {
-    this.#work.requireOpen()
-    requireChannels(events)
-    const messages = events.map(event => this.#messageOf(withoutForeignReplay(event)))
-    await this.#work.publish(async () => {
-      for (const { route } of messages) {
-        const declared = this.#declared(route)
-        if (declared !== undefined) await declared
-      }
-      const back = await this.#send(messages)
-      if (back.length > 0) await this.#declareQueuesAndSend(back as readonly Message[])
-    })
+  publish(events: readonly LazaretEvent[]): Promise<void> {
+    return this.#work.publish(events, own => this.#publish(own))
   }
 
   async subscribe(
@@ -139,6 +128,21 @@ export class RabbitmqBroker implements Broker {
     return this.#work.close(() => Promise.all([this.#consuming.close(), this.#publishing.close()]))
   }
 
+  async #publish(events: readonly LazaretEvent[]): Promise<void> {
+    const messages = events.map(event => this.#messageOf(event))
+    for (const { route } of messages) {
+      const declared = this.#declared(route)
+      if (declared !== undefined) await declared
+    }
+    let back: readonly Outgoing[]
+    try {
+      back = await this.#publisher.send(messages)
+    } catch (error) {
+      back = await this.#restoreAndSend(messages, error)
+    }
+    if (back.length > 0) await this.#declareQueuesAndSend(back as readonly Message[])
+  }
+
   #messageOf(event: LazaretEvent): Message {
     const route = this.#routeOf(event)
     const { content, properties } = encodeEvent(event, route.exchange)
@@ -159,17 +163,10 @@ export class RabbitmqBroker implements Broker {
     return this.#topology.exchange(exchange)
   }
 
-  /**
-   * Sends messages. If a person deleted the exchange, it is declared again with the known queues, and the messages are
-   * sent again.
-   */
-  async #send(messages: readonly Message[]): Promise<readonly Outgoing[]> {
-    try {
-      return await this.#publisher.send(messages)
-    } catch (error) {
-      const { declare, route } = this.#settings
-      if (!(error instanceof ExchangeMissingError) || declare !== 'all' || route !== undefined) throw error
-    }
+  /** If a person deleted the exchange, it is declared again with the known queues, and the messages are sent again. */
+  async #restoreAndSend(messages: readonly Message[], error: unknown): Promise<readonly Outgoing[]> {
+    const { declare, route } = this.#settings
+    if (!(error instanceof ExchangeMissingError) || declare !== 'all' || route !== undefined) throw error
     await this.#topology.restore()
     for (const { route } of messages) await this.#declared(route)
     return await this.#publisher.send(messages)

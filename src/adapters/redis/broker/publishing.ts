@@ -1,5 +1,5 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
-import { replayOf, withoutForeignReplay } from '../../../core/event/replay-headers.ts'
+import { replayOf } from '../../../core/event/replay-headers.ts'
 import { BrokerFullError } from '../../../ports/broker.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { run } from '../connection/script.ts'
@@ -64,8 +64,7 @@ function* gather(
 ): Generator<StreamBatch> {
   const open = new Map<string, StreamBatch>()
   const streams = new Map<string, string>()
-  for (const given of events) {
-    const event = withoutForeignReplay(given)
+  for (const event of events) {
     const handler = replayOf(event)?.handler
     const { channel } = event
     let stream = handler === undefined ? streams.get(channel) : ownKey(prefix, channel, handler)

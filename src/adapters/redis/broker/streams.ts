@@ -1,7 +1,6 @@
 import { BrokerWork } from '../../../adapter-kit/delivery/broker-work.ts'
 import { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { subscribeRules } from '../../../adapter-kit/delivery/subscribe-options.ts'
-import { requireChannels } from '../../../core/event/channel.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { createIdSource, type IdSource } from '../../../core/event/uuid.ts'
 import type {
@@ -60,10 +59,8 @@ export class RedisStreams implements Broker {
     this.#newName = createIdSource(settings.random)
   }
 
-  async publish(events: readonly LazaretEvent[]): Promise<void> {
-    this.#work.requireOpen()
-    requireChannels(events)
-    await this.#work.publish(() => publish(this.#connection, this.#settings, events))
+  publish(events: readonly LazaretEvent[]): Promise<void> {
+    return this.#work.publish(events, own => publish(this.#connection, this.#settings, own))
   }
 
   async subscribe(
