@@ -46,7 +46,12 @@ function world() {
   const channel = new FakeChannel()
   const clock = new FakeClock()
   const backpressure = new Backpressure()
-  const confirms = new Confirms(channel as unknown as AmqpConfirmChannel, backpressure, clock, TIMEOUT_MS)
+  const confirms = new Confirms(
+    channel as unknown as AmqpConfirmChannel,
+    backpressure,
+    { clock, confirmTimeoutMs: TIMEOUT_MS },
+    (_, error) => error,
+  )
   return { channel, clock, backpressure, confirms }
 }
 

@@ -1,7 +1,7 @@
 import { type Cancel, type Clock, monotonicNow } from '../../../ports/clock.ts'
 import type { Outgoing } from '../broker/wire/event-codec.ts'
 import { QueueFullError } from '../errors.ts'
-import type { Route } from '../options.ts'
+import type { RabbitmqSettings, Route } from '../options.ts'
 import type { AmqpConfirmChannel, AmqpReturned } from './amqp.ts'
 import { isNack, isOfClosedChannel } from './amqplib-internals.ts'
 import { FrameWriter } from './frame-writer.ts'
@@ -54,10 +54,13 @@ export class Backpressure {
   }
 }
 
+const NONE: readonly Outgoing[] = []
+
 /** Messages that are published together. They get one result, and the first error decides. */
 class PublishBatch {
   readonly messages: readonly Outgoing[]
-  readonly unroutable: Outgoing[] = []
+  /** Those that no queue took. */
+  #unroutable: Outgoing[] | undefined
   readonly #done = Promise.withResolvers<readonly Outgoing[]>()
   /** The number of messages that the server has not confirmed. */
   left: number
@@ -76,11 +79,19 @@ class PublishBatch {
     return this.#done.promise
   }
 
+  addUnroutable(message: Outgoing): void {
+    this.#unroutable ??= []
+    this.#unroutable.push(message)
+  }
+
   finish(error: Error | undefined): void {
-    if (error === undefined) this.#done.resolve(this.unroutable)
+    if (error === undefined) this.#done.resolve(this.#unroutable ?? NONE)
     else this.#done.reject(error)
   }
 }
+
+/** Describes why messages were not confirmed, in terms of the broker. */
+type FailureOf = (messages: readonly Outgoing[], error: Error) => Error
 
 /** The shortest life of a channel that a queue refuses, so that a full queue does not cost a channel for each message. */
 const RETIRE_AFTER_MS = 1_000
@@ -101,6 +112,7 @@ export class Confirms {
   readonly #backpressure: Backpressure
   readonly #clock: Clock
   readonly #timeoutMs: number
+  readonly #failureOf: FailureOf
   readonly #batches = new Set<PublishBatch>()
   /** The returned messages by route and id. The server returns a message before it confirms it. */
   readonly #returned = new Map<string, number>()
@@ -114,12 +126,18 @@ export class Confirms {
   /** Why the server closed it. */
   #closedBy: Error | undefined
 
-  constructor(channel: AmqpConfirmChannel, backpressure: Backpressure, clock: Clock, timeoutMs: number) {
+  constructor(
+    channel: AmqpConfirmChannel,
+    backpressure: Backpressure,
+    { clock, confirmTimeoutMs }: Pick<RabbitmqSettings, 'clock' | 'confirmTimeoutMs'>,
+    failureOf: FailureOf,
+  ) {
     this.#channel = channel
     this.#writer = new FrameWriter(channel, () => backpressure.apply('full'))
     this.#backpressure = backpressure
     this.#clock = clock
-    this.#timeoutMs = timeoutMs
+    this.#timeoutMs = confirmTimeoutMs
+    this.#failureOf = failureOf
     this.#openedAt = monotonicNow(clock)
     channel.on('drain', () => backpressure.open('full'))
     channel.on('return', (message: AmqpReturned) => this.#noteReturned(message))
@@ -166,7 +184,7 @@ export class Confirms {
 
   #confirmed(message: Outgoing, batch: PublishBatch, error: unknown): void {
     this.#movedAt = monotonicNow(this.#clock)
-    if (this.#returned.size > 0 && this.#takeReturned(message)) batch.unroutable.push(message)
+    if (this.#returned.size > 0 && this.#takeReturned(message)) batch.addUnroutable(message)
     if (error) this.#refused(message, batch, error as Error)
     else if (--batch.left === 0) this.#finish(batch)
     else batch.movedAt = this.#movedAt
@@ -184,7 +202,7 @@ export class Confirms {
 
   #finish(batch: PublishBatch, error?: Error): void {
     if (!this.#batches.delete(batch)) return
-    batch.finish(error)
+    batch.finish(error && this.#failureOf(batch.messages, error))
     if (this.#batches.size > 0) return
     if (this.#isRetired) this.#abandon()
     this.#stopWatching?.()

@@ -34,18 +34,11 @@ export class Publisher {
   }
 
   /** Resolves with those that no queue took, once all the others are durable. */
-  async send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
-    if (messages.length === 0) return messages
-    const confirms = this.#confirms?.isOpen ? this.#confirms : await this.#open()
-    try {
-      return await confirms.send(messages)
-    } catch (error) {
-      if (error instanceof QueueFullError) throw error
-      const { code, message } = error as { readonly code?: unknown; readonly message: string }
-      if (code === NOT_FOUND) throw new ExchangeMissingError(exchangeOf(messages, message), error)
-      if (code === ACCESS_REFUSED) throw new RabbitmqRefusedError(this.#link.server, message, error)
-      throw this.#unconfirmed('the message was not confirmed', error)
-    }
+  send(messages: readonly Outgoing[]): Promise<readonly Outgoing[]> {
+    if (messages.length === 0) return Promise.resolve(messages)
+    return this.#confirms?.isOpen
+      ? this.#confirms.send(messages)
+      : this.#open().then(confirms => confirms.send(messages))
   }
 
   /** Sends one message. It is an error if no queue accepts it. */
@@ -71,10 +64,11 @@ export class Publisher {
 
   async #openOn(connection: AmqpConnection): Promise<Confirms> {
     try {
-      const { clock, confirmTimeoutMs } = this.#settings
       const channel = await connection.createConfirmChannel({ highWaterMark: MAX_WRITES_WAITING })
       requireOpen(channel)
-      const confirms = new Confirms(channel, this.#backpressure, clock, confirmTimeoutMs)
+      const confirms = new Confirms(channel, this.#backpressure, this.#settings, (messages, error) =>
+        this.#failureOf(messages, error),
+      )
       this.#confirms = confirms
       return confirms
     } catch (error) {
@@ -93,6 +87,14 @@ export class Publisher {
       this.#backpressure.open('blocked')
       onConnection({ state: 'unblocked' })
     })
+  }
+
+  #failureOf(messages: readonly Outgoing[], error: Error): Error {
+    if (error instanceof QueueFullError) return error
+    const { code, message } = error as { readonly code?: unknown; readonly message: string }
+    if (code === NOT_FOUND) return new ExchangeMissingError(exchangeOf(messages, message), error)
+    if (code === ACCESS_REFUSED) return new RabbitmqRefusedError(this.#link.server, message, error)
+    return this.#unconfirmed('the message was not confirmed', error)
   }
 
   #unconfirmed(problem: string, cause: unknown): RabbitmqUnreachableError {
