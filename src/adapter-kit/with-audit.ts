@@ -1,5 +1,7 @@
 // The one way in which a change is audited. The entry is durable before the change begins, so no change goes unaudited.
 // It stands for a change that worked; a second entry follows only when something else happened.
+import { LetterError } from '../core/dead-letter/errors.ts'
+import { EventError } from '../core/event/errors.ts'
 import type { JsonValue } from '../core/event/event.ts'
 import { withoutCredentials } from '../core/options/show.ts'
 import type { AuditEntry, AuditLog } from '../ports/audit.ts'
@@ -50,7 +52,13 @@ export async function withAudit<T>(
   return result
 }
 
+/** Errors of letters and events quote what is stored, and more people read the log than may see that. */
 function problemOf(error: unknown): string {
+  if (error instanceof LetterError || error instanceof EventError)
+    return `${error.faults.map(({ path }) => path).join(', ')} cannot be read or written`.slice(
+      0,
+      MAX_PROBLEM_LENGTH,
+    )
   const message = error instanceof Error ? error.message : String(error)
   return withoutCredentials(message).slice(0, MAX_PROBLEM_LENGTH)
 }

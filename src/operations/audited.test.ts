@@ -56,6 +56,20 @@ describe('what a person does', () => {
     expect((await store.deadLetters.stats()).count).toBe(1)
   })
 
+  it('F6: reopening a letter that another replay has sent since changes nothing', async () => {
+    const { store, make, clock } = world()
+    const letter = make.letter()
+    await store.deadLetters.send(letter)
+    const claim = (replayId: string) =>
+      store.deadLetters.change(letter.id, { to: 'replaying', at: clock.now(), replayId })
+    const seen = await claim('first')
+    await store.deadLetters.change(letter.id, { to: 'dead', at: clock.now() })
+    const second = await claim('second')
+    expect(await reopenLetter(store, seen!, by)).toBeUndefined()
+    expect(await store.deadLetters.get(letter.id)).toEqual(second)
+    expect((await reopenLetter(store, second!, by))?.state).toBe('dead')
+  })
+
   it('B13: is told as failed when the change fails after it was written', async () => {
     const { store, make, audited } = world()
     const letter = make.letter()

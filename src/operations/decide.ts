@@ -1,4 +1,5 @@
 import { withAudit } from '../adapter-kit/with-audit.ts'
+import { lastSendingOf } from '../core/dead-letter/change.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
 import { TransitionError, transition } from '../core/dead-letter/transition.ts'
@@ -57,8 +58,10 @@ export async function reopenLetter(
   else if (!REOPENED.includes(state))
     throw new TransitionError(letter, 'dead', `cannot be reopened; only ${REOPENED.join(' or ')} letters can`)
   const { at, by } = decision
+  // Meanwhile the event may have failed again, and another replay may have sent it.
+  const onlyIfSentBy = state === 'replaying' ? lastSendingOf(letter) : undefined
   return await withAudit(store.audit, entryOf('letter.reopen', id, decision), () =>
-    store.deadLetters.change(id, { to: 'dead', from: state, at, by }),
+    store.deadLetters.change(id, { to: 'dead', from: state, at, by, onlyIfSentBy }),
   )
 }
 

@@ -34,6 +34,15 @@ async function world() {
 }
 
 describe('actions on every letter that matches', () => {
+  it('F8: an export too large for one answer is refused, and told to come in parts', async () => {
+    const { bury, make, run } = await world()
+    const payload = { customer: { id: 7 }, text: 'x'.repeat(1_000_000) }
+    await bury(...Array.from({ length: 21 }, () => make.letter({ event: make.event({ payload }) })))
+    const refused = await run('export', { format: 'jsonl' })
+    expect(refused).toMatchObject({ status: 422 })
+    expect(refused.body.detail).toContain('application/x-ndjson')
+  })
+
   it('F8: discard changes the letters of the preview, and the audit log has one entry for them', async () => {
     const { run, states, store } = await world()
     expect((await run('discard')).body).toEqual({ changed: 2 })

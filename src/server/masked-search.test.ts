@@ -265,14 +265,33 @@ describe('a search with the right to reveal', () => {
     const path = `/api/v1/dead-letters?where=${encodeURIComponent(where)}&error=refused`
     expect((await ask(path, OPERATOR)).body.letters).toHaveLength(1)
     await tell('/api/v1/replays', { filter: { where }, reason: 'x' }, OPERATOR)
-    const [, shown] = (await ask('/api/v1/audit', OPERATOR)).body.entries
-    expect(shown).toMatchObject({ action: 'letters.search', detail: { where, error: 'refused' } })
-    const seen = await ask('/api/v1/audit', VIEWER)
+    const searches = '/api/v1/audit?action=letters.search'
+    expect((await ask(searches, OPERATOR)).body.entries).toMatchObject([
+      { detail: { where } },
+      { detail: { where, error: 'refused' } },
+    ])
+    const seen = await ask(searches, VIEWER)
     expect(seen.body.entries[1].detail).toEqual({ where: '***', error: '***' })
     const replays = await ask('/api/v1/replays', VIEWER)
     const replay = await ask(`/api/v1/replays/${replays.body.replays[0].id}`, VIEWER)
     expect(replay.body.selectedBy.filter).toEqual({ where: '***' })
     for (const { text } of [seen, replays, replay]) expect(text).not.toContain(PASSWORD)
+  })
+
+  it.each([
+    [
+      'a bulk action',
+      '/api/v1/dead-letters/export',
+      409,
+      { until: '2100-01-01T00:00:00Z', digest: 'x', expectedCount: 999, format: 'csv' },
+    ],
+    ['a plan', '/api/v1/replays', 422, {}],
+  ])('P2: %s that is refused has disclosed its count, and is in the audit', async (_, path, status, more) => {
+    const { ask, tell } = await world()
+    const filter = { search: PASSWORD, state: 'resolved' }
+    expect((await tell(path, { filter, reason: 'x', ...more }, OPERATOR)).status).toBe(status)
+    const searches = await ask('/api/v1/audit?action=letters.search', OPERATOR)
+    expect(searches.body.entries).toMatchObject([{ by: 'ola', detail: { search: PASSWORD } }])
   })
 
   it('P2: what a replay was selected by is shown to those who may reveal it', async () => {

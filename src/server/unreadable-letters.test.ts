@@ -57,6 +57,8 @@ it('F8: a letter that another program changed is shown by no answer, and keeps n
       status: 200,
       body: { changed: 2, faults: [{ store: 'main' }] },
     })
+    const { body: audit } = await call('../audit?action=letters.assign.failed')
+    expect(audit.entries).toMatchObject([{ detail: { problem: expect.stringContaining('event.headers') } }])
     await server.close()
     await store.close()
   })

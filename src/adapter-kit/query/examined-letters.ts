@@ -53,6 +53,8 @@ interface Examination {
   readonly startAfter: LetterPosition | undefined
   /** The most letters that are read [all]. */
   readonly mostRead?: number | undefined
+  /** Gets each letter that is found, in place of the list of them, which may hold much memory [the list]. */
+  readonly count?: ((letter: DeadLetter) => void) | undefined
 }
 
 /** The letters found, and how far the examination came. */
@@ -67,7 +69,7 @@ export interface Examined {
 /** Reads letters from a cursor on until enough of them match, or enough are read. */
 export async function examineLetters(
   store: Lister,
-  { indexed, matches, limit, order, startAfter, mostRead = Number.POSITIVE_INFINITY }: Examination,
+  { indexed, matches, limit, order, startAfter, mostRead = Number.POSITIVE_INFINITY, count }: Examination,
 ): Promise<Examined> {
   const visible = resolveLetterFilter(indexed)
   const { sort, isDescending } = order
@@ -85,7 +87,9 @@ export async function examineLetters(
     for (const letter of page.letters) {
       examined++
       place = letterPosition(letter, order)
-      if (matches(letter) && letters.push(letter) === limit) return { letters, examined, lookedUntil: place }
+      if (!matches(letter)) continue
+      if (count !== undefined) count(letter)
+      else if (letters.push(letter) === limit) return { letters, examined, lookedUntil: place }
     }
     if (page.cursor === undefined) return { letters, examined, lookedUntil: undefined }
   }
@@ -129,8 +133,7 @@ export async function* examinedVersions(
 export async function examinedStats(store: Lister, filter: LetterFilter): Promise<LetterStats> {
   const figures = new LetterStatsCounter()
   for await (const portion of examinedPortions(store, filter))
-    for (const { state, channel, cycle } of portion)
-      figures.add({ state, channel, reason: cycle.reason }, 1, cycle.lastFailedAt)
+    for (const letter of portion) figures.addLetter(letter)
   return figures.stats
 }
 

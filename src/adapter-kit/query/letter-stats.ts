@@ -27,6 +27,10 @@ export class LetterStatsCounter {
     increase(this.#byChannel, channel, count)
   }
 
+  addLetter({ state, channel, cycle }: DeadLetter): void {
+    this.add({ state, channel, reason: cycle.reason }, 1, cycle.lastFailedAt)
+  }
+
   /** A channel may have any name, also one that an object's prototype uses; fromEntries makes own properties only. */
   get stats(): LetterStats {
     return {

@@ -39,6 +39,8 @@ const route = routeFor<BulkContext>()
 const LETTERS = `${API}/dead-letters`
 /** What the server remembers of so many letters takes about 60 MB. */
 const MAX_SELECTED = 300_000
+/** An export in one answer is kept in memory. Larger ones are sent in parts. */
+const MAX_TEXT = 20_000_000
 
 /** One action on every letter that matches. */
 interface Bulk<S extends typeof bulkBody> {
@@ -144,9 +146,19 @@ function routesOf<S extends typeof bulkBody>(bulk: Bulk<S>) {
           )
         const run = (around: RunOptions) => runAll(context, caller, bulk, selections, body, around)
         if (wantsLines(request)) return asLines(context, run, countAll(selections))
-        const parts: string[] = []
-        const done = await run({ signal: request.signal, write: part => void parts.push(part) })
-        return parts.length === 0 ? done : { ...done, text: parts.join('') }
+        let text = ''
+        const tooLarge = new AbortController()
+        const write = (part: string) => {
+          text += part
+          if (text.length > MAX_TEXT) tooLarge.abort()
+        }
+        const done = await run({ signal: AbortSignal.any([request.signal, tooLarge.signal]), write })
+        if (tooLarge.signal.aborted)
+          throw new ProblemError(
+            'unprocessable',
+            `The export has more than ${MAX_TEXT} characters. Send 'Accept: application/x-ndjson' to get it in parts, or use ${bulk.command}.`,
+          )
+        return text === '' ? done : { ...done, text }
       },
     }),
   ]
@@ -249,8 +261,8 @@ async function freezeAll<S extends typeof bulkBody>(
   const { states } = bulk
   const request: BulkRequest = { filter: toLetterFilter(body.filter), states, at }
   const { found, faults } = await context.stores.each(async named => {
-    // The audit log has the search of an action. A preview has no entry of its own, but its count discloses masked text.
-    if (expectedCount === undefined) await auditSearch(context, caller, named, request.filter)
+    // The count discloses masked text, also when the action is refused because of it.
+    await auditSearch(context, caller, named, request.filter)
     const { count, byState } = await named.store.deadLetters.stats(failedUntil(request))
     return states === undefined ? count : states.reduce((sum, state) => sum + (byState[state] ?? 0), 0)
   }, body.store)

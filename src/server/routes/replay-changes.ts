@@ -78,6 +78,7 @@ export const replayChangeRoutes = [
       }
       // A fault in the options is answered before the first line.
       resolvePlan(request)
+      if (body.filter !== undefined) await auditSearch(context, caller, named, toLetterFilter(body.filter))
       await auditTests(context, caller, named, body)
       const run = async (options: PlanOptions) => {
         const replay = await planReplay(named.store, request, context.environmentOf(named), options).catch(

@@ -5,6 +5,7 @@ import {
   resolveLetterQuery,
   splitDisclosing,
 } from '../../adapter-kit/query/letter-query.ts'
+import { LetterStatsCounter } from '../../adapter-kit/query/letter-stats.ts'
 import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { maskEvent, maskFacts } from '../../core/dead-letter/mask-letter.ts'
@@ -13,7 +14,7 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { ReplayPatches } from '../../operations/replay-patches.ts'
 import type { DeadLetterStore, LetterFilter, LetterQuery, LetterStats } from '../../ports/dead-letters.ts'
 import type { Replays } from '../../ports/replays.ts'
-import { countLetters } from '../stores/search-stats.ts'
+import { counted } from '../stores/search-stats.ts'
 
 /** One request reads at most this many letters, whatever it finds, and then returns a cursor. Masking takes most of the time. */
 const MAX_MASKED = 2_000
@@ -32,7 +33,10 @@ interface Search {
   readonly isMasked: boolean
 }
 
-type Page = Pick<LetterQuery, 'cursor' | 'sort' | 'order' | 'startAt'> & { readonly limit: number }
+type Page = Pick<LetterQuery, 'cursor' | 'sort' | 'order' | 'startAt'> & {
+  readonly limit: number
+  readonly count?: (letter: DeadLetter) => void
+}
 
 /**
  * Lists the letters that match a filter for which no index can be used: because no store has one for its fields, or because
@@ -42,10 +46,10 @@ type Page = Pick<LetterQuery, 'cursor' | 'sort' | 'order' | 'startAt'> & { reado
 export async function listExaminedFor(
   { deadLetters, replays }: SearchedStore,
   { filter, masks, isMasked }: Search,
-  { limit, ...asked }: Page,
+  { limit, count, ...asked }: Page,
 ): Promise<Examined> {
   const { order, startAfter } = resolveLetterQuery({ ...filter, ...asked })
-  const page = { limit, order, startAfter }
+  const page = { limit, count, order, startAfter }
   if (isMasked) {
     const { rest, disclosing } = splitDisclosing(filter)
     const { indexed, examined } = splitFilter(rest)
@@ -70,9 +74,10 @@ export async function listExaminedFor(
 
 /** The counts of those letters, within the limit of one request. */
 export async function statsExaminedFor(store: SearchedStore, search: Search): Promise<LetterStats> {
-  const page = { limit: Number.POSITIVE_INFINITY }
-  const { letters, lookedUntil } = await listExaminedFor(store, search, page)
-  return countLetters(letters, lookedUntil === undefined)
+  const counter = new LetterStatsCounter()
+  const count = (letter: DeadLetter) => counter.addLetter(letter)
+  const { lookedUntil } = await listExaminedFor(store, search, { limit: Number.POSITIVE_INFINITY, count })
+  return counted(counter, lookedUntil === undefined)
 }
 
 /** The letter with its searched fields in masked form, as the caller is shown it. */

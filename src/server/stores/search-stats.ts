@@ -1,4 +1,4 @@
-import type { DeadLetter } from '../../core/dead-letter/letter.ts'
+import { LetterStatsCounter } from '../../adapter-kit/query/letter-stats.ts'
 import { WAITING_STATES } from '../../core/dead-letter/state.ts'
 import { MAX_COUNTED } from '../../operations/max-counted.ts'
 import type { DeadLetterStore, HandlerCount, LetterFilter, LetterStats } from '../../ports/dead-letters.ts'
@@ -18,27 +18,14 @@ export async function statsOf(letters: DeadLetterStore, filter: LetterFilter): P
   const among = await letters.stats(rest, { stopAt: MAX_SEARCHED_EXACTLY })
   if (!among.atLeast && among.count <= MAX_SEARCHED_EXACTLY) return letters.stats(filter)
   const page = await letters.list({ ...filter, limit: MAX_FOUND })
-  return countLetters(page.letters, page.cursor === undefined)
+  const counter = new LetterStatsCounter()
+  for (const letter of page.letters) counter.addLetter(letter)
+  return counted(counter, page.cursor === undefined)
 }
 
-/** The counts of these letters, newest first. `isAll` is true when no more letters match. */
-export function countLetters(letters: readonly DeadLetter[], isAll: boolean): LetterStats {
-  const times = letters.map(({ cycle }) => cycle.lastFailedAt)
-  return {
-    count: letters.length,
-    oldestAt: isAll ? times.at(-1) : undefined,
-    newestAt: times[0],
-    byState: countBy(letters.map(({ state }) => state)),
-    byReason: countBy(letters.map(({ cycle }) => cycle.reason)),
-    byChannel: countBy(letters.map(({ channel }) => channel)),
-    ...(isAll ? {} : { atLeast: true }),
-  }
-}
-
-function countBy<K extends string>(names: readonly K[]): Record<K, number> {
-  const counts = new Map<K, number>()
-  for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
-  return Object.fromEntries(counts) as Record<K, number>
+/** The counts of the newest letters that match. `isAll` is false when older ones may match too. */
+export function counted({ stats }: LetterStatsCounter, isAll: boolean): LetterStats {
+  return isAll ? stats : { ...stats, oldestAt: undefined, atLeast: true }
 }
 
 /** The counts of waiting letters, in the order of WAITING_STATES. */
