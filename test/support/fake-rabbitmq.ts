@@ -35,6 +35,10 @@ export class FakeRabbitmq {
   readonly #channels = new Set<FakeChannel>()
   readonly #mayHandOver = new Map<string, number>()
   #isTokenTaken = false
+  /** Queues without a leader: the server says that they have no messages and no consumers. */
+  readonly uncounted = new Set<string>()
+  /** Queues that must not be consumed. */
+  readonly refused = new Set<string>()
   /** Ids of what was acknowledged. */
   readonly acknowledged: (string | undefined)[] = []
   /** Channels on which something was consumed. */
@@ -50,7 +54,12 @@ export class FakeRabbitmq {
   publish(
     queue: string,
     id: string,
-    { key, headers, appId = APP_ID }: { key?: string; headers?: AmqpHeaders; appId?: string } = {},
+    {
+      key,
+      headers,
+      appId = APP_ID,
+      redelivered = false,
+    }: { key?: string; headers?: AmqpHeaders; appId?: string; redelivered?: boolean } = {},
   ): void {
     // Another program has the token: our consumer waits without success, and no ready token is visible.
     if (queue.endsWith('.owner') && this.#isTokenTaken) return
@@ -64,7 +73,7 @@ export class FakeRabbitmq {
         ...headers,
       },
     }
-    this.#queue(queue).push({ content: Buffer.from('{}'), properties, redelivered: false })
+    this.#queue(queue).push({ content: Buffer.from('{}'), properties, redelivered })
     this.#handOut()
   }
 
@@ -130,7 +139,7 @@ export class FakeRabbitmq {
   #handOut(): void {
     for (const consumer of this.#consumers) {
       const queue = this.#queue(consumer.queue)
-      while (queue.length > 0 && !consumer.isForgotten && this.#hasRoom(consumer)) {
+      while (queue.length > 0 && this.#consumers.has(consumer) && this.#hasRoom(consumer)) {
         consumer.open++
         this.#mayHandOver.set(consumer.queue, this.#allowance(consumer) - 1)
         consumer.channel.receive({ ...queue.shift()!, consumer })
@@ -139,7 +148,9 @@ export class FakeRabbitmq {
   }
 
   #hasRoom(consumer: Consumer): boolean {
-    return this.#allowance(consumer) > 0 && consumer.open < (consumer.limit || UNLIMITED)
+    return (
+      !consumer.isForgotten && this.#allowance(consumer) > 0 && consumer.open < (consumer.limit || UNLIMITED)
+    )
   }
 
   #allowance({ queue }: Consumer): number {
@@ -165,11 +176,16 @@ class FakeChannel extends EventEmitter {
   }
 
   async checkQueue(queue: string) {
+    if (this.#server.uncounted.has(queue)) return { messageCount: 0, consumerCount: 0 }
     return { messageCount: this.#server.ready(queue), consumerCount: this.#server.countConsumers(queue) }
   }
 
   async consume(queue: string, hand: (message: AmqpMessage) => void, { consumerTag = queue } = {}) {
     if (this.#isClosed) throw new Error('the channel is closed')
+    if (this.#server.refused.has(queue)) {
+      await this.close()
+      throw Object.assign(new Error('403'), { code: 403 })
+    }
     if (!this.#isUsed) this.#server.sessions++
     this.#isUsed = true
     this.#server.add({

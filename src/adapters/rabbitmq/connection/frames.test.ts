@@ -102,6 +102,15 @@ describe('frames of messages', () => {
     expect(frames.isEmpty).toBe(true)
   })
 
+  it('B16: a message that cannot be written leaves nothing of itself before the next one', () => {
+    const frames = new Frames(1_000)
+    const route = { exchange: '', routingKey: 5 as never }
+    expect(() =>
+      frames.add(1, { route, content: Buffer.from('a'), properties: { deliveryMode: 2 } }),
+    ).toThrow(TypeError)
+    expect(frames.isEmpty).toBe(true)
+  })
+
   it('F1: what there is no room for is not written', () => {
     const frames = new Frames(1_000)
     const route = { exchange: '', routingKey: 'q' }

@@ -71,9 +71,14 @@ export class Frames {
     const mostBytes = mostBytesOf(message)
     if (mostBytes === undefined || this.#end + mostBytes > this.#bytes.length) return false
     const start = this.#end
-    if (this.#write(channel, message)) return true
-    this.#end = start
-    return false
+    let isWritten = false
+    try {
+      isWritten = this.#write(channel, message)
+    } finally {
+      // Half a message would be sent with the next one.
+      if (!isWritten) this.#end = start
+    }
+    return isWritten
   }
 
   /** Returns the written bytes, and clears the buffer. */

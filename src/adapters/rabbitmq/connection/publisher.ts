@@ -1,7 +1,7 @@
+import { LazaretError } from '../../../core/failure/errors.ts'
 import type { Outgoing } from '../broker/wire/event-codec.ts'
 import {
   ExchangeMissingError,
-  QueueFullError,
   RabbitmqRefusedError,
   RabbitmqUnreachableError,
   UnroutableError,
@@ -90,7 +90,8 @@ export class Publisher {
   }
 
   #failureOf(messages: readonly Outgoing[], error: Error): Error {
-    if (error instanceof QueueFullError) return error
+    // It has its own description, or the client cannot write the message.
+    if (error instanceof LazaretError || error instanceof TypeError) return error
     const { code, message } = error as { readonly code?: unknown; readonly message: string }
     if (code === NOT_FOUND) return new ExchangeMissingError(exchangeOf(messages, message), error)
     if (code === ACCESS_REFUSED) return new RabbitmqRefusedError(this.#link.server, message, error)

@@ -30,6 +30,8 @@ export interface QueuedEvent {
 export class KeyQueues {
   readonly #queues = new Map<string, QueuedEvent[]>()
   readonly #byPlace = new Map<number, QueuedEvent>()
+  /** An event that was published twice has two entries. */
+  readonly #byId = new Map<string | undefined, QueuedEvent[]>()
   /** Keys whose first is ready, in the order in which they became so. */
   readonly #ready = new Set<string>()
   #lastPlace = 0
@@ -51,6 +53,7 @@ export class KeyQueues {
   add(entry: QueuedEvent): void {
     this.#lastPlace = Math.max(this.#lastPlace, entry.place)
     this.#byPlace.set(entry.place, entry)
+    this.#byId.set(entry.id, [...this.withId(entry.id), entry])
     if (entry.isHeld) this.#held++
     const line = this.#queues.get(entry.key)
     if (line === undefined) this.#queues.set(entry.key, [entry])
@@ -64,6 +67,9 @@ export class KeyQueues {
   remove(entry: QueuedEvent): void {
     if (this.#byPlace.get(entry.place) !== entry) return
     this.#byPlace.delete(entry.place)
+    const others = this.withId(entry.id).filter(other => other !== entry)
+    if (others.length === 0) this.#byId.delete(entry.id)
+    else this.#byId.set(entry.id, others)
     if (entry.isHeld) this.#held--
     const line = this.#queues.get(entry.key) ?? []
     const rest = line.filter(other => other !== entry)
@@ -99,9 +105,12 @@ export class KeyQueues {
     return undefined
   }
 
+  withId(id: string | undefined): readonly QueuedEvent[] {
+    return this.#byId.get(id) ?? []
+  }
+
   dead(id: string): QueuedEvent | undefined {
-    for (const entry of this.all()) if (entry.state === 'dead' && entry.id === id) return entry
-    return undefined
+    return this.withId(id).find(({ state }) => state === 'dead')
   }
 
   of(key: string): readonly QueuedEvent[] {
@@ -120,6 +129,7 @@ export class KeyQueues {
   clear(): void {
     this.#queues.clear()
     this.#byPlace.clear()
+    this.#byId.clear()
     this.#ready.clear()
     this.#held = 0
   }

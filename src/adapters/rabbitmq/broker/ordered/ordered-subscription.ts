@@ -37,6 +37,8 @@ export class OrderedSubscription implements Subscription {
   readonly #queues = new KeyQueues()
   readonly #open = new Map<Delivery, QueuedEvent>()
   readonly #settling = new PendingWork()
+  /** Events whose key was unblocked before they were dead. */
+  readonly #unblocked = new WeakSet<QueuedEvent>()
   readonly #maxHeld: number
   #wasFull = false
   /** The channel of the owner; undefined while another keeps the order. */
@@ -141,7 +143,20 @@ export class OrderedSubscription implements Subscription {
     }
     entry.state = 'dead'
     entry.delivery = undefined
-    return await settler.markDead(delivery, entry.place, entry.key)
+    if (!(await settler.markDead(delivery, entry.place, entry.key))) return false
+    this.#decideEarly(entry)
+    return true
+  }
+
+  /** A letter exists before its key is blocked, so it may have been replayed or discarded meanwhile. */
+  #decideEarly(entry: QueuedEvent): void {
+    const again = this.#queues
+      .withId(entry.id)
+      .find(({ key, place, state }) => key === entry.key && place > entry.place && state === 'ready')
+    if (again?.delivery !== undefined) {
+      this.#queues.remove(again)
+      void this.#publishedAgain(entry, again.delivery)
+    } else if (this.#unblocked.has(entry)) this.#finish(entry)
   }
 
   async #during(delivery: RabbitmqDelivery, work: Promise<boolean>): Promise<void> {
@@ -234,16 +249,25 @@ export class OrderedSubscription implements Subscription {
       channel.settled(message)
       const { queue } = this.#context.source
       const isForUs = (headerOf(message, OWN.unblockQueue) ?? queue) === queue
-      const entry = isForUs ? this.#queues.dead(unblocked) : undefined
-      if (entry !== undefined) this.#finish(entry)
+      if (isForUs) this.#unblock(unblocked)
       return
     }
-    const entry = this.#queues.at(countOf(message.properties.headers?.[OWN.place]))
+    const place = countOf(message.properties.headers?.[OWN.place])
+    const entry = this.#queues.at(place)
     const deadId = headerOf(message, OWN.deadEvent)
     const delivery = deadId === undefined ? this.#read(channel, message) : undefined
+    if (entry !== undefined && entry.id === (deadId ?? delivery?.id)) this.#replace(entry, message, delivery)
+    // Another owner had it: it was not counted when this one began.
+    else if (message.fields.redelivered || place >= this.#queues.nextPlace())
+      this.#ownership.loadAgain(channel)
     // An extra copy, from a publish whose confirmation came too late.
-    if (entry === undefined || entry.id !== (deadId ?? delivery?.id)) channel.settled(message)
-    else this.#replace(entry, message, delivery)
+    else channel.settled(message)
+  }
+
+  #unblock(id: string): void {
+    const entry = this.#queues.dead(id)
+    if (entry !== undefined) this.#finish(entry)
+    else for (const live of this.#queues.withId(id)) this.#unblocked.add(live)
   }
 
   #receive(channel: ConsumerChannel, message: AmqpMessage): void {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { FakeRabbitmq } from '../../../../../test/support/fake-rabbitmq.ts'
 import { StallReporter } from '../../../../adapter-kit/delivery/stalls.ts'
-import type { Delivery, SubscriptionStatus } from '../../../../ports/broker.ts'
+import type { Delivery, Settlement, SubscriptionStatus } from '../../../../ports/broker.ts'
 import { FakeClock } from '../../../../testing/fake-clock.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import { resolveRabbitmq } from '../../options.ts'
@@ -49,6 +49,11 @@ async function subscribeOn(server: FakeRabbitmq, { window = 100, maxHeld = 5_000
           ...(event?.key && { key: event.key }),
           headers: { [OWN.place]: place },
         })
+        return true
+      },
+      markDead: async ({ id }: RabbitmqDelivery, place: number, key: string) => {
+        const headers = { [OWN.place]: place, [OWN.key]: key, [OWN.deadEvent]: id! }
+        server.publish('q.held', 'mark', { headers })
         return true
       },
       renewHeld: async (_queue: string, { properties }: AmqpMessage) =>
@@ -190,6 +195,60 @@ it('P1: a held message that comes late is loaded, and not taken for an extra cop
   expect(server.acknowledged).not.toContain('second')
   await close()
 })
+
+it('P1: a held event that the server did not count is loaded later, and not acknowledged', async () => {
+  const server = new FakeRabbitmq()
+  server.publish('q.held', 'first', { key: 'k', headers: { [OWN.place]: 1 }, redelivered: true })
+  server.publish('q', 'second', { key: 'k' })
+  server.uncounted.add('q.held')
+  server.handOver('q.held', 0)
+  const { clock, ids, delivered, finish, close } = await subscribeOn(server)
+  await clock.advance(1_000)
+  server.uncounted.clear()
+  server.handOver('q.held', Number.POSITIVE_INFINITY)
+  await clock.advance(1_000)
+  expect(server.acknowledged).not.toContain('first')
+  expect(server.acknowledged).not.toContain('first')
+  expect(ids().at(-1)).toBe('first')
+  finish(delivered.at(-1)!)
+  await clock.advance(0)
+  expect(ids().at(-1)).toBe('second')
+  await close()
+})
+
+it('B7: in order, a queue that must not be consumed is reported, and asked for less and less often', async () => {
+  const server = new FakeRabbitmq()
+  server.refused.add('q')
+  const { clock, news, restored, close } = await subscribeOn(server)
+  await clock.advance(60_000)
+  expect(restored()).toBeGreaterThan(10)
+  expect(restored()).toBeLessThan(25)
+  expect(news).toMatchObject([{ state: 'stalled', place: 'deliveries' }])
+  expect((news[0] as { error: Error }).error.message).toContain('403')
+  server.refused.clear()
+  await clock.advance(10_000)
+  expect(news.at(-1)).toMatchObject({ state: 'recovered' })
+  await close()
+})
+
+it.each(['replayed', 'discarded'])(
+  'B9: an event whose letter is %s before it is dead does not block its key',
+  async how => {
+    const server = new FakeRabbitmq()
+    const { clock, ids, delivered, subscription, close } = await subscribeOn(server)
+    server.publish('q', 'first', { key: 'k' })
+    await clock.advance(100)
+    if (how === 'replayed') server.publish('q', 'first', { key: 'k' })
+    else {
+      server.publish('q.held', 'request', { headers: { [OWN.unblockKey]: 'first' } })
+      server.publish('q', 'second', { key: 'k' })
+    }
+    await subscription.settle(delivered[0]!, { outcome: 'dead', saved: true } as Settlement)
+    await clock.advance(100)
+    expect(ids()).toEqual(['first', how === 'replayed' ? 'first' : 'second'])
+    await close()
+  },
+)
 
 /** So many keys have a dead-lettered event each. */
 function blockKeys(server: FakeRabbitmq, count: number): void {

@@ -48,6 +48,10 @@ export class Ownership {
   #channel: ConsumerChannel | undefined
   #token: AmqpMessage | undefined
   #isOpeningAgain = false
+  /** The order could be taken over, but not kept. */
+  #cannotOwn = false
+  /** Openings and takeovers in a row that failed. */
+  #failures = 0
   #isClosed = false
   #stopRefreshing: Cancel = () => {}
 
@@ -108,7 +112,21 @@ export class Ownership {
     const before = this.#token
     this.#token = message
     if (before !== undefined) channel.settled(before)
-    else void this.#own(connection, channel).catch(() => this.#giveUp(channel))
+    else void this.#own(connection, channel).catch(error => this.#cannotKeep(channel, error))
+  }
+
+  /** The server closes a channel that it refuses something. A channel that was lost for another reason says nothing. */
+  #cannotKeep(channel: ConsumerChannel, error: unknown): Promise<void> {
+    if (this.#channel === channel || (error as { readonly code?: unknown }).code !== undefined) {
+      this.#cannotOwn = true
+      this.#failed(error)
+    }
+    return this.#giveUp(channel)
+  }
+
+  /** The server counts the messages of a queue without a leader as none, so that some were not waited for. */
+  loadAgain(channel: ConsumerChannel): void {
+    void this.#giveUp(channel)
   }
 
   async #own(connection: AmqpConnection, channel: ConsumerChannel): Promise<void> {
@@ -134,6 +152,8 @@ export class Ownership {
     isLoaded = true
     this.#listener.own(channel, found)
     await this.#consume(channel, queue, this.#window, message => this.#listener.receive(channel, message))
+    this.#cannotOwn = false
+    this.#worked()
   }
 
   async #consume(
@@ -199,23 +219,31 @@ export class Ownership {
   /** One at a time: of two channels of this process, messages of one could be settled on the other. */
   async #openAgain(): Promise<void> {
     this.#isOpeningAgain = true
-    const { link, settings, source, topology } = this.#context
-    const { stalls } = source
-    for (let failures = 0; this.#channel === undefined; ) {
-      await delay(settings.clock, Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** failures))
+    const { settings, source, topology } = this.#context
+    while (this.#channel === undefined) {
+      await delay(settings.clock, Math.min(MAX_REST_MS, FIRST_REST_MS * 2 ** this.#failures))
       if (this.#isClosed) break
       try {
         await topology.restore()
         await topology.order(source.channel, source.queue)
         await this.open()
-        failures = 0
-        stalls.ended('deliveries', this)
+        if (!this.#cannotOwn) this.#worked()
       } catch (error) {
-        if (++failures > 1 && !this.#isClosed)
-          stalls.stalled('deliveries', this, explainRefusal(link.server, error))
+        this.#failed(error)
       }
     }
     this.#isOpeningAgain = false
+  }
+
+  #worked(): void {
+    this.#failures = 0
+    this.#context.source.stalls.ended('deliveries', this)
+  }
+
+  #failed(error: unknown): void {
+    const { link, source } = this.#context
+    if (++this.#failures > 1 && !this.#isClosed)
+      source.stalls.stalled('deliveries', this, explainRefusal(link.server, error))
   }
 
   #refresh(): void {
