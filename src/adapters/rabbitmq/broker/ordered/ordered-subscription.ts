@@ -14,8 +14,9 @@ import type { ConsumerChannel } from '../consume/consumer-channel.ts'
 import type { SubscriptionContext } from '../consume/context.ts'
 import { RabbitmqDelivery } from '../consume/delivery.ts'
 import { heldQueue } from '../topology/names.ts'
-import { countOf, OWN, textOf } from '../wire/headers.ts'
+import { OWN } from '../wire/headers.ts'
 import { readHeldWaitMs } from '../wire/message-log.ts'
+import { headerOf, lineOf, placeOf, sortHeld } from './held-messages.ts'
 import { KeyQueues, type QueuedEvent } from './key-queues.ts'
 import { Ownership, REFRESH_MS } from './ownership.ts'
 
@@ -217,17 +218,10 @@ export class OrderedSubscription implements Subscription {
     if (this.#channel !== undefined) this.#lose(this.#channel)
     this.#channel = channel
     this.#drained = undefined
-    const newest = new Map<number, AmqpMessage>()
-    for (const message of held) {
-      if (headerOf(message, OWN.unblockKey) !== undefined) continue
-      const place = countOf(message.properties.headers?.[OWN.place])
-      const older = newest.get(place)
-      if (older !== undefined) channel.settled(older)
-      newest.set(place, message)
-    }
+    const { newest, older, requests } = sortHeld(held)
+    for (const message of older) channel.settled(message)
     for (const [place, message] of newest) this.#load(channel, place, message)
-    for (const message of held)
-      if (headerOf(message, OWN.unblockKey) !== undefined) this.#receiveHeld(channel, message)
+    for (const message of requests) this.#receiveHeld(channel, message)
     this.#pump()
   }
 
@@ -252,7 +246,7 @@ export class OrderedSubscription implements Subscription {
       if (isForUs) this.#unblock(unblocked)
       return
     }
-    const place = countOf(message.properties.headers?.[OWN.place])
+    const place = placeOf(message)
     const entry = this.#queues.at(place)
     const deadId = headerOf(message, OWN.deadEvent)
     const delivery = deadId === undefined ? this.#read(channel, message) : undefined
@@ -403,13 +397,4 @@ export class OrderedSubscription implements Subscription {
     const [[, first] = []] = this.#open
     return !entry.isStray && first?.isStray !== true
   }
-}
-
-/** An event without a key waits for no other: each has its own line. */
-function lineOf({ event }: RabbitmqDelivery, place: number): string {
-  return event?.key === undefined ? `place ${place}` : `key ${event.key}`
-}
-
-function headerOf({ properties }: AmqpMessage, name: string): string | undefined {
-  return textOf(properties.headers?.[name])
 }
