@@ -25,19 +25,47 @@ class NotUtf8Error extends Error {
   override readonly name = 'NotUtf8Error'
 }
 
-/** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
-export function readPayload(content: Uint8Array, contentType: string | undefined): unknown {
-  if (contentType === undefined || contentType === '') return orBytes(content, readJson)
-  if (/^application\/(?:[\w.-]+\+)?json\b/i.test(contentType)) return readJson(content)
-  if (/^text\//i.test(contentType)) return orBytes(content, decodeUtf8)
-  return new Uint8Array(content)
+/** A payload, and the text that it was read from, if it was text. */
+interface ReadContent {
+  readonly payload: unknown
+  readonly text: string | undefined
 }
 
-function orBytes(content: Uint8Array, reading: (content: Uint8Array) => unknown): unknown {
+const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\b/i
+const TEXT_TYPE = /^text\//i
+
+/** Content that says it is JSON and is not, is undecodable; everything else is a payload of some kind. */
+export function readContent(content: Uint8Array, contentType: string | undefined): ReadContent {
+  if (contentType === 'application/json') return readJsonContent(content)
+  if (contentType === undefined || contentType === '') return orBytes(content, readJsonContent)
+  if (JSON_TYPE.test(contentType)) return readJsonContent(content)
+  if (TEXT_TYPE.test(contentType)) return orBytes(content, readText)
+  return bytesOf(content)
+}
+
+export function readPayload(content: Uint8Array, contentType: string | undefined): unknown {
+  return readContent(content, contentType).payload
+}
+
+function readJsonContent(content: Uint8Array): ReadContent {
+  const text = decodeUtf8(content)
+  return { payload: parseJson(text), text }
+}
+
+function readText(content: Uint8Array): ReadContent {
+  const text = decodeUtf8(content)
+  return { payload: text, text }
+}
+
+function bytesOf(content: Uint8Array): ReadContent {
+  return { payload: new Uint8Array(content), text: undefined }
+}
+
+function orBytes(content: Uint8Array, read: (content: Uint8Array) => ReadContent): ReadContent {
   try {
-    return reading(content)
+    return read(content)
   } catch {
-    return new Uint8Array(content)
+    return bytesOf(content)
   }
 }
 

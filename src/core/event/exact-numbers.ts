@@ -60,12 +60,12 @@ function canonical(number: string): string {
 
 /**
  * The event of a message with this content. If reading the content has rounded a number, the payload is the content itself, as
- * bytes, so that a letter has the original and a replay sends it.
+ * bytes, so that a letter has the original and a replay sends it. `text` is the decoded content, if the caller has it.
  */
-export function withExactNumbers(event: LazaretEvent, content: Uint8Array): LazaretEvent {
+export function withExactNumbers(event: LazaretEvent, content: Uint8Array, text?: string): LazaretEvent {
   const { payload } = event
   if (typeof payload === 'string' || isBytes(payload)) return event
-  if (!changesNumbers(UTF8.decode(content))) return event
+  if (!changesNumbers(text ?? UTF8.decode(content))) return event
   const headers = { ...event.headers, [JSON_BYTES]: 'true' }
   return { ...event, headers, payload: new Uint8Array(content) }
 }

@@ -16,7 +16,7 @@ import {
 } from '../../../core/event/limits.ts'
 import { type EventReplay, REPLAY_HEADERS, replayOf } from '../../../core/event/replay-headers.ts'
 import { MAX_TIME_MS } from '../../../core/event/uuid.ts'
-import { decode, fitting, payloadOf } from '../broker/wire/event-codec.ts'
+import { contentOf, decode, fitting } from '../broker/wire/event-codec.ts'
 import { APP_ID, isReserved, OWN, textOf } from '../broker/wire/headers.ts'
 import { readLetter } from '../broker/wire/letter.ts'
 import { readExchange, readLog } from '../broker/wire/message-log.ts'
@@ -234,9 +234,9 @@ function routeBack(queue: string, death: Death | undefined, fault: Fault | undef
 function collectedPayload(message: AmqpMessage): unknown {
   const { content } = message
   try {
-    const payload = payloadOf(message)
-    const isJson = typeof payload !== 'string' && !(payload instanceof Uint8Array)
-    return isJson && changesNumbers(content.toString('utf8')) ? new Uint8Array(content) : payload
+    const { payload, text } = contentOf(message)
+    const isJson = text !== undefined && typeof payload !== 'string'
+    return isJson && changesNumbers(text) ? new Uint8Array(content) : payload
   } catch {
     return new Uint8Array(content)
   }

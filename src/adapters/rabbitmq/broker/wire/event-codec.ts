@@ -1,4 +1,4 @@
-import { checkedEvent, readJson, readPayload, undecodable } from '../../../../adapter-kit/wire/content.ts'
+import { checkedEvent, readContent, readJson, undecodable } from '../../../../adapter-kit/wire/content.ts'
 import type { Origin } from '../../../../core/dead-letter/letter.ts'
 import { fromCloudEvent } from '../../../../core/event/cloudevents.ts'
 import { fromAttributes } from '../../../../core/event/cloudevents-binary.ts'
@@ -94,7 +94,7 @@ function read(message: AmqpMessage, channel: string, origin: Origin): LazaretEve
   if (properties.contentType?.startsWith('application/cloudevents+json'))
     return withExactData(fromCloudEvent(readJson(content), defaults), content)
   const { headers = {} } = properties
-  if (!isBinaryCloudEvent(headers)) return withExactNumbers(foreignEvent(message, channel, origin), content)
+  if (!isBinaryCloudEvent(headers)) return foreignEvent(message, channel, origin)
   const { attributes, others } = splitHeaders(headers)
   const contentType = isCompressed(properties) ? BYTES_TYPE : properties.contentType
   const event = fromAttributes(attributes, contentType, content, defaults)
@@ -156,10 +156,11 @@ const UNNAMED = 'message'
  * so that each delivery has the same id. Two equal messages are then one event.
  */
 function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): LazaretEvent {
-  const { properties } = message
+  const { content, properties } = message
   const headers = properties.headers ?? {}
+  const { payload, text } = contentOf(message)
   const id = fitting(properties.messageId, MAX_ID_BYTES) ?? `amqp-${hash128(identity(message, origin))}`
-  return {
+  const event: LazaretEvent = {
     v: 1,
     id,
     type: fitting(properties.type, MAX_TYPE_BYTES) ?? fitting(origin.routingKey, MAX_TYPE_BYTES) ?? UNNAMED,
@@ -170,8 +171,9 @@ function foreignEvent(message: AmqpMessage, channel: string, origin: Origin): La
     expiresAt: undefined,
     source: undefined,
     headers: withCorrelation(headersOf(headers), properties.correlationId),
-    payload: payloadOf(message),
+    payload,
   }
+  return withExactNumbers(event, content, text)
 }
 
 /** Other programs have a property for the correlation id, and events a header. */
@@ -181,8 +183,8 @@ function withCorrelation(headers: Record<string, string>, id: string | undefined
 }
 
 /** Compressed content is kept as it is. */
-export function payloadOf({ content, properties }: AmqpMessage): unknown {
-  return isCompressed(properties) ? new Uint8Array(content) : readPayload(content, properties.contentType)
+export function contentOf({ content, properties }: AmqpMessage): ReturnType<typeof readContent> {
+  return readContent(content, isCompressed(properties) ? BYTES_TYPE : properties.contentType)
 }
 
 function isCompressed({ contentEncoding }: AmqpProperties): boolean {
