@@ -15,6 +15,7 @@ describe('an error of Redis', () => {
     ],
     ['NOAUTH Authentication required.', 'NOAUTH', 'give a password'],
     ['CLUSTERDOWN Hash slot not served', 'CLUSTERDOWN', 'cluster check'],
+    ['TRYAGAIN Multiple keys request during rehashing of slot', 'TRYAGAIN', 'when the move is complete'],
     ['ERR unknown command', 'ERR', 'check the cause'],
   ])('F2/S3: %s', (said, reply, remedy) => {
     const error = new RedisError('saving a dead letter', 'reply', new SimpleError(said))

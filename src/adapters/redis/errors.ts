@@ -18,6 +18,7 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
   ['READONLY', 'this server is a replica; connect to the primary'],
   ['LOADING', 'the server is loading its data; wait, then try again'],
   ['CLUSTERDOWN', 'check that every cluster slot has a node: redis-cli --cluster check'],
+  ['TRYAGAIN', 'the cluster is moving this slot to another node; try again when the move is complete'],
   ['CROSSSLOT', 'give a prefix without braces'],
   ['MOVED', 'this server is a cluster node; pass a cluster client (createCluster)'],
   ['NOAUTH', 'give a password: redis://user:password@host'],

@@ -1,9 +1,8 @@
-import { run } from '../connection/script.ts'
+import { bytesOf, listOf } from '../connection/replies.ts'
 import type { HandlerContext } from './context.ts'
 import { decode, decodeBytes } from './decode.ts'
 import { StreamDelivery } from './delivery.ts'
 import { type Entry, mayBeDamaged, readLog } from './entry.ts'
-import { READ_BYTES } from './scripts/stream.ts'
 
 /** Makes deliveries of entries, and holds them back while the subscriber is paused or busy. */
 export class DeliveryBuffer {
@@ -66,8 +65,12 @@ export class DeliveryBuffer {
     return deliveries
   }
 
-  #bytesOf({ side, id }: Entry): Promise<readonly Buffer[]> {
+  /** The client returns the bytes of the reply. A script that encodes a large entry would outlast the time limit. */
+  async #bytesOf({ side, id }: Entry): Promise<readonly Buffer[]> {
     const { connection, keys } = this.#context
-    return run(connection, READ_BYTES, [keys[side]], [id], { idempotent: true })
+    const key = keys[side]
+    const options = { key, idempotent: true, asBytes: true }
+    const [found] = listOf(await connection.send('reading an entry', ['XRANGE', key, id, id], options))
+    return listOf(listOf(found)[1]).map(bytesOf)
   }
 }

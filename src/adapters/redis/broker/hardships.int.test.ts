@@ -1,3 +1,4 @@
+import { createClient } from 'redis'
 import { describe, expect, it } from 'vitest'
 import { ChaosProxy } from '../../../../test/chaos/proxy.ts'
 import { resolveConnection } from '../../../../test/support/redis-connection.ts'
@@ -296,6 +297,32 @@ describe.runIf(isOurs)(`Redis Streams in hard times${why}`, () => {
     await timing.eventually(async () => (await publisher.depth(channel, 'bill')) === 0, 'it is done')
     await broker.close()
     await proxy.close()
+  })
+
+  it("E21: the duplicate of the caller's client cannot connect at first: it is tried again, and events are delivered", async () => {
+    const channel = uniqueName('refused')
+    const client = createClient({ url })
+    await client.connect()
+    const duplicate = client.duplicate.bind(client)
+    let tries = 0
+    client.duplicate = (...overrides) => {
+      const copy = duplicate(...overrides)
+      const connect = copy.connect.bind(copy)
+      copy.connect = async () => {
+        if (++tries === 1) throw new Error('max number of clients reached')
+        return connect()
+      }
+      return copy
+    }
+    const reported: unknown[] = []
+    const broker = open({ url: undefined, client, onError: error => reported.push(error) })
+    const inbox = await subscribe(broker, channel)
+    const [event] = make.events(1, { channel })
+    await broker.publish([event!])
+    expect(idOf(await inbox.next())).toBe(event!.id)
+    expect(reported).toMatchObject([{ message: 'max number of clients reached' }])
+    await broker.close()
+    client.destroy()
   })
 
   it('B8: a consumer that some events were taken from already does not come to life before the rest is', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { createClient } from 'redis'
 import { describe, expect, it } from 'vitest'
 import { redisStreamsWorld } from '../../../../test/support/redis-streams-world.ts'
@@ -128,6 +129,28 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
         await inbox.subscription.settle(each, { outcome: 'release', notBefore: 0 })
     }
   })
+
+  it.each([2, 3] as const)(
+    'P2: a large entry that is not text is kept byte by byte, with RESP%i',
+    async RESP => {
+      const channel = uniqueName('large')
+      const client = createClient({ url, RESP })
+      client.on('error', () => {})
+      await client.connect()
+      const broker = open({ url: undefined, client })
+      const inbox = await subscribe(broker, channel)
+      const raw = randomBytes(300_001)
+      await client.xAdd(streamOf(channel), '*', { event: raw })
+      for (let time = 0; time < 2; time++) {
+        const delivery = await inbox.next()
+        const { raw: received } = delivery.content as { raw: Uint8Array }
+        expect(raw.equals(received)).toBe(true)
+        await inbox.subscription.settle(delivery, { outcome: 'release', notBefore: 0 })
+      }
+      await broker.close()
+      client.destroy()
+    },
+  )
 
   it('P2: fields of others may have the names of ours: they hold up nobody', async () => {
     const channel = uniqueName('namesake')

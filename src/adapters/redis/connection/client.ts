@@ -60,7 +60,10 @@ export type AnyRedisClient = RedisClient | RedisSentinelClient | RedisClusterCli
 
 /** Options of one command of node-redis. */
 export interface RedisCommandOptions {
-  /** How the client maps reply types [the mapping of the client]. An empty mapping returns texts as strings. */
+  /**
+   * How the client maps reply types [the mapping of the client]. An empty mapping returns texts as strings, and
+   * `{ 36: Buffer }` returns them as buffers.
+   */
   readonly typeMapping?: Record<never, never>
 }
 

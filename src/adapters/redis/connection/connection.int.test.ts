@@ -66,6 +66,25 @@ describe.skipIf(why !== '')(`a connection to Redis ${why}`, () => {
     client.destroy()
   })
 
+  it("B7: a duplicate of the caller's client that has closed itself is replaced", async () => {
+    const client = createClient({ url: server.url })
+    await client.connect()
+    const duplicate = client.duplicate.bind(client)
+    const copies: { destroy(): void }[] = []
+    client.duplicate = (...overrides) => {
+      const copy = duplicate(...overrides)
+      copies.push(copy)
+      return copy
+    }
+    const second = connect({ client }).another('second')
+    open.unshift(second)
+    await second.send('asking', ['PING'])
+    copies[0]!.destroy()
+    expect(await second.send('asking', ['PING'])).toBe('PONG')
+    expect(copies).toHaveLength(2)
+    client.destroy()
+  })
+
   it('B7: a server that is away is told of in time, in one error without the password', async () => {
     await server.node!.stop()
     const url = server.url.replace('//', '//someone:secret@')

@@ -3,9 +3,9 @@ import type { Cancel } from '../../../ports/clock.ts'
 import { StoreClosedError } from '../../../ports/store.ts'
 import { isNeverSent, isReplyError, RedisError } from '../errors.ts'
 import type { RedisConnectionSettings } from '../options.ts'
-import { type AnyRedisClient, isReady, type RedisArgument, type RedisClient, sendBy } from './client.ts'
+import { type AnyRedisClient, isReady, type RedisArgument, sendBy } from './client.ts'
 import { Deadlines, type Pending } from './deadlines.ts'
-import { createLink, type Link, linkError } from './link.ts'
+import { createDuplicateLink, createLink, destroyIfOpen, type Link, linkError } from './link.ts'
 
 export interface SendOptions {
   /** The first key that the command uses [none]. A cluster client finds the node by it. */
@@ -18,6 +18,8 @@ export interface SendOptions {
   readonly failOnFirstConnect?: boolean | undefined
   /** Whether the command fails at once while the connection is lost or the server loads its data [false]. */
   readonly failWhileDisconnected?: boolean | undefined
+  /** Whether texts come as buffers [false]. A string has lost the bytes that are not UTF-8. */
+  readonly asBytes?: boolean | undefined
 }
 
 interface Call extends Pending {
@@ -38,6 +40,8 @@ interface Call extends Pending {
 
 /** Texts come as texts, whatever the caller's own client maps them to. */
 const AS_TEXT = { typeMapping: {} }
+/** RESP marks a text by `$`, which has the code 36. node-redis finds the mapping by that code. */
+const AS_BYTES = { typeMapping: { 36: Buffer } }
 /** The interval at which a loading server is asked again. */
 const LOADING_POLL_MS = 50
 const NOTHING_TO_CANCEL: Cancel = () => {}
@@ -51,36 +55,31 @@ export class RedisConnection {
   readonly #settings: RedisConnectionSettings
   readonly #given: AnyRedisClient | undefined
   readonly #link: Link | undefined
-  readonly #isOurs: boolean
   readonly #deadlines: Deadlines
   readonly #calls = new Set<Call>()
   #heard = 0
   #isClosed = false
 
-  private constructor(settings: RedisConnectionSettings, over: Link | AnyRedisClient, isOurs: boolean) {
+  private constructor(settings: RedisConnectionSettings, over: Link | AnyRedisClient) {
     const isLink = over instanceof ReconnectingClient
     this.#settings = settings
     this.#link = isLink ? over : undefined
     this.#given = isLink ? undefined : over
-    this.#isOurs = isOurs
     this.#deadlines = new Deadlines(settings.clock, settings.timeoutMs)
   }
 
   /** Connects when it is first used. `purpose` names a connection of our own in CLIENT LIST. */
   static of(settings: RedisConnectionSettings, purpose: string): RedisConnection {
     const { client } = settings
-    if (client !== undefined) return new RedisConnection(settings, client, false)
-    return new RedisConnection(settings, createLink(settings, purpose), true)
+    if (client !== undefined) return new RedisConnection(settings, client)
+    return new RedisConnection(settings, createLink(settings, purpose))
   }
 
   /** Another one to the same server: for calls that block, or that must not wait behind others. */
   another(purpose: string): RedisConnection {
-    const { client, onError } = this.#settings
+    const { client } = this.#settings
     if (client === undefined) return RedisConnection.of(this.#settings, purpose)
-    const copy: AnyRedisClient = client.duplicate()
-    copy.on('error', onError)
-    copy.connect().catch(onError)
-    return new RedisConnection(this.#settings, copy, true)
+    return new RedisConnection(this.#settings, createDuplicateLink(this.#settings, client))
   }
 
   send(doing: string, args: readonly RedisArgument[], options: SendOptions = NO_OPTIONS): Promise<unknown> {
@@ -94,8 +93,8 @@ export class RedisConnection {
     this.#isClosed = true
     for (const call of [...this.#calls]) this.#fail(call, new StoreClosedError(this.#settings.name))
     this.#deadlines.close()
-    this.#link?.close()?.destroy()
-    if (this.#isOurs && this.#given?.isOpen === true) await this.#given.destroy()
+    const last = this.#link?.close()
+    if (last !== undefined) await destroyIfOpen(last, this.#settings.onError)
   }
 
   #start(asked: Pick<Call, 'doing' | 'args' | 'options' | 'resolve' | 'reject'>): void {
@@ -135,7 +134,7 @@ export class RedisConnection {
   #write(call: Call, client: AnyRedisClient): void {
     const { args, options } = call
     call.client = client
-    sendBy(client, options.key, args, AS_TEXT).then(
+    sendBy(client, options.key, args, options.asBytes === true ? AS_BYTES : AS_TEXT).then(
       answer => this.#answered(call, answer),
       (error: unknown) => this.#refused(call, error),
     )
@@ -150,6 +149,8 @@ export class RedisConnection {
     if (isReplyError(error)) this.#answeredNo(call, error)
     else {
       const wasSent = !isNeverSent(error)
+      // A duplicate of the caller's client has given up by the caller's rules.
+      if (call.client?.isOpen === false) this.#link?.drop(call.client, error as Error)
       if ((!wasSent || call.options.idempotent === true) && this.#canGoAgain(call)) this.#dispatch(call)
       else this.#fail(call, new RedisError(call.doing, wasSent ? 'lost' : 'unreachable', error))
     }
@@ -162,7 +163,7 @@ export class RedisConnection {
     if (refusal.reply === 'LOADING' && canWait) this.#later(call, refusal)
     else this.#fail(call, refusal)
     // The name of the server may lead to another one by now.
-    if (refusal.reply === 'READONLY') this.#link?.drop(call.client as RedisClient, error)
+    if (refusal.reply === 'READONLY') this.#link?.drop(call.client!, error)
   }
 
   /** The server has just started and takes nothing before it has read its data. */
@@ -183,11 +184,11 @@ export class RedisConnection {
     if (client === undefined) this.#fail(call, refusal ?? this.#noConnection(call))
     else this.#fail(call, new RedisError(doing, 'silent', problem))
     // Nothing has arrived on the connection since, so it may be dead.
-    if (client !== undefined && this.#heard === heardBefore) this.#link?.drop(client as RedisClient, problem)
+    if (client !== undefined && this.#heard === heardBefore) this.#link?.drop(client, problem)
   }
 
   #noConnection({ doing }: Call): Error {
-    return linkError(this.#link!, doing, this.#settings.url!)
+    return linkError(this.#link!, doing, this.#settings.url)
   }
 
   #fail(call: Call, error: Error): void {

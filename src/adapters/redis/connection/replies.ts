@@ -8,6 +8,10 @@ export function textOf(reply: unknown): string {
       : String(reply)
 }
 
+export function bytesOf(reply: unknown): Buffer {
+  return Buffer.isBuffer(reply) ? reply : Buffer.from(textOf(reply))
+}
+
 export function optionalTextOf(reply: unknown): string | undefined {
   return reply === null || reply === undefined ? undefined : textOf(reply)
 }

@@ -47,22 +47,26 @@ export async function run<T>(
   }
 }
 
-/** Runs scripts whose keys all begin with one root, which is the only key that they are given. */
+/**
+ * Runs scripts whose keys all begin with one root. They are given the root, and a second key only for a cluster that moves
+ * their slot. Neither key exists. With one missing key, the new node of the slot would run the script on the keys that have
+ * arrived so far. With two, it answers TRYAGAIN until the slot has moved.
+ */
 export class ScriptRunner {
   readonly #connection: RedisConnection
-  readonly #root: string
+  readonly #keys: readonly [root: string, second: string]
   readonly #door: OpenState | undefined
 
   /** Without an open state, the caller checks that the store is open. */
   constructor(connection: RedisConnection, root: string, door?: OpenState) {
     this.#connection = connection
-    this.#root = root
+    this.#keys = [root, `${root}:`]
     this.#door = door
   }
 
   async run<T>(script: Script<T>, args: readonly RedisArgument[], options?: SendOptions): Promise<T> {
     this.#door?.requireOpen()
-    return run(this.#connection, script, [this.#root], args, options)
+    return run(this.#connection, script, this.#keys, args, options)
   }
 
   /** Runs a script that does no harm twice: it is sent again when the connection breaks before its answer came. */

@@ -5,7 +5,7 @@ import { readAuditEntry } from '../../../adapter-kit/query/read-audit-entry.ts'
 import type { AuditEntry, AuditLog } from '../../../ports/audit.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { listOf, pairsOf, textOf } from '../connection/replies.ts'
-import { run } from '../connection/script.ts'
+import { ScriptRunner } from '../connection/script.ts'
 import type { Keys } from '../keys.ts'
 import { recordExpired } from '../letters/scripts.ts'
 
@@ -20,7 +20,7 @@ interface NumberedEntry {
 /** A stream: entries are only ever added, and the cursor is the id of the last one shown. */
 export function redisAudit(connection: RedisConnection, keys: Keys, door: OpenState): AuditLog {
   const key = keys.of('audit')
-  const letters = keys.of('letters')
+  const letters = new ScriptRunner(connection, keys.of('letters'), door)
   return {
     async append(entry) {
       door.requireOpen()
@@ -32,7 +32,7 @@ export function redisAudit(connection: RedisConnection, keys: Keys, door: OpenSt
       door.requireOpen()
       const { limit, behind, cursorAt, ...wanted } = resolveAuditQuery(query, readEntryId)
       // Expired letters are recorded now, so that the reader sees all deletions.
-      if (behind === undefined) await run(connection, recordExpired, [letters])
+      if (behind === undefined) await letters.run(recordExpired, [])
       const found: NumberedEntry[] = []
       for (
         let before: string | undefined = behind === undefined ? '+' : `(${behind}`;

@@ -1,4 +1,4 @@
-import { listOf, numberOf, textOf } from '../../connection/replies.ts'
+import { numberOf } from '../../connection/replies.ts'
 import { script } from '../../connection/script.ts'
 
 /** The groups of a stream with the server's information about each; empty if the stream does not exist. */
@@ -116,17 +116,4 @@ for _, group in ipairs(groups_of(events)) do
   end
 end
 return count + redis.call('XLEN', events)`,
-)
-
-/** The fields of an entry byte by byte, in hex: a reply of texts has lost bytes that are not UTF-8. */
-export const READ_BYTES = script(
-  'reading an entry',
-  reply => listOf(reply).map(word => Buffer.from(textOf(word), 'hex')),
-  `
-local found = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])
-local words = {}
-for _, word in ipairs(found[1] and found[1][2] or {}) do
-  words[#words + 1] = string.gsub(word, '.', function(char) return string.format('%02x', string.byte(char)) end)
-end
-return words`,
 )
