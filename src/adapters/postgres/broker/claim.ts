@@ -26,6 +26,8 @@ export class Claimer {
   readonly #claimed: ClaimedRows
   readonly #rounds: PollLoop
   readonly #lanes = new WeakMap<ClaimScope, LaneScan>()
+  /** By key: the scopes whose latest claim left no room for rows without a key. */
+  readonly #passedOver = new WeakSet<ClaimScope>()
 
   constructor(settings: PostgresSettings, lease: ProcessLease, claimed: ClaimedRows, rounds: PollLoop) {
     this.#settings = settings
@@ -76,7 +78,10 @@ export class Claimer {
     if (dueInMs !== null) this.#rounds.wakeIn(dueInMs)
   }
 
-  /** By key, the first rows of lanes come before rows without a key. */
+  /**
+   * By key, the first rows of lanes come before rows without a key. When they leave no room for those, the next claim takes
+   * rows without a key first, so that neither kind keeps the other one waiting.
+   */
   async #claim(
     scope: ClaimScope,
     owner: number,
@@ -105,11 +110,18 @@ export class Claimer {
     }
     const lanes = this.#lanes.get(scope) ?? new LaneScan()
     this.#lanes.set(scope, lanes)
-    const { seqs, dueInMs } = await lanes.ready(pool, scope, limit)
-    if (dueInMs !== undefined) this.#rounds.wakeIn(dueInMs)
-    const first = seqs.length === 0 ? [] : await deliveriesOf(claim => claimFirst(pool, scope, claim, seqs))
-    const room = limit - first.length
-    return room === 0 ? first : [...first, ...(await unordered(room, () => {}))]
+    const keyless = (room: number) => unordered(room, () => {})
+    const keyed = async (room: number) => {
+      const { seqs, dueInMs } = await lanes.ready(pool, scope, room)
+      if (dueInMs !== undefined) this.#rounds.wakeIn(dueInMs)
+      return seqs.length === 0 ? [] : deliveriesOf(claim => claimFirst(pool, scope, claim, seqs))
+    }
+    const isKeylessFirst = this.#passedOver.delete(scope)
+    const [claimFormer, claimLatter] = isKeylessFirst ? [keyless, keyed] : [keyed, keyless]
+    const first = await claimFormer(limit)
+    if (first.length < limit) return [...first, ...(await claimLatter(limit - first.length))]
+    if (!isKeylessFirst) this.#passedOver.add(scope)
+    return first
   }
 }
 

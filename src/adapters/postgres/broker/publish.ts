@@ -123,12 +123,21 @@ export async function publishEvents(pool: PgPool, batch: RowBatch, codec: EventC
   const replays = batch.events.filter(event => replayOf(event)?.replayId !== undefined)
   if (replays.length === 0) return writeEvents(pool, 'publish', batch, codec)
   const doing = 'publishing replays'
-  const ids = replays.map(({ id }) => eventUuid(id))
+  const ids = replays.map(({ id }) => id)
   await inTransaction(pool, doing, async client => {
-    await runQuery(client, doing, LOCK_REPLAYS, [ids])
-    await runQuery(client, doing, LOCK_FAILED, [ids])
+    await lockReplays(client, doing, ids)
+    await runQuery(client, doing, LOCK_FAILED, [ids.map(eventUuid)])
     await writeEvents(client, 'publish', batch, codec)
   })
+}
+
+/** Until the transaction ends, no other one publishes replays of these events. */
+export async function lockReplays(
+  on: PgQueryable,
+  doing: string,
+  eventIds: readonly string[],
+): Promise<void> {
+  await runQuery(on, doing, LOCK_REPLAYS, [eventIds.map(eventUuid)])
 }
 
 /** Writes events in bounded statements. All events are checked before the first statement. */

@@ -1,23 +1,17 @@
 import type { PollLoop } from '../../../adapter-kit/poll-loop.ts'
 import { WriteBatcher } from '../../../adapter-kit/write-batcher.ts'
 import type { DeliveredReplay } from '../../../core/dead-letter/change.ts'
-import type { AttemptFailure, AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Settlement } from '../../../ports/broker.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { inTransaction, runQuery } from '../connection/query.ts'
-import {
-  arrayOf,
-  asTime,
-  packableText,
-  packColumn,
-  storableText,
-  unpackColumn,
-} from '../connection/values.ts'
+import { arrayOf, packColumn, unpackColumn } from '../connection/values.ts'
 import { LetterTable } from '../letters/letter-table.ts'
 import type { PostgresSettings } from '../options.ts'
 import type { ClaimedRows } from './claimed-rows.ts'
 import type { OutboxDelivery } from './delivery.ts'
 import type { ProcessLease } from './lease.ts'
+import { errorText, lockOpen, markFailed, markFailedWithLetter, stillOpenFor } from './open-row.ts'
 
 const MAX_PER_STATEMENT = 1_000
 /** A longer delay makes no difference, and Postgres has no time for every number. */
@@ -181,7 +175,7 @@ export class Settler {
 
   #markDead(delivery: OutboxDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {
     const { pool, clock } = this.#settings
-    if (isSaved) return markFailed(pool, delivery, letter, false)
+    if (isSaved) return markFailedWithLetter(pool, delivery, letter)
     return inTransaction(pool, 'settling an event as dead', async client => {
       if (!(await lockOpen(client, delivery))) return false
       await this.#letters.save(client, letter)
@@ -225,13 +219,6 @@ class SettleBackoff {
     this.#failures.delete(seq)
   }
 }
-
-/**
- * The condition of every settling statement: the row is still in flight for the owner that claimed it. An owner stays in
- * the row after it is settled. `texteq` hides the status from the planner: its statistics are older than the rows in
- * flight, so it would expect none and look for each row of a batch in the whole table.
- */
-const stillOpenFor = (owner: string) => `o.owner = ${owner} and texteq(o.status, 'in_flight')`
 
 /** `settled` changes rows of `$1` and returns their numbers. The answer lists them only when some were not open. */
 function answering(settled: string, before = ''): string {
@@ -335,29 +322,6 @@ function recordEnds(on: PgQueryable, rows: readonly EndedRow[]): Promise<boolean
   return settleRows(on, 'recording attempts', RECORD_ENDS, rows, endedValues(rows))
 }
 
-const FAILED = `update lazaret.outbox o set status = 'failed', failed_at = statement_timestamp(),
-    attempts = $3, attempts_ended = $3, last_error = $4, first_failed_at = ${asTime(5)}, letter_id = $6,
-    letter_kept = o.letter_kept or $7
-  where o.seq = $1 and ${stillOpenFor('$2')}`
-
-/** Answers whether it was still open. `isKept`: its letter is kept here and nowhere else. */
-async function markFailed(
-  on: PgQueryable,
-  { seq, owner, log, isSealed }: OutboxDelivery,
-  { id, cycle }: DeadLetter,
-  isKept: boolean,
-): Promise<boolean> {
-  const error = cycle.failure === undefined ? null : errorText(cycle.failure, isSealed)
-  const values = [seq, owner, log.started, error, cycle.firstFailedAt, id, isKept]
-  return (await runQuery(on, 'settling an event as dead', FAILED, values)).rowCount !== 0
-}
-
-/** Answers whether it is still open, and keeps it so until the transaction ends. */
-async function lockOpen(on: PgQueryable, { seq, owner }: OutboxDelivery): Promise<boolean> {
-  const statement = `select from lazaret.outbox o where o.seq = $1 and ${stillOpenFor('$2')} for update`
-  return (await runQuery(on, 'settling an event', statement, [seq, owner])).rowCount !== 0
-}
-
 function endedRow(
   delivery: OutboxDelivery,
   attempts: number,
@@ -380,11 +344,6 @@ function endedRow(
 
 function hasFailed({ failure }: AttemptRecord): boolean {
   return failure !== undefined
-}
-
-/** A message may quote the payload, so where events are sealed only the name is written. */
-function errorText({ name, message }: Pick<AttemptFailure, 'name' | 'message'>, isSealed: boolean): string {
-  return packableText(storableText(isSealed ? name : `${name}: ${message}`))
 }
 
 /** A rejection that its caller may only await after other groups have ended. */

@@ -5,7 +5,7 @@ import { PlanCancelledError, ReplayExistsError } from '../../../ports/store.ts'
 import type { PgPool, PgQueryable } from '../connection/client.ts'
 import { Conditions } from '../connection/conditions.ts'
 import { inTransaction, runQuery } from '../connection/query.ts'
-import { asInterval, asTime, storableText, timeParameter } from '../connection/values.ts'
+import { arrayOf, asInterval, asTime, storableText, timeParameter } from '../connection/values.ts'
 
 const DEFAULT_LIMIT = 100
 const WRITTEN_AT_ONCE = 1_000
@@ -13,13 +13,18 @@ const WRITTEN_AT_ONCE = 1_000
 const MAX_POSITION = 2 ** 31 - 1
 const CREATING = 'creating a replay'
 
+// Each column is a separate parameter, because ->> fails on a body whose reason quotes NUL or half a surrogate pair.
+const ITEMS = `rows from
+    (unnest($2::integer[]), json_array_elements_text($3::json), json_array_elements($4::json))
+    as item (position, status, body)`
 const INSERT_ITEMS = `insert into lazaret.replay_items (replay_id, position, status, body)
-  select $1, (item ->> 'position')::integer, item ->> 'status', item from json_array_elements($2::json) as item`
-const RECORD_ITEMS = `update lazaret.replay_items i set status = item ->> 'status', body = item
-  from json_array_elements($2::json) as item
-  where i.replay_id = $1 and i.position = (item ->> 'position')::integer
-    and ($3::text is null or i.body ->> 'delivery' = $3)
-    and ($4::text is null or i.status = $4)`
+  select $1, item.position, item.status, item.body from ${ITEMS}`
+// For the same reason the stored delivery is compared as a part of the body's text. In a string its quotes would be escaped.
+const RECORD_ITEMS = `update lazaret.replay_items i set status = item.status, body = item.body
+  from ${ITEMS}
+  where i.replay_id = $1 and i.position = item.position
+    and ($5::text is null or strpos(i.body::text, $5) > 0)
+    and ($6::text is null or i.status = $6)`
 
 /** `openPool` throws once the store is closed. */
 export function postgresReplays(openPool: () => PgPool): Replays {
@@ -84,7 +89,10 @@ export function postgresReplays(openPool: () => PgPool): Replays {
 
     async record(id, items, { delivery, status } = {}) {
       const doing = 'recording outcomes of a replay'
-      const condition = [delivery === undefined ? null : storableText(delivery), status ?? null]
+      const condition = [
+        delivery === undefined ? null : `"delivery":${JSON.stringify(delivery)}`,
+        status ?? null,
+      ]
       await inTransaction(openPool(), doing, client =>
         writeItems(client, doing, RECORD_ITEMS, id, items, condition),
       )
@@ -137,5 +145,11 @@ async function writeItems(
   more: readonly (string | null)[] = [],
 ): Promise<void> {
   for (const portion of portionsOf(items, WRITTEN_AT_ONCE))
-    await runQuery(client, doing, statement, [id, JSON.stringify(portion), ...more])
+    await runQuery(client, doing, statement, [
+      id,
+      arrayOf(portion.map(({ position }) => position)),
+      JSON.stringify(portion.map(({ status }) => status)),
+      JSON.stringify(portion),
+      ...more,
+    ])
 }

@@ -38,6 +38,11 @@ export function itemsOf(count: number): ReplayItem[] {
   }))
 }
 
+/** Items whose reasons quote these values, as the reasons of schema libraries do. */
+function withReasons(...reasons: readonly string[]): ReplayItem[] {
+  return itemsOf(reasons.length).map((item, at) => ({ ...item, reason: reasons[at] }))
+}
+
 /** What the port of replays promises. */
 export function replayTests(suite: StoreConformance): void {
   const it = onStore(suite)
@@ -142,6 +147,29 @@ export function replayTests(suite: StoreConformance): void {
     assert.deepEqual([waiting, sent], [0, 2])
     await replays.record('one', [second!, first!], { status: 'sent', delivery: 'delivery-1' })
     assert.deepEqual(await replays.items('one'), [first!, second!])
+  })
+
+  it('K8: an item keeps a reason that quotes any text', async ({ replays }) => {
+    const items = withReasons('was "a\0"', 'was "\ud800"')
+    await replays.create(replayOf('one'), items)
+    assert.deepEqual(await replays.items('one'), items)
+    const sent = items.map(item => ({ ...item, status: 'sent' }) as const)
+    await replays.record('one', sent, { status: 'waiting' })
+    assert.deepEqual(await replays.items('one', { status: 'sent' }), sent)
+  })
+
+  it('B18: a record for a delivery finds the items that name it, whatever their reasons quote', async ({
+    replays,
+  }) => {
+    const items = withReasons('was "a\0"', 'was "\\u0000"', 'was {"delivery":"delivery-2"}')
+    await replays.create(replayOf('one'), items)
+    const sent = items.map(item => ({ ...item, status: 'sent', delivery: 'delivery-1' }) as const)
+    await replays.record('one', sent)
+    const ended = sent.map(item => ({ ...item, status: 'recovered' }) as const)
+    await replays.record('one', ended, { delivery: 'delivery-2' })
+    assert.deepEqual(await replays.items('one'), sent)
+    await replays.record('one', ended, { delivery: 'delivery-1' })
+    assert.deepEqual(await replays.items('one'), ended)
   })
 
   it('B11: of concurrent updates of one revision exactly one succeeds', async ({ replays }) => {

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { make, postgresWorld, timing } from '../../../../test/support/outbox-world.ts'
+import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import { replayHeaders } from '../../../core/event/replay-headers.ts'
+import { systemClock } from '../../../ports/clock.ts'
+import { eventOf, idOf } from '../../../testing/conformance/broker/world.ts'
+import { uniqueName } from '../../../testing/conformance/harness.ts'
+import type { PgPool } from '../connection/client.ts'
+import { postgresDeadLetters } from '../index.ts'
+
+const { found, database, world, why } = await postgresWorld()
+
+/** A delivery by key whose letter is saved already, and a later event of its key. */
+async function deliveryWithLetter() {
+  const channel = uniqueName('orders')
+  const outbox = world.process()
+  const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
+  const [event, next] = make.events(2, { channel, key: 'a' })
+  await outbox.publish([event!, next!])
+  const delivery = await inbox.next()
+  await inbox.subscription.begin(delivery, [])
+  const letter = make.letter({ event: eventOf(delivery), channel, attempts: [make.attempt(1)] })
+  const headers = replayHeaders(event!, { handler: 'bill', replayId: 'replay-1' })
+  const settle = async () => inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: true })
+  return { outbox, inbox, event: event!, next: next!, replay: { ...event!, headers }, letter, settle }
+}
+
+async function discard({ id }: DeadLetter): Promise<void> {
+  const at = systemClock.now()
+  await postgresDeadLetters({ pool: database!.pool }).change(id, { to: 'discarded', at })
+}
+
+describe.runIf(found.found)(`a letter that is changed before its event is settled as dead${why}`, () => {
+  it('B9: its replay is delivered behind the events of the key', async () => {
+    const { outbox, inbox, event, next, replay, settle } = await deliveryWithLetter()
+    await outbox.publish([replay])
+    await settle()
+    const overtaking = await inbox.next()
+    expect(idOf(overtaking)).toBe(next.id)
+    await inbox.done(overtaking)
+    const again = await inbox.next()
+    expect(eventOf(again)).toMatchObject({ id: event.id, headers: replay.headers })
+    await inbox.done(again)
+  })
+
+  it('B9: its replay is delivered when both are committed at the same moment', async () => {
+    const { inbox, event, next, replay, settle } = await deliveryWithLetter()
+    const { pool, commit } = slowToCommit()
+    const publishing = world.process({ pool }).publish([replay])
+    await commit.asked
+    let isSettled = false
+    const settling = settle().finally(() => {
+      isSettled = true
+    })
+    await timing.eventually(async () => isSettled || (await isWaiting()), 'the settlement waits')
+    commit.goOn()
+    await Promise.all([publishing, settling])
+    await inbox.done(await inbox.next())
+    expect(idOf(await inbox.next())).toBe(event.id)
+    expect(inbox.all.map(idOf)).toEqual([event.id, next.id, event.id])
+  })
+
+  it('B9: discarding it unblocks its key', async () => {
+    const { inbox, next, letter, settle } = await deliveryWithLetter()
+    await postgresDeadLetters({ pool: database!.pool }).send(letter)
+    await discard(letter)
+    await settle()
+    expect(idOf(await inbox.next())).toBe(next.id)
+  })
+
+  it('B9: its key stays blocked when the letter that was discarded is of an earlier failure', async () => {
+    const { inbox, letter, settle } = await deliveryWithLetter()
+    await postgresDeadLetters({ pool: database!.pool }).send(letter)
+    await discard(letter)
+    const earlier = `update lazaret.dead_letters set last_failed_at = '2020-01-01' where id = $1`
+    await database!.pool.query(earlier, [letter.id])
+    await settle()
+    await inbox.assertEmpty('its key went on')
+  })
+
+  it('B9: its key stays blocked when nobody has changed it', async () => {
+    const { inbox, letter, next, settle } = await deliveryWithLetter()
+    await postgresDeadLetters({ pool: database!.pool }).send(letter)
+    await settle()
+    await inbox.assertEmpty('its key went on')
+    await discard(letter)
+    expect(idOf(await inbox.next())).toBe(next.id)
+  })
+})
+
+/** The database's pool, whose transactions commit only after `goOn`. */
+function slowToCommit() {
+  const asked = Promise.withResolvers<void>()
+  const allowed = Promise.withResolvers<void>()
+  const pool: PgPool = {
+    query: (text, values) => database!.pool.query(text, values),
+    async connect() {
+      const client = await database!.pool.connect()
+      return {
+        on: (event, listener) => client.on(event, listener),
+        removeListener: (event, listener) => client.removeListener(event, listener),
+        release: isBroken => client.release(isBroken),
+        async query(text, values) {
+          if (text === 'commit') {
+            asked.resolve()
+            await allowed.promise
+          }
+          return client.query(text, values)
+        },
+      }
+    },
+  }
+  return { pool, commit: { asked: asked.promise, goOn: () => allowed.resolve() } }
+}
+
+/** Whether a transaction of this database waits for a lock of another one. */
+async function isWaiting(): Promise<boolean> {
+  const waiting = `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  return (await database!.rows(waiting)).length > 0
+}
