@@ -4,7 +4,6 @@ import { findPostgres } from '../../../../test/services/postgres.ts'
 import { timing } from '../../../../test/support/outbox-world.ts'
 import { TestDatabase } from '../../../../test/support/postgres.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
-import { itemsOf, replayOf } from '../../../testing/conformance/store/replays.ts'
 import { createFactory } from '../../../testing/factories.ts'
 import { FakeClock } from '../../../testing/fake-clock.ts'
 import { openPostgres, postgresLedger, postgresOutbox } from '../index.ts'
@@ -33,21 +32,6 @@ describe.runIf(found.found)(`Postgres dead letters${why}`, () => {
     expect((await deadLetters.list({ search: 'BROKEN \0' })).letters).toEqual([letter])
     expect((await deadLetters.list({ channel: 'or\0ders' })).letters).toEqual([])
     expect((await deadLetters.list({ after: -1e300, before: 1e300 })).letters).toEqual([letter])
-  })
-})
-
-describe.runIf(found.found)(`Postgres replays${why}`, () => {
-  it('B18: a record for a delivery finds items whose reasons have halves of surrogate pairs', async () => {
-    const { replays } = store!
-    const sent = itemsOf(2).map(
-      item => ({ ...item, reason: 'was "\ud800"', status: 'sent', delivery: 'delivery-1' }) as const,
-    )
-    await replays.create(replayOf('one'), sent)
-    const ended = sent.map(item => ({ ...item, status: 'recovered' }) as const)
-    await replays.record('one', ended, { delivery: 'delivery-2' })
-    expect(await replays.items('one')).toEqual(sent)
-    await replays.record('one', ended, { delivery: 'delivery-1' })
-    expect(await replays.items('one')).toEqual(ended)
   })
 })
 

@@ -89,8 +89,9 @@ export function redisReplays(
       return found
     },
 
-    async record(id, changed, { delivery = '', status = '' } = {}) {
-      await scripts.runIdempotent(record, [id, delivery, status, ...changed.flatMap(wordsOf)])
+    async record(id, changed, { delivery, status = '' } = {}) {
+      const named = delivery === undefined ? '' : `"delivery":${JSON.stringify(delivery)}`
+      await scripts.runIdempotent(record, [id, named, status, ...changed.flatMap(wordsOf)])
     },
 
     async counts(id) {

@@ -161,7 +161,7 @@ export function replayTests(suite: StoreConformance): void {
   it('B18: a record for a delivery finds the items that name it, whatever their reasons quote', async ({
     replays,
   }) => {
-    const items = withReasons('was "a\0"', 'was "\\u0000"', 'was {"delivery":"delivery-2"}')
+    const items = withReasons('was "a\0"', 'was "\\u0000"', 'was {"delivery":"delivery-2"}', 'was "\ud800"')
     await replays.create(replayOf('one'), items)
     const sent = items.map(item => ({ ...item, status: 'sent', delivery: 'delivery-1' }) as const)
     await replays.record('one', sent)
