@@ -213,8 +213,9 @@ class FakeChannel extends EventEmitter {
   }
 
   ack({ fields }: AmqpMessage, allUpTo = false): void {
-    const tags = [...this.#handed.keys()]
-    for (const tag of allUpTo ? tags.filter(each => each <= fields.deliveryTag) : [fields.deliveryTag]) {
+    const { deliveryTag } = fields
+    const tags = allUpTo ? [...this.#handed.keys()].filter(each => each <= deliveryTag) : [deliveryTag]
+    for (const tag of tags) {
       const handed = this.#handed.get(tag)!
       this.#handed.delete(tag)
       this.#server.settle(handed)

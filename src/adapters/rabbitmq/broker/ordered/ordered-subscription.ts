@@ -16,7 +16,7 @@ import { RabbitmqDelivery } from '../consume/delivery.ts'
 import { heldQueue } from '../topology/names.ts'
 import { OWN } from '../wire/headers.ts'
 import { readHeldWaitMs } from '../wire/message-log.ts'
-import { headerOf, lineOf, placeOf, sortHeld } from './held-messages.ts'
+import { type HeldMessages, headerOf, isRequestFor, lineOf, placeOf } from './held-messages.ts'
 import { KeyQueues, type QueuedEvent } from './key-queues.ts'
 import { Ownership, REFRESH_MS } from './ownership.ts'
 
@@ -214,12 +214,10 @@ export class OrderedSubscription implements Subscription {
     else stalls.ended('deliveries', this)
   }
 
-  #own(channel: ConsumerChannel, held: readonly AmqpMessage[]): void {
+  #own(channel: ConsumerChannel, { newest, requests }: HeldMessages): void {
     if (this.#channel !== undefined) this.#lose(this.#channel)
     this.#channel = channel
     this.#drained = undefined
-    const { newest, older, requests } = sortHeld(held)
-    for (const message of older) channel.settled(message)
     for (const [place, message] of newest) this.#load(channel, place, message)
     for (const message of requests) this.#receiveHeld(channel, message)
     this.#pump()
@@ -241,9 +239,7 @@ export class OrderedSubscription implements Subscription {
     const unblocked = headerOf(message, OWN.unblockKey)
     if (unblocked !== undefined) {
       channel.settled(message)
-      const { queue } = this.#context.source
-      const isForUs = (headerOf(message, OWN.unblockQueue) ?? queue) === queue
-      if (isForUs) this.#unblock(unblocked)
+      if (isRequestFor(message, this.#context.source.queue)) this.#unblock(unblocked)
       return
     }
     const place = placeOf(message)

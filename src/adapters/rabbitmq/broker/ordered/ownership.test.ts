@@ -269,6 +269,19 @@ it('B9: 2 001 blocked keys, more than a quorum queue gives without a limit, do n
   await close()
 })
 
+it('B9: a key that was unblocked while nobody kept the order is not blocked', async () => {
+  const server = new FakeRabbitmq()
+  blockKeys(server, 2)
+  server.publish('q.held', 'request', { headers: { [OWN.unblockKey]: 'dead 1', [OWN.unblockQueue]: 'q' } })
+  server.publish('q', 'first', { key: '1' })
+  server.publish('q', 'second', { key: '2' })
+  const { clock, ids, close } = await subscribeOn(server)
+  await clock.advance(20_000)
+  expect(ids()).toEqual(['first'])
+  expect(server.acknowledged).toEqual(['mark', 'request'])
+  await close()
+})
+
 it('B9: with too many held events nothing new begins, which is reported, until keys are unblocked', async () => {
   const server = new FakeRabbitmq()
   blockKeys(server, 3)

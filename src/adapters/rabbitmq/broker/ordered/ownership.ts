@@ -7,10 +7,11 @@ import type { SubscriptionContext } from '../consume/context.ts'
 import { PollTimer, type PrefetchWindow, StallDetector } from '../consume/stall-detector.ts'
 import { inspect } from '../topology/declare.ts'
 import { heldQueue, ownerQueue } from '../topology/names.ts'
+import { HeldMessages } from './held-messages.ts'
 
 interface OwnerListener {
   /** The order is ours to keep; these were held by the owner before. */
-  own(channel: ConsumerChannel, held: readonly AmqpMessage[]): void
+  own(channel: ConsumerChannel, held: HeldMessages): void
   held(channel: ConsumerChannel, message: AmqpMessage): void
   receive(channel: ConsumerChannel, message: AmqpMessage): void
   /** Delivers nothing more until the next `own`. Resolves when all that was delivered is settled. */
@@ -134,18 +135,20 @@ export class Ownership {
     const { held, queue } = this.#deliveries
     while (channel.isOpen && !(await this.#isLeft(connection))) await delay(clock, POLL_MS)
     const count = (await inspect(connection, held.queue))?.messageCount ?? 0
-    const found: AmqpMessage[] = []
+    const found = new HeldMessages(this.#context.source.queue)
+    let loaded = 0
     let isLoaded = false
     const loading = Promise.withResolvers<void>()
     // A quorum queue takes no limit for one of 2 000, and gives nothing more while so many keys are blocked.
     const limit = queueType === 'quorum' ? MAX_PREFETCH : NO_LIMIT
     await this.#consume(channel, held, limit, message => {
-      if (isLoaded) this.#listener.held(channel, message)
-      else if (found.push(message) >= count) loading.resolve()
+      if (isLoaded) return this.#listener.held(channel, message)
+      for (const settled of found.add(message)) channel.settled(settled)
+      if (++loaded >= count) loading.resolve()
     })
     // A message that arrives after the loading would count as a duplicate.
-    for (let before = -1; found.length < count && channel.isOpen; before = found.length) {
-      if (found.length === before) throw held.report()
+    for (let before = -1; loaded < count && channel.isOpen; before = loaded) {
+      if (loaded === before) throw held.report()
       await settlesWithin(clock, LOAD_MS, loading.promise)
     }
     if (!channel.isOpen || this.#isClosed) return
