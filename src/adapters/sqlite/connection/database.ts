@@ -9,6 +9,13 @@ const BUSY = 5
 const FIRST_TRY_MS = 1
 const MAX_WAIT_MS = 50
 
+/** Node 22 binds a list of no bytes as null, unless it is a part of others. */
+const NO_BYTES = new Uint8Array(1).subarray(1)
+
+function bindable(value: SQLInputValue): SQLInputValue {
+  return ArrayBuffer.isView(value) && value.byteLength === 0 ? NO_BYTES : value
+}
+
 /**
  * The database as one thread sees it. A statement is a tagged template, ``db.run`delete from dead where event = ${id}` ``:
  * its values are bound, never pasted, and it is prepared once for the place in the code that it stands in. The schema
@@ -26,7 +33,7 @@ export class Database {
 
   /** Answers how many rows it changed. */
   run(sql: TemplateStringsArray, ...values: readonly SQLInputValue[]): number {
-    return Number(this.#statement(sql).run(...values).changes)
+    return Number(this.#statement(sql).run(...values.map(bindable)).changes)
   }
 
   /** The first row. */
