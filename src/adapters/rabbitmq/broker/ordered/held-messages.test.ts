@@ -28,3 +28,16 @@ it('B9: only what a later owner needs stays unsettled, however many messages the
   expect([...held.newest]).toEqual([[1, second]])
   expect(held.requests).toEqual([early])
 })
+
+it('B9: an event whose place was given away is kept, and one that is published again is not unblocked', () => {
+  const held = new HeldMessages('q')
+  const unknown = copy('unknown', 1)
+  const later = copy('later', 1)
+  expect([unknown, later].map(each => held.add(each))).toEqual([[], []])
+  expect([held.newest.get(1), held.displaced]).toEqual([later, [unknown]])
+  const dead = mark('again', 2)
+  const live = copy('again', 2)
+  expect([dead, live].map(each => held.add(each))).toEqual([[], [dead]])
+  expect(held.add(request('again', 'q'))).toEqual([])
+  expect(held.newest.get(2)).toBe(live)
+})

@@ -1,6 +1,8 @@
+import { type Clock, monotonicNow } from '../../../../ports/clock.ts'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import type { RabbitmqDelivery } from '../consume/delivery.ts'
 import { countOf, OWN, textOf } from '../wire/headers.ts'
+import { readHeldWaitMs } from '../wire/message-log.ts'
 
 /**
  * What a new owner finds in the held queue. The server gives a consumer a limited number of unsettled messages, so all that
@@ -9,6 +11,8 @@ import { countOf, OWN, textOf } from '../wire/headers.ts'
 export class HeldMessages {
   /** The newest copy of each event or mark, by its place. */
   readonly newest = new Map<number, AmqpMessage>()
+  /** Copies whose place has another event too: an owner that did not know of them gave the place away again. */
+  readonly displaced: AmqpMessage[] = []
   /** Requests to unblock the key of an event that is not dead yet. */
   readonly requests: AmqpMessage[] = []
   readonly #queue: string
@@ -27,10 +31,15 @@ export class HeldMessages {
     const place = placeOf(message)
     const older = this.newest.get(place)
     this.newest.set(place, message)
+    const olderDeadId = older && headerOf(older, OWN.deadEvent)
+    if (olderDeadId !== undefined) this.#marks.delete(olderDeadId)
     const deadId = headerOf(message, OWN.deadEvent)
     if (deadId === undefined) this.#liveIds.add(message.properties.messageId)
     else this.#marks.set(deadId, place)
-    return older === undefined ? [] : [older]
+    if (older === undefined) return []
+    if (isSameEvent(older, message)) return [older]
+    this.displaced.push(older)
+    return []
   }
 
   /** A mark is older than the request to remove it. */
@@ -43,10 +52,16 @@ export class HeldMessages {
       this.newest.delete(place)
       return [mark, request]
     }
-    if (!this.#liveIds.has(id)) return [request]
+    if (!this.#liveIds.has(id) && !this.#liveIds.has(undefined)) return [request]
     this.requests.push(request)
     return []
   }
+}
+
+/** Messages of other programs may have no id. Then the place decides. */
+function isSameEvent(one: AmqpMessage, other: AmqpMessage): boolean {
+  const [a, b] = [one, other].map(each => headerOf(each, OWN.deadEvent) ?? each.properties.messageId)
+  return a === undefined || b === undefined || a === b
 }
 
 /** A request without a queue is for the queues of all handlers. */
@@ -65,4 +80,9 @@ export function headerOf({ properties }: AmqpMessage, name: string): string | un
 /** An event without a key waits for no other: each has its own line. */
 export function lineOf({ event }: RabbitmqDelivery, place: number): string {
   return event?.key === undefined ? `place ${place}` : `key ${event.key}`
+}
+
+/** The end of the wait of a message, by a monotonic clock. */
+export function dueAtOf({ properties }: AmqpMessage, clock: Clock): number {
+  return monotonicNow(clock) + readHeldWaitMs(properties.headers ?? {}, clock.now())
 }

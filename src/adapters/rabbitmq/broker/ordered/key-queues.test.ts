@@ -13,6 +13,7 @@ function entry(key: string, place: number, state: QueuedEvent['state'] = 'ready'
     message: undefined,
     dueAt: 0,
     isStray: false,
+    requests: [],
     isHeld: false,
   }
 }

@@ -24,6 +24,8 @@ export interface QueuedEvent {
   isStray: boolean
   /** A copy of it is in the held queue. The next owner reads those before the others. */
   isHeld: boolean
+  /** Requests to unblock its key that came before it was dead. They are settled with it. */
+  requests: readonly AmqpMessage[]
 }
 
 /** The events of each key in their order. Only the first of a line may run. */
@@ -111,6 +113,11 @@ export class KeyQueues {
 
   dead(id: string): QueuedEvent | undefined {
     return this.withId(id).find(({ state }) => state === 'dead')
+  }
+
+  /** A later entry of the same event that may run. */
+  again({ id, key, place }: QueuedEvent): QueuedEvent | undefined {
+    return this.withId(id).find(each => each.key === key && each.place > place && each.state === 'ready')
   }
 
   of(key: string): readonly QueuedEvent[] {

@@ -15,8 +15,7 @@ import type { SubscriptionContext } from '../consume/context.ts'
 import { RabbitmqDelivery } from '../consume/delivery.ts'
 import { heldQueue } from '../topology/names.ts'
 import { OWN } from '../wire/headers.ts'
-import { readHeldWaitMs } from '../wire/message-log.ts'
-import { type HeldMessages, headerOf, isRequestFor, lineOf, placeOf } from './held-messages.ts'
+import { dueAtOf, type HeldMessages, headerOf, isRequestFor, lineOf, placeOf } from './held-messages.ts'
 import { KeyQueues, type QueuedEvent } from './key-queues.ts'
 import { Ownership, REFRESH_MS } from './ownership.ts'
 
@@ -38,8 +37,6 @@ export class OrderedSubscription implements Subscription {
   readonly #queues = new KeyQueues()
   readonly #open = new Map<Delivery, QueuedEvent>()
   readonly #settling = new PendingWork()
-  /** Events whose key was unblocked before they were dead. */
-  readonly #unblocked = new WeakSet<QueuedEvent>()
   readonly #maxHeld: number
   #wasFull = false
   /** The channel of the owner; undefined while another keeps the order. */
@@ -151,13 +148,17 @@ export class OrderedSubscription implements Subscription {
 
   /** A letter exists before its key is blocked, so it may have been replayed or discarded meanwhile. */
   #decideEarly(entry: QueuedEvent): void {
-    const again = this.#queues
-      .withId(entry.id)
-      .find(({ key, place, state }) => key === entry.key && place > entry.place && state === 'ready')
+    const again = this.#queues.again(entry)
     if (again?.delivery !== undefined) {
+      this.#settleRequests(entry)
       this.#queues.remove(again)
       void this.#publishedAgain(entry, again.delivery)
-    } else if (this.#unblocked.has(entry)) this.#finish(entry)
+    } else if (entry.requests.length > 0) this.#finish(entry)
+  }
+
+  #settleRequests(entry: QueuedEvent): void {
+    for (const request of entry.requests) this.#channel?.settled(request)
+    entry.requests = []
   }
 
   async #during(delivery: RabbitmqDelivery, work: Promise<boolean>): Promise<void> {
@@ -214,11 +215,12 @@ export class OrderedSubscription implements Subscription {
     else stalls.ended('deliveries', this)
   }
 
-  #own(channel: ConsumerChannel, { newest, requests }: HeldMessages): void {
+  #own(channel: ConsumerChannel, { newest, displaced, requests }: HeldMessages): void {
     if (this.#channel !== undefined) this.#lose(this.#channel)
     this.#channel = channel
     this.#drained = undefined
     for (const [place, message] of newest) this.#load(channel, place, message)
+    for (const message of displaced) this.#load(channel, this.#queues.nextPlace(), message)
     for (const message of requests) this.#receiveHeld(channel, message)
     this.#pump()
   }
@@ -238,8 +240,7 @@ export class OrderedSubscription implements Subscription {
   #receiveHeld(channel: ConsumerChannel, message: AmqpMessage): void {
     const unblocked = headerOf(message, OWN.unblockKey)
     if (unblocked !== undefined) {
-      channel.settled(message)
-      if (isRequestFor(message, this.#context.source.queue)) this.#unblock(unblocked)
+      if (!this.#unblock(unblocked, message)) channel.settled(message)
       return
     }
     const place = placeOf(message)
@@ -254,10 +255,13 @@ export class OrderedSubscription implements Subscription {
     else channel.settled(message)
   }
 
-  #unblock(id: string): void {
-    const entry = this.#queues.dead(id)
-    if (entry !== undefined) this.#finish(entry)
-    else for (const live of this.#queues.withId(id)) this.#unblocked.add(live)
+  /** Answers whether there is such an event, with which the request is settled. */
+  #unblock(id: string, request: AmqpMessage): boolean {
+    const entry = this.#queues.dead(id) ?? this.#queues.withId(id)[0]
+    if (entry === undefined || !isRequestFor(request, this.#context.source.queue)) return false
+    entry.requests = [...entry.requests, request]
+    if (entry.state === 'dead') this.#finish(entry)
+    return true
   }
 
   #receive(channel: ConsumerChannel, message: AmqpMessage): void {
@@ -310,7 +314,7 @@ export class OrderedSubscription implements Subscription {
     if (delivery === undefined) entry.state = 'dead'
     else {
       entry.state = 'waiting'
-      entry.dueAt = this.#dueAt(message)
+      entry.dueAt = dueAtOf(message, this.#context.settings.clock)
       this.#wait(entry)
     }
     this.#queues.look(entry.key)
@@ -330,15 +334,10 @@ export class OrderedSubscription implements Subscription {
   }
 
   #newEntry(key: string, place: number, message: AmqpMessage): QueuedEvent {
-    const dueAt = this.#dueAt(message)
+    const dueAt = dueAtOf(message, this.#context.settings.clock)
     const state = this.#msUntil(dueAt) > 0 ? 'waiting' : 'ready'
-    const parts = { id: undefined, delivery: undefined, isStray: false, isHeld: false }
+    const parts = { id: undefined, delivery: undefined, isStray: false, isHeld: false, requests: [] }
     return { ...parts, key, place, state, message, dueAt }
-  }
-
-  #dueAt({ properties }: AmqpMessage): number {
-    const { clock } = this.#context.settings
-    return monotonicNow(clock) + readHeldWaitMs(properties.headers ?? {}, clock.now())
   }
 
   #msUntil(dueAt: number): number {
@@ -353,6 +352,7 @@ export class OrderedSubscription implements Subscription {
 
   #finish(entry: QueuedEvent): void {
     if (entry.message !== undefined) this.#channel?.settled(entry.message)
+    this.#settleRequests(entry)
     this.#queues.remove(entry)
     this.#pump()
   }

@@ -177,8 +177,11 @@ export class Ownership {
     const channel = this.#channel
     if (!channel?.isOpen) return
     // Another keeps the order: whether it gets anything is its own to see.
-    if (this.#token === undefined)
+    if (this.#token === undefined) {
       for (const each of [this.#deliveries.held, this.#deliveries.queue]) each.end()
+      this.#cannotOwn = false
+      this.#worked()
+    }
     for (const [deliveries, { hasRoom }] of [...this.#consumed]) {
       const isStalled = await deliveries.isStalled(hasRoom, channel.countReady)
       if (this.#channel !== channel) return
