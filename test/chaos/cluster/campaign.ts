@@ -29,11 +29,13 @@ interface ServerUnderTest {
 /** What a campaign needs to know of one kind of server. */
 export interface ClusterUnderTest<F extends string> {
   readonly nodes: readonly ServerUnderTest[]
-  readonly broker: Broker & Required<Pick<Broker, 'depth' | 'unblockKey'>>
+  readonly broker: Broker & Required<Pick<Broker, 'unblockKey'>>
   /** The program of a consumer, and the address of the cluster for it. SIGUSR2 cuts its connections. */
   readonly consumer: { readonly script: string; readonly address: string }
   /** The event id of every letter on the cluster. */
   letters(): Promise<readonly DeadLetter[]>
+  /** How many events wait on the cluster. */
+  depth(): Promise<number>
   /** A fault that only this kind of server has. */
   inject(fault: F, any: <T>(items: readonly T[]) => T): Promise<void>
   /** Says where the events are that are neither handled nor dead. For a campaign that stands still. */
@@ -43,6 +45,8 @@ export interface ClusterUnderTest<F extends string> {
 
 export interface CampaignResult<F extends string = never> {
   readonly options: CampaignOptions<F>
+  /** The number of servers. */
+  readonly nodes: number
   readonly findings: Findings
   readonly tookMs: number
   /** Deliveries of handled events, refused by the ledger. */
@@ -121,7 +125,8 @@ class Campaign<F extends string> {
     await Promise.all(this.#consumers.map(consumer => consumer.end()))
     const skipped = this.#consumers.reduce((sum, { outcomes }) => sum + (outcomes.get('skipped') ?? 0), 0)
     const publishedAgain = this.#publisher.again
-    return { options: this.#options, findings, tookMs, skipped, publishedAgain, missing }
+    const nodes = this.#cluster.nodes.length
+    return { options: this.#options, nodes, findings, tookMs, skipped, publishedAgain, missing }
   }
 
   async close(): Promise<void> {
@@ -197,7 +202,7 @@ class Campaign<F extends string> {
 
   /** Until every event is somewhere, and nothing but letters is left on the cluster. */
   async #settle(): Promise<Pick<CampaignResult, 'findings' | 'missing'>> {
-    const left = () => this.#cluster.broker.depth(CHANNEL, HANDLER)
+    const left = () => this.#cluster.depth()
     const isOver = async () => {
       const { size } = new Set(await this.#letterIds())
       return this.#effects.count + size >= this.#events.length && (await left()) === 0

@@ -1,7 +1,7 @@
 import { countKinds, type Rules, row, ruleRows, violated } from '../campaign/rules.ts'
 import type { CampaignResult } from './campaign.ts'
 import type { Findings } from './count.ts'
-import { type CommonFault, KEYS, NODES, SHARES } from './plan.ts'
+import { type CommonFault, KEYS, SHARES } from './plan.ts'
 
 const RULES: Rules<Findings> = [
   ['lost', 'lost events'],
@@ -34,13 +34,13 @@ export function reportOf<F extends string = never>(
   result: CampaignResult<F>,
   texts: Readonly<Record<F, string>> = {} as Readonly<Record<F, string>>,
 ): string[] {
-  const { options, findings, tookMs, skipped, publishedAgain, missing } = result
+  const { options, nodes, findings, tookMs, skipped, publishedAgain, missing } = result
   const { seed, messages, consumers, faults, ordering } = options
   const count = countKinds(options, SHARES)
   const order = ordering === 'by-key' ? `the order of ${KEYS} keys kept` : 'without order'
   const names = { ...FAULTS, ...texts }
   return [
-    `| ${messages} events, ${consumers} consumers, ${NODES} servers, ${order}, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
+    `| ${messages} events, ${consumers} consumers, ${nodes} servers, ${order}, seed ${seed} | ${(tookMs / 1_000).toFixed(0)} s |`,
     '| --- | ---: |',
     row('events that fail twice and then succeed', count('transient')),
     row('events that fail with a permanent error', count('permanent')),

@@ -9,14 +9,16 @@ import { findMissing } from './whereabouts.ts'
 
 export function kafkaCluster({ brokers, nodes }: KafkaService): ClusterUnderTest<never> {
   const outside = new OutsideKafka(brokers)
+  const broker = kafka({ brokers, partitions: PARTITIONS, ...FAST_DETECTION })
   return {
     nodes,
-    broker: kafka({ brokers, partitions: PARTITIONS, ...FAST_DETECTION }),
+    broker,
     consumer: {
       script: fileURLToPath(new URL('consumer.ts', import.meta.url)),
       address: brokers.join(','),
     },
     letters: () => outside.letters(`${CHANNEL}.${HANDLER}.dlq`),
+    depth: () => broker.depth(CHANNEL, HANDLER),
     inject: async () => {},
     findMissing: (events, isOver) => findMissing(outside, events, isOver),
     close: () => outside.close(),

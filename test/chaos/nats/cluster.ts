@@ -20,11 +20,13 @@ const STEP_DOWNS = [
 
 export function natsCluster({ url, nodes }: NatsService): ClusterUnderTest<NatsFault> {
   const outside = new OutsideNats(url)
+  const broker = nats({ url, ...FAST_DETECTION })
   return {
     nodes,
-    broker: nats({ url, ...FAST_DETECTION }),
+    broker,
     consumer: { script: fileURLToPath(new URL('consumer.ts', import.meta.url)), address: url },
     letters: () => outside.letters(streams.letters),
+    depth: () => broker.depth(CHANNEL, HANDLER),
     async inject(fault, any) {
       if (fault === 'leader') {
         // Without an answer there is no leader at this moment, so that a change is under way already.
