@@ -1,5 +1,9 @@
-import { type DemoControl, UnknownActionError } from '../server/demo-control.ts'
-import type { DemoState, DemoStep } from '../server/schema/demo.ts'
+import {
+  type DemoControl,
+  type DemoState,
+  type DemoStep,
+  UnknownActionError,
+} from '../server/demo-control.ts'
 import type { Scenario, Service } from './scenario.ts'
 import { type Action, STEPS, type Step } from './steps.ts'
 

@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { dumpStore, PEOPLE, type Question, secretOf, serverWorld } from '../../test/support/server-world.ts'
 import { asProxied, asSession, SIGN_IN } from '../../test/support/sign-in-world.ts'
+import { ROLES, type Role } from '../core/options/sign-in.ts'
 import { createConsumer } from '../runtime/consumer/consumer.ts'
 import { joinFleet } from '../runtime/fleet/join-fleet.ts'
 import { ROUTES } from './routes/index.ts'
-import { action, type Role, role } from './schema/me.ts'
+import { action } from './schema/me.ts'
 
 interface Document {
   readonly openapi: string
@@ -154,7 +155,7 @@ describe('every route of the OpenAPI document', () => {
     session: (each, now) => asSession('ann@example.com', [each], now),
     proxy: each => asProxied('ann', each),
   }
-  const matrix = Object.keys(kinds).flatMap(kind => role.options.map(each => [each, kind] as const))
+  const matrix = Object.keys(kinds).flatMap(kind => ROLES.map(each => [each, kind] as const))
 
   it.each(matrix)('F8: %s, known by a %s, may run exactly the actions of the role', async (each, kind) => {
     const { ask, routes, pathOf, bodyOf, clock } = await world(false)

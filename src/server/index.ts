@@ -8,11 +8,10 @@ export type {
   SessionOptions,
   SignInOptions,
 } from './auth/sign-in-options.ts'
-export { type DemoControl, UnknownActionError } from './demo-control.ts'
+export { type DemoControl, type DemoState, type DemoStep, UnknownActionError } from './demo-control.ts'
 export type { ConnectionInfo, Listening } from './listen.ts'
 export { ListenError } from './listen.ts'
 export type { ReplayDefaults, ServerOptions } from './options.ts'
-export type { DemoState, DemoStep } from './schema/demo.ts'
 export { createServer, type LazaretServer, type ListenOptions } from './server.ts'
 export type { StreamLimits } from './stream/stream-limiter.ts'
 export type { CollectorAssignment } from './work/collecting.ts'

@@ -20,8 +20,8 @@ interface Bill {
 }
 
 /**
- * The packages that users get: those that npm installs for them, and those in the files of the console. npm knows both, but
- * `npm sbom --omit dev` leaves out dependencies that a dev dependency has as a peer, and everything in the console.
+ * The packages that users get: those that npm installs for them, and those whose code is in the files of the package. npm knows both,
+ * but `npm sbom --omit dev` leaves out dependencies that a dev dependency has as a peer, and everything that is bundled.
  */
 export function billOfMaterials(bundled: readonly BundledPackage[]): Bill {
   const { name, version } = readJson('package.json')
@@ -39,12 +39,12 @@ export function billOfMaterials(bundled: readonly BundledPackage[]): Bill {
     ),
   )
   const installed = installedForUsers(readJson('package-lock.json').packages)
-  const inConsole = new Set(bundled.map(each => `${each.name}@${each.version}`))
+  const bundledRefs = new Set(bundled.map(each => `${each.name}@${each.version}`))
   const components = all.components
-    .filter(({ 'bom-ref': ref }) => installed.has(ref) || inConsole.has(ref))
+    .filter(({ 'bom-ref': ref }) => installed.has(ref) || bundledRefs.has(ref))
     .map(each =>
-      inConsole.has(each['bom-ref'])
-        ? { ...each, properties: [{ name: 'lazaret:bundled', value: 'console' }] }
+      bundledRefs.has(each['bom-ref'])
+        ? { ...each, properties: [{ name: 'lazaret:bundled', value: 'true' }] }
         : each,
     )
   const kept = new Set(components.map(each => each['bom-ref']))

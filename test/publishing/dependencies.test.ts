@@ -27,7 +27,7 @@ describe('the dependencies', () => {
     ['no licence', {}, [], 1],
     ['a copyleft licence for developers', { license: 'AGPL-3.0-only', dev: true }, [], 1],
     ['a tool with a weak copyleft licence', { license: 'MPL-2.0', dev: true }, [], 0],
-    ['the same tool, bundled into the console', { license: 'MPL-2.0', dev: true }, ['one'], 1],
+    ['the same tool, bundled into the package', { license: 'MPL-2.0', dev: true }, ['one'], 1],
     ['a choice', { license: '(GPL-2.0-only OR MIT)' }, [], 0],
     ['two at once', { license: 'MIT AND GPL-2.0-only' }, [], 1],
   ])('%s', (_title, entry, bundled, faults) => {

@@ -1,4 +1,4 @@
-/** What users install, and what is bundled into the console: they must be able to pass it on without conditions but the notice. */
+/** What users install, and what is bundled into the package: they must be able to pass it on without conditions but the notice. */
 const FOR_USERS = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'MIT-0', 'Unlicense']
 /** Also allowed for tools and tests, which are not published. */
 const FOR_DEVELOPERS = [...FOR_USERS, 'BlueOak-1.0.0', 'CC0-1.0', 'MPL-2.0', 'Python-2.0']

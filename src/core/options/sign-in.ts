@@ -13,7 +13,15 @@ const HEADER = /^[A-Za-z][\w-]{0,99}$/
 /** They have a meaning of their own, and every client may send them. */
 const OTHER_HEADERS = /^(?:authorization|cookie|host|origin)$/i
 
-export const roleRule = oneOf('viewer', 'operator', 'admin')
+/** What a caller of the server may do, from the least to the most. */
+export const ROLES = ['viewer', 'operator', 'admin'] as const
+export type Role = (typeof ROLES)[number]
+
+/** How the server knows a caller: `local` is everybody on a loopback address of a server without tokens. */
+export const SIGN_IN_KINDS = ['local', 'token', 'oidc', 'proxy'] as const
+export type SignInKind = (typeof SIGN_IN_KINDS)[number]
+
+export const roleRule = oneOf(...ROLES)
 
 /** The roles of people by a value that the provider or the proxy gives, such as the name of a group. */
 const roleFields = {

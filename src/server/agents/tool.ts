@@ -65,6 +65,7 @@ export interface Tool {
 export function tool<I extends z.ZodObject, A extends z.ZodObject>(spec: ToolSpec<I, A>): Tool {
   const { answer, changes, isDestructive = false, isIdempotent = false, ...rest } = spec
   const isReading = spec.right === 'read'
+  let output: Marked | undefined
   return {
     ...(rest as unknown as Omit<Tool, 'changes' | 'annotations' | 'output'>),
     changes,
@@ -75,7 +76,11 @@ export function tool<I extends z.ZodObject, A extends z.ZodObject>(spec: ToolSpe
       // A started replay reaches the consumers of other systems.
       openWorldHint: spec.right === 'replay',
     },
-    output: markUntrusted(answer),
+    // Made for the first agent, because most servers start without one.
+    get output() {
+      output ??= markUntrusted(answer)
+      return output
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { Role } from '../../core/options/sign-in.ts'
 import { ProblemError } from '../problem.ts'
-import type { Role } from '../schema/me.ts'
 import type { Caller } from './caller.ts'
 import { isActive, requireOwnPage } from './own-page.ts'
 import type { ProxyHeaders } from './proxy-headers.ts'

@@ -1,5 +1,5 @@
 import type { AgentRight } from '../../core/options/agents.ts'
-import type { Role, SignInKind } from '../schema/me.ts'
+import type { Role, SignInKind } from '../../core/options/sign-in.ts'
 
 /** The person or program that sent a request. */
 export interface Caller {

@@ -1,6 +1,7 @@
 import type { AgentRight } from '../../core/options/agents.ts'
+import type { Role } from '../../core/options/sign-in.ts'
 import { ProblemError } from '../problem.ts'
-import { type Action, action, type Role } from '../schema/me.ts'
+import { type Action, action } from '../schema/me.ts'
 import type { Permission } from '../schema/replays.ts'
 import type { Caller } from './caller.ts'
 import { RANK } from './roles.ts'

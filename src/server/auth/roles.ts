@@ -1,4 +1,4 @@
-import type { Role } from '../schema/me.ts'
+import type { Role } from '../../core/options/sign-in.ts'
 
 export const RANK: Readonly<Record<Role, number>> = { viewer: 0, operator: 1, admin: 2 }
 

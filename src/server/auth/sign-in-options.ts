@@ -1,5 +1,6 @@
 import { group, type Resolved } from '../../core/options/resolve.ts'
 import { milliseconds, optional, withDefault } from '../../core/options/rules.ts'
+import type { Role } from '../../core/options/sign-in.ts'
 import {
   checkSignIn,
   oidcRule,
@@ -7,7 +8,6 @@ import {
   publicUrlRule,
   sessionSecretsRule,
 } from '../../core/options/sign-in.ts'
-import type { Role } from '../schema/me.ts'
 
 /** How people sign in to the console, beside tokens. Give `oidc`, `proxy` or both. */
 export interface SignInOptions {

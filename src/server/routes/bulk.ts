@@ -28,8 +28,9 @@ import {
   bulkPreviewBody,
   exportBody,
 } from '../schema/bulk.ts'
-import { iso, type StoreFault } from '../schema/common.ts'
+import { iso } from '../schema/common.ts'
 import type { Action } from '../schema/me.ts'
+import type { StoreFault } from '../store-fault.ts'
 import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { toLetterFilter } from '../views/filter.ts'
 import { type ActionFor, assignAction, type BulkContext, exportAction } from './bulk-kinds.ts'

@@ -1,7 +1,7 @@
 import { type CommandRequest, NoRecipientError, sendCommands } from '../../operations/fleet-commands.ts'
 import type { ServerContext } from '../context.ts'
-import type { StoreFault } from '../schema/common.ts'
 import type { CommandRequestView } from '../schema/fleet.ts'
+import type { StoreFault } from '../store-fault.ts'
 import { requestView } from '../views/command-request.ts'
 
 interface SentToStores {

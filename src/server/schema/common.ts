@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { StoreFault } from '../store-fault.ts'
 
 // Every field of the API has a description: the OpenAPI document shows it to readers who do not see this code. A schema
 // that is used under one meaning is described here; a field with a meaning of its own describes itself.
@@ -47,12 +48,11 @@ export const json = z.unknown() as unknown as z.ZodType<Json>
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
-/** A store that did not answer: the answer has only the data of the others. */
 export const storeFault = z.object({
   store: storeName,
   problem: text('The error of the store, without credentials.'),
-})
-export type StoreFault = z.infer<typeof storeFault>
+}) satisfies z.ZodType<StoreFault>
+export type { StoreFault }
 
 export const faults = optional(
   z.array(storeFault),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
+import type { DemoState, DemoStep } from '../demo-control.ts'
 import { optional, optionalText, text } from './common.ts'
 
-/** One step of the demo: what happens, whether it has happened, and the button that makes it happen, if it needs one. */
 export const demoStep = z.object({
   id: text('The id of the step.'),
   title: text('The title of the step.'),
@@ -16,9 +16,7 @@ export const demoStep = z.object({
     .optional()
     .describe('The action that makes the step happen. Absent when the step needs none.'),
   href: optionalText('The page of the console that shows the step. Absent when there is none.'),
-})
-/** One step of the demo. */
-export type DemoStep = z.infer<typeof demoStep>
+}) satisfies z.ZodType<DemoStep>
 
 export const demoState = z.object({
   title: text('The title of the demo.'),
@@ -27,6 +25,6 @@ export const demoState = z.object({
     z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
     'Other facts of the demo, such as the seed or the broken services.',
   ),
-})
-/** The state of the demo, as the console shows it. */
-export type DemoState = z.infer<typeof demoState>
+}) satisfies z.ZodType<DemoState>
+
+export type { DemoState, DemoStep }

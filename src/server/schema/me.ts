@@ -1,9 +1,9 @@
 import * as z from 'zod'
+import { ROLES, SIGN_IN_KINDS, type SignInKind } from '../../core/options/sign-in.ts'
 import { optional, storeName, text, who } from './common.ts'
 import { permission } from './replays.ts'
 
-export const role = z.enum(['viewer', 'operator', 'admin']).describe('The role of the caller.')
-export type Role = z.infer<typeof role>
+export const role = z.enum(ROLES).describe('The role of the caller.')
 
 /** Every change that the API can make. */
 export const action = z.enum([
@@ -28,8 +28,8 @@ export const action = z.enum([
 ])
 export type Action = z.infer<typeof action>
 
-export const signInKind = z.enum(['local', 'token', 'oidc', 'proxy'])
-export type SignInKind = z.infer<typeof signInKind>
+export const signInKind = z.enum(SIGN_IN_KINDS)
+export type { SignInKind }
 
 export const me = z.object({
   name: who.describe('The name of the token, of the person with the kind of the sign-in, or `local`.'),

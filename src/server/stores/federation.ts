@@ -4,7 +4,7 @@ import { withoutCredentials } from '../../core/options/show.ts'
 import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import type { Store } from '../../ports/store.ts'
 import { notFound, ProblemError, problemOf } from '../problem.ts'
-import type { StoreFault } from '../schema/common.ts'
+import type { StoreFault } from '../store-fault.ts'
 
 /** A store that does not answer within this time counts as down. */
 const TIMEOUT_MS = 5_000
