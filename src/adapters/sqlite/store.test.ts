@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Worker } from 'node:worker_threads'
@@ -36,6 +37,18 @@ describe('opening a sqlite store', () => {
     await expect(store.ready()).rejects.toMatchObject({ code: 'LAZARET_STORE_FOREIGN', path })
     await expect(store.deadLetters.list()).rejects.toThrow('give the path of a Lazaret store')
     await store.close()
+  })
+
+  it('K10: opens in a program that is the text of an option', () => {
+    const { path } = newFile()
+    const program = `
+      import { openSqlite } from '${new URL('index.ts', import.meta.url)}'
+      const store = openSqlite({ path: ${JSON.stringify(path)} })
+      await store.ready()
+      await store.close()
+      console.log('opened')`
+    const words = ['--no-warnings', '--input-type=module', '--eval', program]
+    expect(execFileSync(process.execPath, words, { encoding: 'utf8' })).toBe('opened\n')
   })
 
   it("K10: refuses another application's database", async () => {

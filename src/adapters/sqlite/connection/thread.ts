@@ -10,6 +10,9 @@ const POSTED_AT_ONCE = 32
 /** The objects of a thread live for one request. A larger young generation would only take more memory. */
 const YOUNG_MB = 4
 
+/** A thread inherits the options of Node, and cannot start from a file with `--input-type`, which belongs to `--eval`. */
+const IS_PROGRAM_TEXT = process.execArgv.some(each => each.startsWith('--input-type'))
+
 interface Pending {
   resolve(result: unknown): void
   reject(error: unknown): void
@@ -126,6 +129,7 @@ export class Thread<Parts> {
       workerData: { ...this.#data, opened: this.#place.opened } satisfies ThreadData,
       name: `lazaret-sqlite-${this.#data.role}`,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
+      ...(IS_PROGRAM_TEXT && { execArgv: [] }),
     })
     this.#worker = worker
     worker.once('message', (opening: Opening) => {
