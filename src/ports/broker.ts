@@ -83,7 +83,7 @@ export type StalledPart = 'deliveries' | 'settlements' | 'letters'
 
 /**
  * A report that a subscription stalls, or has recovered: a deleted queue, a full queue or a missing permission stalls it. Or
- * a report of what the retention of the broker removed of delivered events: rows one by one, and whole partitions.
+ * a report of what the retention of the broker removed of events that nobody needs: rows one by one, and whole partitions.
  */
 export type SubscriptionStatus =
   | { readonly state: 'stalled'; readonly place: StalledPart; readonly error: Error }

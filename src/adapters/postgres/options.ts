@@ -48,7 +48,7 @@ export interface PostgresOptions extends ClockAndRandomOptions {
   readonly listen?: boolean | undefined
   /** What happens to a row whose handler is done; `partition` moves it to a table with a partition for each day ['keep']. */
   readonly delivered?: 'keep' | 'delete' | 'partition' | undefined
-  /** Consumers remove delivered rows that are older than this, a few at a time [never]. */
+  /** Consumers remove rows that are older than this, a few at a time: delivered ones, and dead ones whose letters are deleted [never]. */
   readonly deliveredRetentionMs?: number | undefined
   /** Rows of a higher generation are left to consumers that have it [0]. */
   readonly generation?: number | undefined

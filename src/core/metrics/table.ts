@@ -66,7 +66,7 @@ export const METRICS = {
   dlq_write_errors_total: counter('Writes of dead letters that failed.', 'channel'),
   dlq_expired_total: counter('Dead letters that retention deleted.', 'state'),
   outbox_removed_total: counter(
-    'Delivered rows and partitions that the retention of an outbox removed.',
+    'Delivered and dead rows, and partitions, that the retention of an outbox removed.',
     'broker',
     'unit',
   ),

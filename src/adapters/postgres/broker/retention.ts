@@ -21,8 +21,9 @@ interface Removed {
 const NOTHING: Removed = Object.freeze({ rows: 0, partitions: 0 })
 
 /**
- * Removes delivered rows that are older than the retention. No index serves this, because every delivery would have to
- * write to it: the table is read by number, step by step, and from the start again after the last row.
+ * Removes delivered rows that are older than the retention, and rows of dead events that nobody needs any more (see
+ * `outbox_cleanup`). No index serves this, because every delivery would have to write to it: the table is read by number, step
+ * by step, and from the start again after the last old row.
  */
 export class Retention {
   readonly #settings: Pick<PostgresSettings, 'pool' | 'clock' | 'delivered' | 'deliveredRetentionMs'>
@@ -47,12 +48,13 @@ export class Retention {
     const { delivered, deliveredRetentionMs } = this.#settings
     await this.createPartitions()
     if (deliveredRetentionMs === undefined) return NOTHING
-    if (delivered === 'partition') return this.#dropPartitions(deliveredRetentionMs)
-    return delivered === 'keep' ? this.#deleteRows(deliveredRetentionMs) : NOTHING
+    const rows = await this.#deleteRows(deliveredRetentionMs)
+    const dropped = delivered === 'partition' ? await this.#dropPartitions(deliveredRetentionMs) : NOTHING
+    return { rows: rows + dropped.rows, partitions: dropped.partitions }
   }
 
   /** Repeats steps while they find rows: one step per heartbeat would not keep up with a busy table. */
-  async #deleteRows(olderThanMs: number): Promise<Removed> {
+  async #deleteRows(olderThanMs: number): Promise<number> {
     const { pool, clock } = this.#settings
     const startedAt = monotonicNow(clock)
     let rows = 0
@@ -62,7 +64,7 @@ export class Retention {
       rows += deleted
       hasMore = deleted > 0 && next !== null
     }
-    return { rows, partitions: 0 }
+    return rows
   }
 
   /** Runs once per interval, and again with the next heartbeat while one step does not remove everything. */
@@ -82,7 +84,10 @@ export class Retention {
   }
 }
 
-/** Removes all rows that were delivered longer ago than that, kept or partitioned, and answers how many there were. */
+/**
+ * Removes all rows that were delivered longer ago than that, kept or partitioned, and rows of dead events that nobody needs any
+ * more. Answers how many there were.
+ */
 export async function removeDelivered(pool: PgQueryable, olderThanMs: number): Promise<number> {
   let removed = 0
   for (let dropped = 1; dropped > 0; removed += dropped)
@@ -97,7 +102,7 @@ export async function removeDelivered(pool: PgQueryable, olderThanMs: number): P
 
 interface Step {
   readonly deleted: number
-  /** The start of the next step; null after the last row. */
+  /** The start of the next step; null after the last old row. */
   readonly next: number | null
 }
 

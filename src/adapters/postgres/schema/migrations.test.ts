@@ -14,6 +14,7 @@ const RELEASED = [
   '8 8693fb616896bad8',
   '9 ab8c2f099ec8b560',
   '10 669a1596804401a7',
+  '11 b3611de61c1b065e',
 ]
 
 it('S1: the SQL of a released migration stays the same, byte for byte', () => {

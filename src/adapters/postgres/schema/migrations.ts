@@ -6,6 +6,7 @@ import {
   LETTER_FACET_COMMENTS,
   SNAPSHOT_COMMENTS,
 } from './comments.ts'
+import { DECIDED_ROWS } from './decided-rows.ts'
 import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
 import { LETTER_COUNTS } from './letter-counts.ts'
@@ -86,6 +87,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'an index for text searches',
     worksWith: 1,
     sql: `${LETTER_SEARCH}\n`,
+  },
+  {
+    version: 11,
+    name: 'removal of dead rows that are decided',
+    worksWith: 1,
+    sql: `${DECIDED_ROWS}\n`,
   },
 ]
 
