@@ -1,7 +1,7 @@
 import { OptionsError } from '../../../core/options/faults.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { runQuery } from '../connection/query.ts'
-import { storableText, storableTextOrNull } from '../connection/values.ts'
+import { asTime, storableText, storableTextOrNull, timeParameter } from '../connection/values.ts'
 import type { ClaimScope } from './claim.ts'
 import { eventUuid } from './publish.ts'
 
@@ -40,22 +40,28 @@ export async function adoptRows(on: PgQueryable, channel: string): Promise<boole
   return rows[0].count > 0
 }
 
-/** Unblocks the key of a dead-lettered event. Answers whether there was such an event. */
+/**
+ * Unblocks the key of a dead-lettered event. Answers whether there was such an event. If the event is in flight, its row
+ * remembers `at`, when that was asked for: its letter may be saved already.
+ */
 export async function unblockKey(
   on: PgQueryable,
-  channel: string,
-  eventId: string,
-  handler?: string,
+  { channel, eventId, handler, at }: UnblockRequest,
 ): Promise<boolean> {
-  const { rowCount } = await runQuery(
+  const { rows } = await runQuery(
     on,
     `unblocking the key of event ${eventId}`,
-    `update lazaret.outbox set lane = null
-     where event_id = $2 and failed_at is not null and channel = $1 and lane is not null
-       and target = coalesce($3, target)`,
-    [storableText(channel), eventUuid(eventId), storableTextOrNull(handler)],
+    `select lazaret.outbox_unblock($1, $2, $3, ${asTime(4)}) as "isUnblocked"`,
+    [storableText(channel), eventUuid(eventId), storableTextOrNull(handler), timeParameter(at)],
   )
-  return rowCount !== 0
+  return rows[0].isUnblocked
+}
+
+interface UnblockRequest {
+  readonly channel: string
+  readonly eventId: string
+  readonly handler: string | undefined
+  readonly at: number
 }
 
 /** Pending rows are counted by their indexes and rows in flight by the claims, so other rows do not slow it down. */

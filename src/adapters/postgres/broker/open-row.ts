@@ -22,18 +22,20 @@ export async function lockOpen(on: PgQueryable, { seq, owner }: OutboxDelivery):
 
 /**
  * Whether the letter of the row was changed before the row failed: its replay is on its way, or it is resolved or
- * discarded. Nothing would unblock the key later, so the row leaves its lane at once. A letter that is older than the cycle
- * is of an earlier failure: letters may have been kept here before they went to another store.
+ * discarded, or its key was unblocked after the last failure. Nothing would unblock the key later, so the row leaves its lane
+ * at once. A letter that is older than the cycle is of an earlier failure: letters may have been kept here before they went to
+ * another store.
  */
 const IS_LETTER_CHANGED = `exists (
       select from lazaret.outbox r where r.event_id = o.event_id and r.replay is not null and r.seq <> o.seq
         and r.channel = o.channel and r.target = o.target and r.status in ('pending', 'in_flight'))
     or exists (select from lazaret.dead_letters l
-      where l.id = $6 and l.state in ('resolved', 'discarded') and l.last_failed_at >= ${asTime(5)})`
+      where l.id = $6 and l.state in ('resolved', 'discarded') and l.last_failed_at >= ${asTime(5)})
+    or o.unblocked_at >= ${asTime(8)}`
 
 const FAILED = `update lazaret.outbox o set status = 'failed', failed_at = statement_timestamp(),
     attempts = $3, attempts_ended = $3, last_error = $4, first_failed_at = ${asTime(5)}, letter_id = $6,
-    letter_kept = o.letter_kept or $7, lane = case when not (${IS_LETTER_CHANGED}) then o.lane end
+    letter_kept = o.letter_kept or $7, lane = case when (${IS_LETTER_CHANGED}) then null else o.lane end
   where o.seq = $1 and ${stillOpenFor('$2')}`
 
 /** Answers whether it was still open. `isKept`: its letter is kept here and nowhere else. */
@@ -44,7 +46,7 @@ export async function markFailed(
   isKept: boolean,
 ): Promise<boolean> {
   const error = cycle.failure === undefined ? null : errorText(cycle.failure, isSealed)
-  const values = [seq, owner, log.started, error, cycle.firstFailedAt, id, isKept]
+  const values = [seq, owner, log.started, error, cycle.firstFailedAt, id, isKept, cycle.lastFailedAt]
   return (await runQuery(on, MARKING, FAILED, values)).rowCount !== 0
 }
 

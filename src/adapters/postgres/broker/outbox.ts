@@ -134,7 +134,8 @@ export class PostgresOutbox implements Broker {
 
   async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
-    if (!(await unblockKey(this.#settings.pool, channel, eventId, handler))) return
+    const { pool, clock } = this.#settings
+    if (!(await unblockKey(pool, { channel, eventId, handler, at: clock.now() }))) return
     this.#subscriptions.wake(channel)
     await this.#notifier.notify(channel)
   }

@@ -13,6 +13,7 @@ import { inTransaction, runQuery } from '../connection/query.ts'
 import { arrayOf, isPackable, packColumn, unpackColumn } from '../connection/values.ts'
 import { NOTIFY_CHANNEL } from '../schema/functions.ts'
 import { BY_SQL, mergeFailed, RANK_OF_FAILED } from '../schema/replay-function.ts'
+import { REPLAY_LOCK, REPLAY_LOCKS } from '../schema/unblock.ts'
 
 /** One statement writes at most this many events and this much text. */
 const MAX_EVENTS = 1_000
@@ -106,13 +107,8 @@ interface RowBatch {
   readonly notified: readonly string[]
 }
 
-/**
- * 'LZRP': a transaction that publishes replays holds locks of this class. Events share them, because the server has a
- * bounded number.
- */
-const REPLAY_LOCKS = 0x4c5a5250
 const LOCK_REPLAYS = `select pg_advisory_xact_lock(${REPLAY_LOCKS}, number)
-  from (select distinct hashtext(id) & 1023 as number from unnest($1::text[]) as id order by 1) locks`
+  from (select distinct ${REPLAY_LOCK('id')} as number from unnest($1::text[]) as id order by 1) locks`
 
 /** A replay by SQL of the same events locks these rows too. */
 const LOCK_FAILED = `select from lazaret.outbox

@@ -6,23 +6,28 @@ import { systemClock } from '../../../ports/clock.ts'
 import { eventOf, idOf } from '../../../testing/conformance/broker/world.ts'
 import { uniqueName } from '../../../testing/conformance/harness.ts'
 import type { PgPool } from '../connection/client.ts'
-import { postgresDeadLetters } from '../index.ts'
+import { type PostgresOptions, postgresDeadLetters } from '../index.ts'
 
 const { found, database, world, why } = await postgresWorld()
 
 /** A delivery by key whose letter is saved already, and a later event of its key. */
-async function deliveryWithLetter() {
+async function deliveryWithLetter(options: Partial<PostgresOptions> = {}) {
   const channel = uniqueName('orders')
-  const outbox = world.process()
+  const outbox = world.process(options)
   const inbox = await world.subscribe(outbox, channel, { ordering: 'by-key' })
   const [event, next] = make.events(2, { channel, key: 'a' })
   await outbox.publish([event!, next!])
   const delivery = await inbox.next()
   await inbox.subscription.begin(delivery, [])
-  const letter = make.letter({ event: eventOf(delivery), channel, attempts: [make.attempt(1)] })
+  const letterNow = () => make.letter({ event: eventOf(delivery), channel, attempts: [make.attempt(1)] })
+  const letter = letterNow()
   const headers = replayHeaders(event!, { handler: 'bill', replayId: 'replay-1' })
-  const settle = async () => inbox.subscription.settle(delivery, { outcome: 'dead', letter, saved: true })
-  return { outbox, inbox, event: event!, next: next!, replay: { ...event!, headers }, letter, settle }
+  const settleWith = async (saved: DeadLetter) =>
+    inbox.subscription.settle(delivery, { outcome: 'dead', letter: saved, saved: true })
+  const settle = () => settleWith(letter)
+  /** Settles it as dead because of an attempt that ends now. */
+  const fail = () => settleWith(letterNow())
+  return { outbox, inbox, event: event!, next: next!, replay: { ...event!, headers }, letter, settle, fail }
 }
 
 async function discard({ id }: DeadLetter): Promise<void> {
@@ -74,6 +79,47 @@ describe.runIf(found.found)(`a letter that is changed before its event is settle
     await discard(letter)
     const earlier = `update lazaret.dead_letters set last_failed_at = '2020-01-01' where id = $1`
     await database!.pool.query(earlier, [letter.id])
+    await settle()
+    await inbox.assertEmpty('its key went on')
+  })
+
+  it('B9: unblocking its key counts, wherever the letter is', async () => {
+    const { outbox, inbox, event, next, settle } = await deliveryWithLetter()
+    await outbox.unblockKey(event.channel, event.id, 'bill')
+    await inbox.assertEmpty('its key went on before it was dead')
+    await settle()
+    expect(idOf(await inbox.next())).toBe(next.id)
+  })
+
+  it('B9: unblocking its key counts when both are committed at the same moment', async () => {
+    const { pool, commit } = slowToCommit()
+    const { inbox, event, next, settle } = await deliveryWithLetter({ pool })
+    const settling = settle()
+    await commit.asked
+    let isOver = false
+    const unblocking = world
+      .process()
+      .unblockKey(event.channel, event.id, 'bill')
+      .finally(() => {
+        isOver = true
+      })
+    await timing.eventually(async () => isOver || (await isWaiting()), 'the request waits')
+    commit.goOn()
+    await Promise.all([settling, unblocking])
+    expect(idOf(await inbox.next())).toBe(next.id)
+  })
+
+  it('B9: its key stays blocked when only an earlier failure of it was unblocked', async () => {
+    const { outbox, inbox, event, fail } = await deliveryWithLetter()
+    await outbox.unblockKey(event.channel, event.id, 'bill')
+    await timing.eventually(() => systemClock.now() > event.occurredAt + 50, 'the clock goes on')
+    await fail()
+    await inbox.assertEmpty('its key went on')
+  })
+
+  it('B9: its key stays blocked when it was unblocked for another handler', async () => {
+    const { outbox, inbox, event, settle } = await deliveryWithLetter()
+    await outbox.unblockKey(event.channel, event.id, 'ship')
     await settle()
     await inbox.assertEmpty('its key went on')
   })

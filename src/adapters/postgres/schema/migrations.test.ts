@@ -15,6 +15,7 @@ const RELEASED = [
   '9 ab8c2f099ec8b560',
   '10 669a1596804401a7',
   '11 b3611de61c1b065e',
+  '12 57ed807e266c8a1b',
 ]
 
 it('S1: the SQL of a released migration stays the same, byte for byte', () => {

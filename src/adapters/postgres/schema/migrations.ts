@@ -17,6 +17,8 @@ import { LETTER_SEARCH } from './letter-search.ts'
 import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
 import { FLEET, LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
 
+import { UNBLOCK } from './unblock.ts'
+
 /** One step of the database schema. */
 export interface Migration {
   readonly version: number
@@ -93,6 +95,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'removal of dead rows that are decided',
     worksWith: 1,
     sql: `${DECIDED_ROWS}\n`,
+  },
+  {
+    version: 12,
+    name: 'keys that are unblocked before their event is dead',
+    worksWith: 1,
+    sql: `${UNBLOCK}\n`,
   },
 ]
 
