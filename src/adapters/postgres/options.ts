@@ -58,7 +58,10 @@ export interface PostgresOptions extends ClockAndRandomOptions {
   readonly ledgerRetentionMs?: number | undefined
   /** Adds the current trace to events that are enqueued or published, such as `otelTracing()` of `lazaret/otel` [none]. */
   readonly tracing?: Tracing | undefined
-  /** Called with errors that no caller waits for: of claims, renewals and cleaning up. Lazaret retries all of them [none]. */
+  /**
+   * Called with errors that no caller waits for: of claims, renewals and cleaning up. Lazaret retries all of them. Also called when
+   * a replay was handled and this process cannot read its letter, which is resolved then [none].
+   */
   readonly onError?: ((error: unknown) => void) | undefined
 }
 

@@ -39,7 +39,7 @@ import type { PostgresSettings } from '../options.ts'
 import { CountFolder } from './facet-counts.ts'
 import { countByHandler, countByTime, countLetters } from './letter-count.ts'
 import { readLetters } from './letter-list.ts'
-import { LetterTable } from './letter-table.ts'
+import { LetterTable, type ReplayEnd } from './letter-table.ts'
 import { deleteSeen, readVersions, VERSIONS_AT_ONCE } from './letter-versions.ts'
 
 /** The dead letters of a database: those of its outbox and those that other brokers' consumers save here. */
@@ -90,6 +90,7 @@ export class PostgresDeadLetters implements DeadLetterStore {
 
   async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     this.#requireOpen()
+    if (isReplayEnd(change)) return this.#table.endReplay(this.#pool, id, change)
     for (;;) {
       const stored = await this.#table.find(this.#pool, id)
       const letter = stored && this.#table.read(stored)
@@ -165,4 +166,11 @@ export class PostgresDeadLetters implements DeadLetterStore {
   #requireOpen(): void {
     if (this.#closing !== undefined) throw new DeadLettersClosedError(this.#name)
   }
+}
+
+/** Whether the change is what a consumer records of a replay that it has handled. */
+function isReplayEnd(change: LetterChange): change is LetterChange & ReplayEnd {
+  const { to, onlyIfSentBy, from, onlyIfReplays, onlyIfLastFailedAt } = change
+  const isResolving = to === 'resolved' && onlyIfSentBy !== undefined
+  return isResolving && [from, onlyIfReplays, onlyIfLastFailedAt].every(each => each === undefined)
 }

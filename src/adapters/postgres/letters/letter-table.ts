@@ -11,6 +11,7 @@ import { DeadLettersFullError } from '../../../ports/dead-letters.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { runQuery } from '../connection/query.ts'
 import { asMs, asTime, storableText, storableTextOrNull, timeParameter } from '../connection/values.ts'
+import { PostgresError } from '../errors.ts'
 import type { PostgresSettings } from '../options.ts'
 
 /**
@@ -85,8 +86,16 @@ export interface StoredLetter {
   readonly updatedAt: number
 }
 
+/**
+ * Ends the replay of a letter that this process cannot read. The columns know the replay as well as the body does, and the body
+ * stays as it is.
+ */
+const END_UNREAD = `update lazaret.dead_letters
+  set state = $2, updated_at = greatest(updated_at, ${asTime(3)}), revision = revision + 1
+  where id = $1 and state = 'replaying' and event_id = $4 and replays = $5 and replay_id is not distinct from $6`
+
 /** The outcome of a replay. */
-interface ReplayEnd {
+export interface ReplayEnd {
   readonly to: 'resolved' | 'dead'
   readonly at: number
   readonly onlyIfSentBy: LetterReplay
@@ -100,11 +109,13 @@ export class LetterTable {
   readonly #name: string
   readonly #codec: LetterCodec
   readonly #maxLetters: number
+  readonly #onError: (error: unknown) => void
 
-  constructor({ name, codec, maxLetters }: PostgresSettings) {
+  constructor({ name, codec, maxLetters, onError }: PostgresSettings) {
     this.#name = name
     this.#codec = codec.letters
     this.#maxLetters = maxLetters
+    this.#onError = onError
   }
 
   /** Adds a new letter, or merges it with the one that is there. */
@@ -124,13 +135,39 @@ export class LetterTable {
     }
   }
 
-  /** Records what came of a replay. A letter that is gone, or is not replaying under that replay, stays as it is. */
-  async endReplay(on: PgQueryable, id: string, change: ReplayEnd): Promise<void> {
+  /**
+   * Records what came of a replay, and returns its letter. A letter that is gone, or is not replaying under that replay, stays as it
+   * is. So does the body of a letter that cannot be read: the event was handled, and must not be handled again because of it.
+   */
+  async endReplay(on: PgQueryable, id: string, change: ReplayEnd): Promise<DeadLetter | undefined> {
     for (;;) {
       const stored = await this.find(on, id)
-      const changed = stored && changeLetter(this.read(stored), change)
-      if (changed === undefined || (await this.replace(on, changed, stored!.revision))) return
+      if (stored === undefined) return undefined
+      let letter: DeadLetter
+      try {
+        letter = this.read(stored)
+      } catch (error) {
+        await this.#endUnread(on, id, change, error)
+        return undefined
+      }
+      const changed = changeLetter(letter, change)
+      if (changed === undefined || (await this.replace(on, changed, stored.revision))) return changed
     }
+  }
+
+  async #endUnread(on: PgQueryable, id: string, change: ReplayEnd, cause: unknown): Promise<void> {
+    const { to, at, onlyIfSentBy } = change
+    const { eventId, attempt, replayId } = onlyIfSentBy
+    const { rowCount } = await runQuery(on, 'ending a replay', END_UNREAD, [
+      storableText(id),
+      to,
+      timeParameter(at),
+      storableText(eventId),
+      attempt,
+      storableTextOrNull(replayId),
+    ])
+    if (rowCount !== 0)
+      this.#onError(new PostgresError(`letter ${id} is ${to} now, and this process cannot read it`, cause))
   }
 
   async find(on: PgQueryable, id: string): Promise<StoredLetter | undefined> {
