@@ -42,7 +42,7 @@ const removals = () =>
     `select by, target, detail from lazaret.audit where action = 'outbox.expire' order by seq`,
   )
 
-describe.runIf(found.found)(`rows of dead events that are decided${why}`, () => {
+describe.runIf(found.found)(`failed rows that are decided${why}`, () => {
   it('S1: one whose letter is deleted is removed when that is long ago, and the audit log tells of it', async () => {
     const { outbox, event, letter } = await deadEvent()
     await letters().delete(letter)
@@ -53,7 +53,7 @@ describe.runIf(found.found)(`rows of dead events that are decided${why}`, () => 
     expect(await statusOf(event.id)).toEqual([])
     expect((await removals()).at(-1)).toEqual({
       by: 'retention',
-      target: 'rows of dead events whose letters are deleted',
+      target: 'failed rows whose letters are deleted',
       detail: { rows: 1 },
     })
   })

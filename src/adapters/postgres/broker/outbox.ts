@@ -148,7 +148,7 @@ export class PostgresOutbox implements Broker {
 
   /**
    * Removes events that were delivered longer ago than that, kept or partitioned, in steps that do not hold up others. It also
-   * removes rows of dead events that were discarded or deleted longer ago than that, once their letters are gone from the
+   * removes failed rows that were discarded or deleted longer ago than that, once their letters are gone from the
    * database. Answers how many rows there were. With `deliveredRetentionMs` consumers do this by themselves.
    */
   async removeDelivered(olderThanMs: number): Promise<number> {

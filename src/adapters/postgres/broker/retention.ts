@@ -21,7 +21,7 @@ interface Removed {
 const NOTHING: Removed = Object.freeze({ rows: 0, partitions: 0 })
 
 /**
- * Removes delivered rows that are older than the retention, and rows of dead events that nobody needs any more (see
+ * Removes delivered rows that are older than the retention, and failed rows that nobody needs any more (see
  * `outbox_cleanup`). No index serves this, because every delivery would have to write to it: the table is read by number, step
  * by step, and from the start again after the last old row.
  */
@@ -85,7 +85,7 @@ export class Retention {
 }
 
 /**
- * Removes all rows that were delivered longer ago than that, kept or partitioned, and rows of dead events that nobody needs any
+ * Removes all rows that were delivered longer ago than that, kept or partitioned, and failed rows that nobody needs any
  * more. Answers how many there were.
  */
 export async function removeDelivered(pool: PgQueryable, olderThanMs: number): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * Removes delivered rows, and rows of dead events that nobody needs any more: a person discarded the event or deleted its letter before
+ * Removes delivered rows, and failed rows that nobody needs any more: a person discarded the event or deleted its letter before
  * `p_before`, and no letter of it is in this database. A letter that exists may be reopened and replayed, so its row stays
  * with it. A row that is dead and not deleted is a letter itself, and stays.
  *
@@ -28,7 +28,7 @@ set search_path = pg_catalog, pg_temp as $$
     returning o.status
   ), audited as (
     insert into lazaret.audit (at, by, action, target, detail)
-    select pg_catalog.clock_timestamp(), 'retention', 'outbox.expire', 'rows of dead events whose letters are deleted',
+    select pg_catalog.clock_timestamp(), 'retention', 'outbox.expire', 'failed rows whose letters are deleted',
       pg_catalog.json_build_object('rows', count(*))
     from gone where status = 'failed' having count(*) > 0
   )

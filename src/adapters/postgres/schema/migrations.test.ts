@@ -14,7 +14,7 @@ const RELEASED = [
   '8 8693fb616896bad8',
   '9 ab8c2f099ec8b560',
   '10 669a1596804401a7',
-  '11 b3611de61c1b065e',
+  '11 cdc5c4e7d80cdc52',
   '12 57ed807e266c8a1b',
 ]
 

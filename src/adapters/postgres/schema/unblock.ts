@@ -7,7 +7,7 @@ export const REPLAY_LOCKS = 0x4c5a5250
 export const REPLAY_LOCK = (id: string): string => `hashtext(${id}) & 1023`
 
 /**
- * Unblocks the key of a dead event. Its letter may be in another store, and is saved before its row is dead. So a person may
+ * Unblocks the key of a failed row. Its letter may be in another store, and is saved before its row is dead. So a person may
  * decide about the letter while the row is in flight: then the row keeps the time of that, and leaves its lane when it fails.
  * An event that fails once more after that time blocks its key again. Each statement sees what was committed before it began,
  * so the row is either in flight or dead here.
