@@ -16,7 +16,6 @@ import { LETTER_FUNCTIONS } from './letter-functions.ts'
 import { LETTER_SEARCH } from './letter-search.ts'
 import { REPLAY, REPLAY_ONE_ROW, REPLAY_WITH_ID } from './replay-function.ts'
 import { FLEET, LETTERS, OPERATING, OUTBOX, SNAPSHOTS } from './tables.ts'
-
 import { UNBLOCK } from './unblock.ts'
 
 /** One step of the database schema. */
