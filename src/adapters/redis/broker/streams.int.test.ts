@@ -188,11 +188,31 @@ describe.runIf(isOurs)(`Redis Streams${why}`, () => {
     const channel = uniqueName('counted')
     const broker = open()
     await (await subscribe(broker, channel, { handler: 'bill' })).subscription.close()
-    await broker.publish(make.events(1, { channel }))
+    await broker.publish(make.events(2, { channel }))
     await (await subscribe(broker, channel, { handler: 'ship' })).subscription.close()
     await broker.publish(make.events(2_500, { channel }))
     expect(await broker.depth(channel, 'ship')).toBe(2_500)
   })
+
+  it.each([
+    ['many events', 5_000, ''],
+    ['large events', 40, 'x'.repeat(200_000)],
+  ])(
+    'K9: a backlog of %s is counted in portions, so that others are served in between',
+    async (_, amount, payload) => {
+      const channel = uniqueName('portions')
+      const broker = open()
+      await (await subscribe(broker, channel, { handler: 'bill' })).subscription.close()
+      // The server knows how many entries come after its first one, and not after its second one.
+      await broker.publish(make.events(2, { channel }))
+      await (await subscribe(broker, channel, { handler: 'ship' })).subscription.close()
+      await broker.publish(make.events(amount, { channel, payload }))
+      await node.command('CONFIG', 'RESETSTAT')
+      expect(await broker.depth(channel, 'ship')).toBe(amount)
+      const scripts = /cmdstat_evalsha:calls=(\d+)/.exec(String(await node.command('INFO', 'commandstats')))
+      expect(Number(scripts?.[1])).toBeGreaterThanOrEqual(5)
+    },
+  )
 
   it('K10: it keeps letters that nobody else has saved, and resolves one whose replay is handled', async () => {
     const channel = uniqueName('kept')

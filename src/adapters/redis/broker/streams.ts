@@ -12,13 +12,12 @@ import type {
   SubscriptionStatus,
 } from '../../../ports/broker.ts'
 import { RedisConnection } from '../connection/connection.ts'
-import { run } from '../connection/script.ts'
 import { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { LetterRecords } from '../letters/letter-records.ts'
 import { type RedisStreamsOptions, type RedisStreamsSettings, resolveStreams } from '../options.ts'
+import { countUnfinished } from './depth.ts'
 import { handlerKeys } from './keys.ts'
 import { publish } from './publishing.ts'
-import { DEPTH } from './scripts/stream.ts'
 import { StreamSubscription } from './subscription.ts'
 
 const CAPABILITIES: BrokerCapabilities = Object.freeze({
@@ -92,8 +91,7 @@ export class RedisStreams implements Broker {
   /** The number of events that the handler has not finished: unread, open, waiting for a retry. */
   async depth(channel: string, handler: string): Promise<number> {
     this.#work.requireOpen()
-    const { events, own, waiting } = handlerKeys(this.#settings.prefix, channel, handler)
-    return await run(this.#connection, DEPTH, [events, own, waiting], [handler], { idempotent: true })
+    return await countUnfinished(this.#connection, handlerKeys(this.#settings.prefix, channel, handler))
   }
 
   close(): Promise<void> {

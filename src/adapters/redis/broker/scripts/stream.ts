@@ -1,4 +1,4 @@
-import { numberOf } from '../../connection/replies.ts'
+import { listOf, numberOf, textOf } from '../../connection/replies.ts'
 import { script } from '../../connection/script.ts'
 
 /** The groups of a stream with the server's information about each; empty if the stream does not exist. */
@@ -89,31 +89,56 @@ if floor then redis.call('XTRIM', KEYS[1], 'MINID', '~', floor) end
 return redis.call('XLEN', KEYS[1])`,
 )
 
-/** The number of events that a handler has not finished: unread, open, put back, or waiting for their time. */
+/**
+ * The number of events that a handler has not finished: unread, open, put back, or waiting for their time. A server before
+ * version 7 does not count the unread ones, and a newer one does not for every group. Then `unread` is their range:
+ * the entries after one id, up to another.
+ */
 export const DEPTH = script(
   'counting events',
-  numberOf,
+  reply => {
+    const [count, after, upTo] = listOf(reply)
+    const unread = after === undefined ? undefined : { after: textOf(after), upTo: textOf(upTo) }
+    return { count: numberOf(count), unread }
+  },
   GROUPS,
   `
 local events, own, waiting = unpack(KEYS)
 local handler = ARGV[1]
-
--- By pages: all of it at once would be a copy of the stream.
-local function count_after(id)
-  local count, page = 0
-  repeat
-    page = redis.call('XRANGE', events, '(' .. id, '+', 'COUNT', 1000)
-    count = count + #page
-    if #page > 0 then id = page[#page][1] end
-  until #page < 1000
-  return count
-end
-
 local count = redis.call('XLEN', own) + redis.call('ZCARD', waiting)
 for _, group in ipairs(groups_of(events)) do
   if group.name == handler then
-    return count + group.pending + (group.lag or count_after(group['last-delivered-id']))
+    count = count + group.pending
+    if group.lag then return {count + group.lag} end
+    local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 1)
+    return last[1] and {count, group['last-delivered-id'], last[1][1]} or {count}
   end
 end
-return count + redis.call('XLEN', events)`,
+return {count + redis.call('XLEN', events)}`,
+)
+
+/**
+ * Counts a portion of a range, and returns the place where the next portion begins; `after` is undefined if that was all. The
+ * server does nothing else meanwhile, and it copies every entry that it counts: so a portion is small in number and in size.
+ */
+export const COUNT_RANGE = script(
+  'counting events',
+  reply => {
+    const [count, after] = listOf(reply)
+    return { count: numberOf(count), after: after === undefined ? undefined : textOf(after) }
+  },
+  `
+local MAX_ENTRIES, MAX_BYTES, PAGE = 1000, 1048576, 10
+local after, up_to = unpack(ARGV)
+local count, bytes = 0, 0
+while count < MAX_ENTRIES and bytes < MAX_BYTES do
+  local page = redis.call('XRANGE', KEYS[1], '(' .. after, up_to, 'COUNT', PAGE)
+  count = count + #page
+  if #page < PAGE then return {count} end
+  after = page[#page][1]
+  for _, found in ipairs(page) do
+    for _, word in ipairs(found[2]) do bytes = bytes + #word end
+  end
+end
+return {count, after}`,
 )
