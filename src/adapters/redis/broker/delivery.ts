@@ -1,7 +1,7 @@
 import { TrackedDelivery } from '../../../adapter-kit/delivery/tracked-delivery.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import type { Undecodable } from '../../../ports/broker.ts'
-import type { Entry, EntryLog } from './entry.ts'
+import { type Entry, type EntryLog, markOf } from './entry.ts'
 import type { HandlerKeys, Side } from './keys.ts'
 
 /** One delivery of an entry. */
@@ -17,14 +17,14 @@ export class StreamDelivery extends TrackedDelivery {
   constructor(
     broker: string,
     { channel, events }: HandlerKeys,
-    { side, id }: Entry,
+    entry: Entry,
     log: EntryLog,
     content: LazaretEvent | Undecodable,
   ) {
     super(channel, content, { broker, queue: events, offset: log.from }, log)
-    this.side = side
-    this.id = id
-    this.mark = `${side} ${id}`
+    this.side = entry.side
+    this.id = entry.id
+    this.mark = markOf(entry)
     this.#from = log.from
   }
 

@@ -5,14 +5,14 @@ import type { TextCodec } from '../../../ports/codec.ts'
 import { listOf, textOf } from '../connection/replies.ts'
 import type { HandlerKeys, Side } from './keys.ts'
 
-/** An entry that was deleted while it was pending: only its id is left. */
-export interface DeletedEntry {
+/** Names an entry. */
+export interface EntryPlace {
   readonly side: Side
   readonly id: string
 }
 
 /** One entry of a stream. */
-export interface Entry extends DeletedEntry {
+export interface Entry extends EntryPlace {
   /** Names and values in turn. */
   readonly fields: readonly string[]
 }
@@ -32,21 +32,21 @@ const LOG_FORM = /^(\d+-\d+) (\d+) (\d+) ?(.*)$/s
 const DAMAGED = '\uFFFD'
 
 /** The entries of both streams, the handler's own stream first: its entries are redeliveries and have waited longer. */
-export function readEntries(
-  reply: unknown,
-  keys: HandlerKeys,
-): { entries: Entry[]; deleted: DeletedEntry[] } {
+export function readEntries(reply: unknown, keys: HandlerKeys): Entry[] {
   const entries: Entry[] = []
-  const deleted: DeletedEntry[] = []
   for (const [stream, found] of streamsOf(reply)) {
     const side = textOf(stream) === keys.own ? 'own' : 'events'
     for (const each of listOf(found)) {
       const [id, fields] = each as [unknown, unknown]
-      if (Array.isArray(fields)) entries.push({ side, id: textOf(id), fields: fields as string[] })
-      else deleted.push({ side, id: textOf(id) })
+      entries.push({ side, id: textOf(id), fields: fields as string[] })
     }
   }
-  return { entries, deleted }
+  return entries
+}
+
+/** The name of an entry in scripts: `events 1-1`. */
+export function markOf({ side, id }: EntryPlace): string {
+  return `${side} ${id}`
 }
 
 export function fieldOf(fields: readonly string[], name: string): string | undefined {

@@ -1,20 +1,19 @@
 import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { delay } from '../../../ports/clock.ts'
 import type { RedisConnection } from '../connection/connection.ts'
-import { listOf, textOf } from '../connection/replies.ts'
-import { run } from '../connection/script.ts'
+import { listOf } from '../connection/replies.ts'
 import { RedisError } from '../errors.ts'
 import type { HandlerContext } from './context.ts'
-import { type DeletedEntry, type Entry, readEntries } from './entry.ts'
+import { type Entry, type EntryPlace, readEntries } from './entry.ts'
+import { EntryRecovery } from './entry-recovery.ts'
 import type { GroupConsumer } from './group-consumer.ts'
-import type { Side } from './keys.ts'
 import { nextBackoff } from './retry-until-done.ts'
-import { FINISH } from './scripts/settling.ts'
+import { isAnswerLost } from './unreadable-entries.ts'
 
 /** The number of entries of each stream in one read. More would only wait in memory. */
 const MAX_READ = 1_000
 
-interface StreamReaderHooks {
+export interface StreamReaderHooks {
   readonly consumer: GroupConsumer
   readonly stalls: StallReporter
   /** The number of entries that the subscription can still take. */
@@ -35,7 +34,10 @@ export class StreamReader {
   readonly #context: HandlerContext
   readonly #connection: RedisConnection
   readonly #hooks: StreamReaderHooks
+  readonly #recovery: EntryRecovery
   #mode: 'idle' | 'reading' | 'stopped' = 'idle'
+  /** The most entries of each stream in one read: fewer after an answer was lost, which may have been too large. */
+  #most = MAX_READ
   /** Whether there may be entries in this consumer's name that it does not know. */
   #mustRecover = false
   /** Reads in a row that have failed. */
@@ -47,6 +49,7 @@ export class StreamReader {
     this.#context = context
     this.#connection = context.connection.another('reading')
     this.#hooks = hooks
+    this.#recovery = new EntryRecovery(context, hooks, place => this.#readOne(place))
   }
 
   resume(): void {
@@ -75,22 +78,15 @@ export class StreamReader {
 
   /** Finds entries that have been assigned to this consumer for a while, and whose answer was lost. */
   async findForgotten(): Promise<void> {
-    const { connection, keys, settings } = this.#context
-    for (const side of ['own', 'events'] as const) {
-      const known = this.#hooks.known()
-      const key = keys[side]
-      const idle = ['IDLE', String(Math.ceil(settings.leaseMs / 3))]
-      // The limit is one more than the known entries. If the server returns that many, one of them is unknown.
-      const range = ['-', '+', String(known.size + 1), this.#hooks.consumer.name]
-      const words = ['XPENDING', key, keys.handler, ...idle, ...range]
-      const found = listOf(await connection.send('looking for events', words, { key, idempotent: true }))
-      if (found.some(each => !known.has(`${side} ${textOf(listOf(each)[0])}`))) this.#mustRecover = true
-    }
+    if (!(await this.#recovery.isNeeded())) return
+    this.#mustRecover = true
+    this.wake()
   }
 
   async #run(): Promise<void> {
     for (let backoffMs = 0; this.#mode !== 'stopped'; ) {
-      if (this.#mode === 'idle' || this.#hooks.room() <= 0) {
+      const canRead = this.#mustRecover || this.#recovery.hasRoom
+      if (this.#mode === 'idle' || this.#hooks.room() <= 0 || !canRead) {
         await new Promise<void>(resolve => (this.#wake = resolve))
         continue
       }
@@ -100,7 +96,7 @@ export class StreamReader {
         else await this.#read()
         backoffMs = 0
         this.#failures = 0
-        this.#hooks.stalls.recovered('deliveries')
+        this.#hooks.stalls.ended('deliveries', this)
       } catch (error) {
         if (this.#isStopped()) return
         backoffMs = nextBackoff(backoffMs)
@@ -112,50 +108,37 @@ export class StreamReader {
 
   async #read(): Promise<void> {
     const { consumer, room, receive, giveBack } = this.#hooks
-    const blockMs = this.#context.settings.maxPollMs
     const { name } = consumer
-    const count = String(Math.min(MAX_READ, room()))
-    const { entries } = await this.#ask(name, ['COUNT', count, 'BLOCK', String(blockMs)], ['>', '>'], blockMs)
-    if (entries.length > 0) await (name === consumer.name ? receive : giveBack)(entries)
+    const count = Math.min(this.#most, room())
+    const entries = await this.#ask(name, count).catch(error => {
+      if (isAnswerLost(error)) this.#most = Math.max(1, Math.floor(count / 4))
+      throw error
+    })
+    if (entries.length === 0) return
+    this.#most = Math.min(MAX_READ, this.#most + 1)
+    await (name === consumer.name ? receive : giveBack)(entries)
   }
 
-  /** Reads all that is in this consumer's name, page by page. */
   async #recover(): Promise<void> {
-    const { consumer, known: readKnown, receive } = this.#hooks
-    for (let after: readonly [own: string, events: string] = ['0', '0']; ; ) {
-      // The known entries are read before the call, because some may be settled when the answer comes.
-      const known = readKnown()
-      const { entries, deleted } = await this.#ask(consumer.name, ['COUNT', String(MAX_READ)], after)
-      const isUnknown = ({ side, id }: DeletedEntry) => !known.has(`${side} ${id}`)
-      // A deleted entry that is open here is not lost: it can still be put back whole.
-      const lost = deleted.filter(isUnknown)
-      if (lost.length > 0) await this.#finish(lost)
-      const unknown = entries.filter(isUnknown)
-      if (unknown.length > 0) await receive(unknown)
-      const all = [...entries, ...deleted]
-      if (all.length === 0) break
-      after = [lastOf(all, 'own') ?? after[0], lastOf(all, 'events') ?? after[1]]
-    }
-    this.#mustRecover = false
+    const { name } = this.#hooks.consumer
+    await this.#recovery.run()
+    if (name === this.#hooks.consumer.name) this.#mustRecover = false
   }
 
-  async #ask(
-    name: string,
-    words: readonly string[],
-    after: readonly [own: string, events: string],
-    blockMs?: number,
-  ) {
-    const { keys } = this.#context
+  async #ask(name: string, count: number): Promise<Entry[]> {
+    const { keys, settings } = this.#context
     const { own, events, handler } = keys
-    const command = ['XREADGROUP', 'GROUP', handler, name, ...words, 'STREAMS', own, events, ...after]
+    const blockMs = settings.maxPollMs
+    const limits = ['COUNT', String(count), 'BLOCK', String(blockMs)]
+    const command = ['XREADGROUP', 'GROUP', handler, name, ...limits, 'STREAMS', own, events, '>', '>']
     return readEntries(await this.#connection.send('reading events', command, { key: events, blockMs }), keys)
   }
 
-  async #finish(deleted: readonly DeletedEntry[]): Promise<void> {
-    const { connection, keys } = this.#context
-    const { events, own, notes, handler } = keys
-    const marks = deleted.flatMap(({ side, id }) => [side, id])
-    await run(connection, FINISH, [events, own, notes], [handler, ...marks], { idempotent: true })
+  /** Undefined if the entry was deleted. */
+  async #readOne({ side, id }: EntryPlace): Promise<readonly string[] | undefined> {
+    const key = this.#context.keys[side]
+    const [found] = listOf(await this.#connection.send('reading an event', ['XRANGE', key, id, id], { key }))
+    return found === undefined ? undefined : (listOf(found)[1] as string[])
   }
 
   async #failed(error: unknown): Promise<void> {
@@ -169,8 +152,4 @@ export class StreamReader {
   #isStopped(): boolean {
     return this.#mode === 'stopped'
   }
-}
-
-function lastOf(entries: readonly DeletedEntry[], side: Side): string | undefined {
-  return entries.findLast(entry => entry.side === side)?.id
 }
