@@ -46,8 +46,8 @@ describe.runIf(isOwn)(`Redis while a cluster moves a slot${why}`, () => {
     for (const close of closing) await close()
   })
 
-  const open = (prefix: string): RedisStore => {
-    const store = openRedis({ client: client as never, prefix })
+  const open = (prefix: string, timeoutMs?: number): RedisStore => {
+    const store = openRedis({ client: client as never, prefix, timeoutMs })
     closing.unshift(() => store.close())
     return store
   }
@@ -90,9 +90,15 @@ describe.runIf(isOwn)(`Redis while a cluster moves a slot${why}`, () => {
     return { slot, from, to, keysIn }
   }
 
+  /** How many calls a node has answered with TRYAGAIN. */
+  const refusals = async (node: ClusterNode) => {
+    const stats = String(await node.send('INFO', 'errorstats'))
+    return Number(/errorstat_TRYAGAIN:count=(\d+)/.exec(stats)?.[1] ?? 0)
+  }
+
   it('E11: no letter is taken as missing, and no second store is begun: calls fail and can be tried again', async () => {
     const prefix = uniqueName('announced')
-    const store = open(prefix)
+    const store = open(prefix, 500)
     const [letter, other] = [make.letter(), make.letter()]
     await store.deadLetters.send(letter)
     const { slot, from, to, keysIn } = await startMove(prefix)
@@ -106,9 +112,29 @@ describe.runIf(isOwn)(`Redis while a cluster moves a slot${why}`, () => {
     expect(await faultsOf(from.url, prefix)).toEqual([])
   })
 
+  it('E11: a move that is short is not noticed: calls wait for it within their time', async () => {
+    const prefix = uniqueName('short')
+    const store = open(prefix)
+    const [letter, other] = [make.letter(), make.letter()]
+    await store.deadLetters.send(letter)
+    const { slot, from, to, keysIn } = await startMove(prefix)
+    const before = await refusals(to)
+    const sending = store.deadLetters.send(other)
+    const reading = store.deadLetters.get(letter.id)
+    // A call that fails early is seen below, and not as an unhandled rejection.
+    void Promise.allSettled([sending, reading])
+    await vi.waitUntil(async () => (await refusals(to)) >= before + 2, { timeout: 10_000 })
+    for (const key of await keysIn(from)) await from.send('MIGRATE', to.host, to.port, key, '0', '5000')
+    for (const node of [to, from]) await node.send('CLUSTER', 'SETSLOT', slot, 'NODE', to.id)
+    await sending
+    expect(await reading).toEqual(letter)
+    expect((await store.deadLetters.list()).letters).toHaveLength(2)
+    expect(await faultsOf(to.url, prefix)).toEqual([])
+  })
+
   it('E11: all is there when the slot has moved', async () => {
     const prefix = uniqueName('moved')
-    const store = open(prefix)
+    const store = open(prefix, 500)
     const [letter, other] = [make.letter(), make.letter()]
     await store.deadLetters.send(letter)
     const { slot, from, to, keysIn } = await startMove(prefix)

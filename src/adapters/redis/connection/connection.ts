@@ -29,8 +29,10 @@ interface Call extends Pending {
   /** The number of answers before this call. */
   readonly heardBefore: number
   client: AnyRedisClient | undefined
-  /** The answer of a server that is still loading its data. */
+  /** The answer of a server that takes the call later. */
   refusal: RedisError | undefined
+  /** The pause before the call goes to such a server again. */
+  pauseMs: number
   isOver: boolean
   stopWaiting: Cancel
   stopBlocking: Cancel
@@ -42,8 +44,9 @@ interface Call extends Pending {
 const AS_TEXT = { typeMapping: {} }
 /** RESP marks a text by `$`, which has the code 36. node-redis finds the mapping by that code. */
 const AS_BYTES = { typeMapping: { 36: Buffer } }
-/** The interval at which a loading server is asked again. */
-const LOADING_POLL_MS = 50
+/** The first pause before a server is asked again that takes the call later. It doubles each time. */
+const FIRST_PAUSE_MS = 50
+const MAX_PAUSE_MS = 400
 const NOTHING_TO_CANCEL: Cancel = () => {}
 const NO_OPTIONS: SendOptions = {}
 
@@ -104,6 +107,7 @@ export class RedisConnection {
       ...asked,
       client: undefined,
       refusal: undefined,
+      pauseMs: FIRST_PAUSE_MS,
       isOver: false,
       dueAtTick: 0,
       heardBefore: this.#heard,
@@ -159,18 +163,28 @@ export class RedisConnection {
   #answeredNo(call: Call, error: Error): void {
     this.#heard += 1
     const refusal = new RedisError(call.doing, 'reply', error)
-    const canWait = this.#link !== undefined && !call.isOver && call.options.failWhileDisconnected !== true
-    if (refusal.reply === 'LOADING' && canWait) this.#later(call, refusal)
+    const canWait = !call.isOver && call.options.failWhileDisconnected !== true
+    if (canWait && this.#isPassing(refusal)) this.#later(call, refusal)
     else this.#fail(call, refusal)
     // The name of the server may lead to another one by now.
     if (refusal.reply === 'READONLY') this.#link?.drop(call.client!, error)
   }
 
-  /** The server has just started and takes nothing before it has read its data. */
+  /**
+   * Whether the server has executed nothing, and will take the same call soon. It has just started and reads its data: the
+   * caller's own client waits for that by its own rules. Or a cluster moves the keys of the call to another node, and has not
+   * moved all of them: no client waits for that.
+   */
+  #isPassing({ reply }: RedisError): boolean {
+    return reply === 'TRYAGAIN' || (reply === 'LOADING' && this.#link !== undefined)
+  }
+
+  /** Within the time that the call has. After that it fails with this refusal. */
   #later(call: Call, refusal: RedisError): void {
     call.client = undefined
     call.refusal = refusal
-    call.stopWaiting = this.#settings.clock.schedule(LOADING_POLL_MS, () => this.#dispatch(call))
+    call.stopWaiting = this.#settings.clock.schedule(call.pauseMs, () => this.#dispatch(call))
+    call.pauseMs = Math.min(MAX_PAUSE_MS, 2 * call.pauseMs)
   }
 
   /** The caller's own client reconnects by its own rules, and may refuse every command immediately and permanently. */
