@@ -1,16 +1,29 @@
+import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { listOf, textOf } from '../connection/replies.ts'
 import { run } from '../connection/script.ts'
 import type { HandlerContext } from './context.ts'
-import { type EntryPlace, markOf } from './entry.ts'
+import { type Entry, type EntryPlace, markOf } from './entry.ts'
+import type { GroupConsumer } from './group-consumer.ts'
 import { FINISH } from './scripts/settling.ts'
-import type { StreamReaderHooks } from './stream-reader.ts'
 import { isAnswerLost, UnreadableEntries } from './unreadable-entries.ts'
 
 /** The number of ids in one look. */
 const MAX_IDS = 1_000
 /** Nothing more is read while so many entries cannot be read. */
-const MAX_SET_ASIDE = 1_000
+const MAX_SKIPPED = 1_000
 const SIDES = ['own', 'events'] as const
+
+export interface StreamReaderHooks {
+  readonly consumer: GroupConsumer
+  readonly stalls: StallReporter
+  /** The number of entries that the subscription can still take. */
+  room(): number
+  /** The marks of the entries in this consumer's name that the subscription knows: `events 1-1`. */
+  known(): ReadonlySet<string>
+  receive(entries: readonly Entry[]): Promise<void>
+  /** Puts back entries that were read with a name that was lost meanwhile. */
+  giveBack(entries: readonly Entry[]): Promise<void>
+}
 
 /**
  * Finds the entries that are assigned to this consumer and that it does not know, because the answer of a read was lost. It asks
@@ -35,7 +48,7 @@ export class EntryRecovery {
   }
 
   get hasRoom(): boolean {
-    return this.#unreadable.setAside.length < MAX_SET_ASIDE
+    return this.#unreadable.skipped.length < MAX_SKIPPED
   }
 
   /** Whether entries have been assigned to this consumer for a while that it does not know, or one is to be read again. */
@@ -81,12 +94,12 @@ export class EntryRecovery {
   }
 
   #known(): ReadonlySet<string> {
-    return new Set([...this.#hooks.known(), ...this.#unreadable.setAside.map(markOf)])
+    return new Set([...this.#hooks.known(), ...this.#unreadable.skipped.map(markOf)])
   }
 
   /** A person may have acknowledged an entry that cannot be read, or another consumer may have it. */
   async #forgetOthers(): Promise<void> {
-    for (const place of this.#unreadable.setAside) {
+    for (const place of this.#unreadable.skipped) {
       const found = await this.#pending(place.side, [place.id, place.id, '1'])
       if (found.length === 0) this.#unreadable.forget(place)
     }

@@ -1,29 +1,15 @@
-import type { StallReporter } from '../../../adapter-kit/delivery/stalls.ts'
 import { delay } from '../../../ports/clock.ts'
 import type { RedisConnection } from '../connection/connection.ts'
 import { listOf } from '../connection/replies.ts'
 import { RedisError } from '../errors.ts'
 import type { HandlerContext } from './context.ts'
 import { type Entry, type EntryPlace, readEntries } from './entry.ts'
-import { EntryRecovery } from './entry-recovery.ts'
-import type { GroupConsumer } from './group-consumer.ts'
+import { EntryRecovery, type StreamReaderHooks } from './entry-recovery.ts'
 import { nextBackoff } from './retry-until-done.ts'
 import { isAnswerLost } from './unreadable-entries.ts'
 
 /** The number of entries of each stream in one read. More would only wait in memory. */
 const MAX_READ = 1_000
-
-export interface StreamReaderHooks {
-  readonly consumer: GroupConsumer
-  readonly stalls: StallReporter
-  /** The number of entries that the subscription can still take. */
-  room(): number
-  /** The marks of the entries in this consumer's name that the subscription knows: `events 1-1`. */
-  known(): ReadonlySet<string>
-  receive(entries: readonly Entry[]): Promise<void>
-  /** Puts back entries that were read with a name that was lost meanwhile. */
-  giveBack(entries: readonly Entry[]): Promise<void>
-}
 
 /**
  * Reads on its own connection, where it can wait for entries. If the answer of a read is lost, the server may have

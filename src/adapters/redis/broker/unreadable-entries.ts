@@ -11,13 +11,13 @@ const MAX_PAUSE_LEASES = 32
 interface UnreadableEntry {
   readonly place: EntryPlace
   failures: number
-  /** When it is read again, by the monotonic clock; undefined until it is set aside. */
+  /** When it is read again, by the monotonic clock; undefined until it is skipped. */
   dueAt: number | undefined
 }
 
 /**
  * Entries whose answers do not arrive: an entry is too large for the output buffer that the server allows a client, or for the
- * time of a call. They are set aside and reported, so that the entries behind them are delivered, and read again after growing
+ * time of a call. They are skipped and reported, so that the entries behind them are delivered, and read again after growing
  * pauses. They stay assigned to this consumer, so nothing is lost.
  */
 export class UnreadableEntries {
@@ -30,14 +30,14 @@ export class UnreadableEntries {
     this.#stalls = stalls
   }
 
-  /** The entries that are set aside, also those that are due. */
-  get setAside(): readonly EntryPlace[] {
+  /** The entries that are skipped, also those that are due. */
+  get skipped(): readonly EntryPlace[] {
     return [...this.#entries.values()].filter(({ dueAt }) => dueAt !== undefined).map(({ place }) => place)
   }
 
   /** Whether one is to be read again. */
   get isOneDue(): boolean {
-    return this.setAside.some(place => !this.isWaiting(place))
+    return this.skipped.some(place => !this.isWaiting(place))
   }
 
   isWaiting(place: EntryPlace): boolean {
@@ -45,7 +45,7 @@ export class UnreadableEntries {
     return dueAt !== undefined && dueAt > monotonicNow(this.#context.settings.clock)
   }
 
-  /** The entry could not be read. Returns whether it is set aside: if not, it is read again at once. */
+  /** The entry could not be read. Returns whether it is skipped: if not, it is read again at once. */
   failed(place: EntryPlace, error: RedisError): boolean {
     const entry = this.#entries.get(markOf(place)) ?? { place, failures: 0, dueAt: undefined }
     this.#entries.set(markOf(place), entry)
@@ -64,7 +64,7 @@ export class UnreadableEntries {
 
   /** It was read, is deleted, or belongs to another consumer. */
   forget(place: EntryPlace): void {
-    if (this.#entries.delete(markOf(place)) && this.setAside.length === 0)
+    if (this.#entries.delete(markOf(place)) && this.skipped.length === 0)
       this.#stalls.ended('deliveries', this)
   }
 
