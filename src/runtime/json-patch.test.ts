@@ -71,6 +71,18 @@ describe('a JSON Patch', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
+  it('B13: never changes the patch, so a letter does not get values of the letter before it', () => {
+    for (const op of ['add', 'replace'] as const) {
+      const patch: PatchOperation[] = [
+        { op, path: '/to', value: [] },
+        { op: 'copy', from: '/owner', path: '/to/-' },
+      ]
+      expect(applyPatch({ owner: 'ann', to: null }, patch)).toEqual({ owner: 'ann', to: ['ann'] })
+      expect(applyPatch({ owner: 'bob', to: null }, patch)).toEqual({ owner: 'bob', to: ['bob'] })
+      expect(patch[0]!.value).toEqual([])
+    }
+  })
+
   it('B13: adding and removing again leaves the document as it was', () => {
     fc.assert(
       fc.property(

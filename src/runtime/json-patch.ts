@@ -50,14 +50,14 @@ export function applyPatch(document: JsonValue, patch: readonly PatchOperation[]
 function applyOne(holder: Record<string, JsonValue>, { op, path, from, value }: PatchOperation): void {
   switch (op) {
     case 'add':
-      add(holder, path, required(value))
+      add(holder, path, ownValue(value))
       break
     case 'remove':
       remove(holder, path)
       break
     case 'replace':
       read(holder, path)
-      replace(holder, path, required(value))
+      replace(holder, path, ownValue(value))
       break
     case 'move': {
       const source = requiredFrom(from)
@@ -81,6 +81,11 @@ function applyOne(holder: Record<string, JsonValue>, { op, path, from, value }: 
 function required(value: JsonValue | undefined): JsonValue {
   if (value === undefined) throw new Error('the value is missing')
   return value
+}
+
+/** A copy of the value in the patch: later operations may change it, and the patch serves many letters. */
+function ownValue(value: JsonValue | undefined): JsonValue {
+  return structuredClone(required(value)) as JsonValue
 }
 
 function requiredFrom(from: string | undefined): string {
