@@ -83,6 +83,22 @@ describe('a JSON Patch', () => {
     }
   })
 
+  it('B13: refuses to change a part of bytes, which have no fields, and can replace them', () => {
+    const bytes = new Uint8Array([1, 2, 3]) as unknown as JsonValue
+    const parts: PatchOperation[] = [
+      { op: 'add', path: '/x', value: 1 },
+      { op: 'add', path: '/0', value: 9 },
+      { op: 'replace', path: '/0', value: 9 },
+      { op: 'test', path: '/0', value: 1 },
+      { op: 'remove', path: '/x' },
+    ]
+    for (const operation of parts)
+      expect(() => applyPatch(bytes, [operation]), JSON.stringify(operation)).toThrow(
+        `(${operation.op} ${operation.path}): bytes have no fields; replace the whole payload`,
+      )
+    expect(applyPatch(bytes, [{ op: 'replace', path: '', value: { x: 1 } }])).toEqual({ x: 1 })
+  })
+
   it('B13: adding and removing again leaves the document as it was', () => {
     fc.assert(
       fc.property(

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../core/event/event.ts'
+import { isBytes } from '../core/event/plain.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import { group } from '../core/options/resolve.ts'
 import { custom, list, oneOf, optional, type Rule } from '../core/options/rules.ts'
@@ -107,14 +108,21 @@ function parentOf(holder: Container, path: string): { parent: Container; key: st
   for (const step of steps) parent = member(parent, step)
   if (typeof parent !== 'object' || parent === null)
     throw new Error('the parent is neither an object nor an array')
+  requireFields(parent)
   return { parent: parent as Container, key }
 }
 
 function member(value: JsonValue, key: string): JsonValue {
+  requireFields(value)
   if (Array.isArray(value)) return value[arrayIndex(key, value.length - 1)]!
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
     throw new Error('path not found')
   return (value as Record<string, JsonValue>)[key]!
+}
+
+/** A write to a field of bytes would be lost, or would change one byte of an encoded text. */
+function requireFields(value: unknown): void {
+  if (isBytes(value)) throw new Error('bytes have no fields; replace the whole payload')
 }
 
 function arrayIndex(key: string, last: number): number {
