@@ -71,18 +71,6 @@ describe('a JSON Patch', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
   })
 
-  it('B13: never changes the patch, so a letter does not get values of the letter before it', () => {
-    for (const op of ['add', 'replace'] as const) {
-      const patch: PatchOperation[] = [
-        { op, path: '/to', value: [] },
-        { op: 'copy', from: '/owner', path: '/to/-' },
-      ]
-      expect(applyPatch({ owner: 'ann', to: null }, patch)).toEqual({ owner: 'ann', to: ['ann'] })
-      expect(applyPatch({ owner: 'bob', to: null }, patch)).toEqual({ owner: 'bob', to: ['bob'] })
-      expect(patch[0]!.value).toEqual([])
-    }
-  })
-
   it('B13: refuses to change a part of bytes, which have no fields, and can replace them', () => {
     const bytes = new Uint8Array([1, 2, 3]) as unknown as JsonValue
     const parts: PatchOperation[] = [
@@ -97,6 +85,28 @@ describe('a JSON Patch', () => {
         `(${operation.op} ${operation.path}): bytes have no fields; replace the whole payload`,
       )
     expect(applyPatch(bytes, [{ op: 'replace', path: '', value: { x: 1 } }])).toEqual({ x: 1 })
+  })
+
+  it('B13: refuses copies of copies, which would fill the memory', () => {
+    const whole = Array.from(
+      { length: 100 },
+      (_, n): PatchOperation => ({ op: 'copy', from: '', path: `/${n}` }),
+    )
+    expect(() => applyPatch({}, whole)).toThrow(/copies more than 1048576 characters/)
+    const text = [{ op: 'add', path: '/x', value: 'x'.repeat(400_000) } as const, ...whole]
+    expect(() => applyPatch({}, text)).toThrow('patch operation 3 (copy /1): ')
+  })
+
+  it('B13: never changes the patch, so a letter does not get values of the letter before it', () => {
+    for (const op of ['add', 'replace'] as const) {
+      const patch: PatchOperation[] = [
+        { op, path: '/to', value: [] },
+        { op: 'copy', from: '/owner', path: '/to/-' },
+      ]
+      expect(applyPatch({ owner: 'ann', to: null }, patch)).toEqual({ owner: 'ann', to: ['ann'] })
+      expect(applyPatch({ owner: 'bob', to: null }, patch)).toEqual({ owner: 'bob', to: ['bob'] })
+      expect(patch[0]!.value).toEqual([])
+    }
   })
 
   it('B13: adding and removing again leaves the document as it was', () => {

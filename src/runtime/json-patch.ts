@@ -7,6 +7,11 @@ import type { PatchOperation } from '../ports/replays.ts'
 
 type Container = JsonValue[] | Record<string, JsonValue>
 
+/** The greatest size of all values together that one patch copies, in characters. */
+const MAX_COPIED = 1_048_576
+/** The size of a value beside its text. An empty object takes about as much memory. */
+const VALUE_SIZE = 16
+
 const operation = group({
   op: oneOf('add', 'remove', 'replace', 'move', 'copy', 'test'),
   path: custom(
@@ -34,13 +39,30 @@ export class PatchError extends LazaretError {
   }
 }
 
-/** Applies a JSON Patch (RFC 6902): all operations or none. The document given is never changed. */
-export function applyPatch(document: JsonValue, patch: readonly PatchOperation[]): JsonValue {
+/** Limits what a patch copies. A document that is copied into itself doubles with each operation. */
+export class CopyLimit {
+  #left = MAX_COPIED
+
+  require(value: JsonValue): void {
+    this.#left -= sizeUpTo(value, this.#left)
+    if (this.#left < 0) throw new Error(`the patch copies more than ${MAX_COPIED} characters; copy less`)
+  }
+}
+
+/**
+ * Applies a JSON Patch (RFC 6902): all operations or none. The document given is never changed. A caller that applies the operations
+ * one by one gives one limit to all of them.
+ */
+export function applyPatch(
+  document: JsonValue,
+  patch: readonly PatchOperation[],
+  copies = new CopyLimit(),
+): JsonValue {
   // A holder makes the whole document reachable by the same path logic as any part of it.
   const holder: Record<string, JsonValue> = { root: structuredClone(document) as JsonValue }
   for (const [index, operation] of patch.entries()) {
     try {
-      applyOne(holder, operation)
+      applyOne(holder, operation, copies)
     } catch (error) {
       throw new PatchError(index, operation, (error as Error).message)
     }
@@ -48,7 +70,11 @@ export function applyPatch(document: JsonValue, patch: readonly PatchOperation[]
   return holder['root']!
 }
 
-function applyOne(holder: Record<string, JsonValue>, { op, path, from, value }: PatchOperation): void {
+function applyOne(
+  holder: Record<string, JsonValue>,
+  { op, path, from, value }: PatchOperation,
+  copies: CopyLimit,
+): void {
   switch (op) {
     case 'add':
       add(holder, path, ownValue(value))
@@ -68,9 +94,12 @@ function applyOne(holder: Record<string, JsonValue>, { op, path, from, value }: 
       add(holder, path, moved)
       break
     }
-    case 'copy':
-      add(holder, path, structuredClone(read(holder, requiredFrom(from))) as JsonValue)
+    case 'copy': {
+      const copied = read(holder, requiredFrom(from))
+      copies.require(copied)
+      add(holder, path, structuredClone(copied) as JsonValue)
       break
+    }
     case 'test':
       if (!equals(read(holder, path), required(value))) throw new Error('the value differs')
       break
@@ -169,4 +198,20 @@ function equals(a: JsonValue, b: JsonValue): boolean {
   const keys = Object.keys(left)
   if (keys.length !== Object.keys(right).length) return false
   return keys.every(key => Object.hasOwn(right, key) && equals(left[key]!, right[key]!))
+}
+
+/** Returns the size of a value. It stops counting behind `most`, and works without recursion. */
+function sizeUpTo(value: JsonValue, most: number): number {
+  const left: unknown[] = [value]
+  let size = 0
+  while (left.length > 0 && size <= most) {
+    const each = left.pop()
+    size += VALUE_SIZE + (typeof each === 'string' ? each.length : 0)
+    if (typeof each !== 'object' || each === null) continue
+    for (const [name, inside] of Object.entries(each)) {
+      size += name.length
+      left.push(inside)
+    }
+  }
+  return size
 }

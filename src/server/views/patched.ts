@@ -5,7 +5,7 @@ import { masksInto, masksOfPayload, stepsOf } from '../../core/dead-letter/masks
 import type { JsonValue } from '../../core/event/event.ts'
 import { isBytes } from '../../core/event/plain.ts'
 import type { PatchOperation } from '../../ports/replays.ts'
-import { applyPatch } from '../../runtime/json-patch.ts'
+import { applyPatch, CopyLimit } from '../../runtime/json-patch.ts'
 import type { Json } from '../schema/common.ts'
 
 /** Replaces a masked value before the patch runs, so that the value stays masked wherever the patch moves it. */
@@ -37,11 +37,12 @@ export function patchedView(
   masks: Masks,
 ): Json | undefined {
   let document = withoutMasked(payload, masksOfPayload(masks)) as JsonValue
+  const copies = new CopyLimit()
   for (const [index, operation] of patch.entries()) {
     if (operation.op === 'test' && !isShownWhole(seenAt(document, operation.path), masks))
       throw new MaskedTestError(index, operation.path)
     try {
-      document = applyPatch(document, asSeen(document, operation))
+      document = applyPatch(document, asSeen(document, operation), copies)
     } catch {
       return undefined
     }
