@@ -4,7 +4,7 @@ import { readThrown } from '../core/failure/thrown.ts'
 import type { GateAnswer, Replay, ReplayDecision } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import { AnswerLimit, NoAnswerError } from '../runtime/answer-limit.ts'
-import { readPayloadOf, replacesPayload, schemaFault } from '../runtime/schema-fault.ts'
+import { changesPayload, readPayloadOf, replacesPayload, schemaFault } from '../runtime/schema-fault.ts'
 import { type GateVerdict, passGates } from './gates.ts'
 import type { DownstreamAnswer, ReplayEnvironment } from './target.ts'
 
@@ -66,7 +66,7 @@ export async function examine(
     now,
     maxAgeMs: asked.maxAgeMs,
     isAutomatic: asked.isAutomatic ?? false,
-    isEdited: asked.patch !== undefined,
+    isEdited: asked.patch !== undefined && changesPayload(asked.patch),
     allowQuarantined: asked.allowQuarantined,
     routeFault: route?.kind === 'none' ? route.reason : undefined,
     unsendable: asked.patch !== undefined && replacesPayload(asked.patch) ? undefined : notReplayable(letter),

@@ -80,6 +80,19 @@ describe('a plan with letters of another unfinished replay', () => {
   })
 })
 
+describe('a patch', () => {
+  it('B13: that only tests values is not an edit, so a quarantined letter is not sent unchanged', async () => {
+    const it = await createWorldAfterOutage(1)
+    const [letter] = (await it.store.deadLetters.list()).letters
+    await it.store.deadLetters.change(letter!.id, { to: 'quarantined', at: it.clock.now() })
+    await expect(it.plan({ patch: [{ op: 'test', path: '/total', value: 'ten' }] })).rejects.toThrow(
+      EmptyPlanError,
+    )
+    const patch = [{ op: 'replace', path: '/total', value: 10 }] as const
+    expect(await it.plan({ patch })).toMatchObject({ findings: { replay: 1 } })
+  })
+})
+
 describe('a schema or check that never answers', () => {
   it('K8: does not hold up a plan: the finding says so, and it is asked three times at most', async () => {
     const it = await createWorldAfterOutage(50)

@@ -29,6 +29,11 @@ export function replacesPayload(patch: readonly PatchOperation[]): boolean {
   return patch.some(({ op, path }) => (op === 'replace' || op === 'add') && path === '')
 }
 
+/** Whether the patch changes the payload. A `test` alone changes nothing. */
+export function changesPayload(patch: readonly PatchOperation[]): boolean {
+  return patch.some(({ op }) => op !== 'test')
+}
+
 /** A patch would write the payload again, and round its other numbers. */
 class RoundedNumbersError extends Error {
   override readonly name = 'RoundedNumbersError'
