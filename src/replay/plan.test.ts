@@ -91,6 +91,25 @@ describe('a patch', () => {
     const patch = [{ op: 'replace', path: '/total', value: 10 }] as const
     expect(await it.plan({ patch })).toMatchObject({ findings: { replay: 1 } })
   })
+
+  it('B13: that makes a payload too deep to be read back is refused by the plan, and nothing is sent', async () => {
+    const it = await createWorldAfterOutage(1)
+    const below = (path: string, levels: number) => path + '/a'.repeat(levels)
+    const doubled = Array.from({ length: 9 }, (_, n) => {
+      const path = below('/a', 2 ** n)
+      return { op: 'copy', from: '/a', path } as const
+    })
+    const patch = [{ op: 'replace', path: '', value: { a: {} } } as const, ...doubled]
+    const refused = (await it.plan({ patch }).catch((error: unknown) => error)) as EmptyPlanError
+    expect(refused).toBeInstanceOf(EmptyPlanError)
+    expect(refused.skipped).toMatchObject([
+      {
+        decision: 'skip_schema',
+        reason: 'the payload with the patch cannot be read back (another level); nest at most 500 deep',
+      },
+    ])
+    expect(await it.plan({ patch: patch.slice(0, -1) })).toMatchObject({ findings: { replay: 1 } })
+  })
 })
 
 describe('a schema or check that never answers', () => {

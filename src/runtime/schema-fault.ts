@@ -1,6 +1,9 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { JsonValue } from '../core/event/event.ts'
 import { isJsonBytes, withJson } from '../core/event/exact-numbers.ts'
+import { WIDEST_EVENT_LIMITS } from '../core/event/limits.ts'
+import { checkPayload } from '../core/event/payload.ts'
+import { type Fault, Faults } from '../core/options/faults.ts'
 import type { PatchOperation } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { AnswerLimit } from './answer-limit.ts'
@@ -13,7 +16,9 @@ export function payloadOf(
 ): unknown {
   if (patch === undefined) return event.payload
   if (isJsonBytes(event) && !replacesPayload(patch)) throw new RoundedNumbersError()
-  return applyPatch(withJson(event).payload as JsonValue, patch)
+  const payload = applyPatch(withJson(event).payload as JsonValue, patch)
+  requireReadable(payload)
+  return payload
 }
 
 /** The same as a schema and a handler get it. */
@@ -32,6 +37,22 @@ export function replacesPayload(patch: readonly PatchOperation[]): boolean {
 /** Whether the patch changes the payload. A `test` alone changes nothing. */
 export function changesPayload(patch: readonly PatchOperation[]): boolean {
   return patch.some(({ op }) => op !== 'test')
+}
+
+/** A consumer could not read the event, so its letter would stay `replaying`. */
+function requireReadable(payload: unknown): void {
+  const faults = new Faults()
+  checkPayload(payload, WIDEST_EVENT_LIMITS, faults)
+  const [fault] = faults.list
+  if (fault !== undefined) throw new UnreadablePayloadError(fault)
+}
+
+class UnreadablePayloadError extends Error {
+  override readonly name = 'UnreadablePayloadError'
+
+  constructor({ received, remedy }: Fault) {
+    super(`the payload with the patch cannot be read back (${received}); ${remedy}`)
+  }
 }
 
 /** A patch would write the payload again, and round its other numbers. */
