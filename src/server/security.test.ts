@@ -244,6 +244,21 @@ describe('bodies', () => {
     expect(sent).toBeLessThan(30)
   })
 
+  it('F8: a client that disconnects in the middle of its body is not a fault of the server', async () => {
+    const { ask, errors } = serverWorld()
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        controller.enqueue(new TextEncoder().encode('{"reason":'))
+        controller.error(Object.assign(new Error('aborted'), { code: 'ECONNRESET' }))
+      },
+    })
+    const headers = { 'content-type': 'application/json' }
+    const { status, body: problem } = await ask('/api/v1/replays', { method: 'POST', headers, body })
+    expect(status).toBe(400)
+    expect(problem.detail).toBe('The request body ended before it was complete. Send it again.')
+    expect(errors).toEqual([])
+  })
+
   it('F8: deep ones are refused, and a name of a prototype is a name', async () => {
     const { ask, tell } = serverWorld()
     const deep = `{"filter":${'['.repeat(400_000)}${']'.repeat(400_000)},"reason":"x"}`

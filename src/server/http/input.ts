@@ -81,11 +81,17 @@ async function textOf(request: Request): Promise<string> {
   if (request.body === null) return ''
   const parts: Uint8Array[] = []
   let size = 0
-  // Node's ReadableStream can be iterated; the DOM's type of it does not say so.
-  for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
-    size += part.byteLength
-    if (size > MAX_BODY_BYTES) throw tooLarge()
-    parts.push(part)
+  try {
+    // Node's ReadableStream can be iterated; the DOM's type of it does not say so.
+    for await (const part of request.body as unknown as AsyncIterable<Uint8Array>) {
+      size += part.byteLength
+      if (size > MAX_BODY_BYTES) throw tooLarge()
+      parts.push(part)
+    }
+  } catch (error) {
+    if (error instanceof ProblemError) throw error
+    // The client has closed the connection.
+    throw new ProblemError('invalid-request', 'The request body ended before it was complete. Send it again.')
   }
   return Buffer.concat(parts).toString('utf8')
 }
