@@ -119,10 +119,29 @@ async function world(readOnly: boolean) {
   return { ...guarded, store: base.store, consumer, pressed, routes, pathOf, bodyOf }
 }
 
+const OPEN_PATHS = ['/api/v1/openapi.json', '/api/v1/sign-in', '/api/v1/stream']
+
 const deletingLast = (a: { readonly path: string }, b: { readonly path: string }) =>
   Number(a.path.endsWith('purge')) - Number(b.path.endsWith('purge'))
 
 describe('every route of the OpenAPI document', () => {
+  it('F8: a query parameter that a route does not know is refused, and nothing is done', async () => {
+    const { ask, routes, pathOf, bodyOf, store } = await world(false)
+    const before = await dumpStore(store)
+    // Probes and scrapers may add parameters of their own.
+    const strict = routes.filter(({ path }) => path.startsWith('/api/v1/') && !OPEN_PATHS.includes(path))
+    for (const { path, method } of strict) {
+      const { status, body } = await ask(`${pathOf(path)}?stroe=main`, {
+        method,
+        token: secretOf('ada'),
+        ...(method === 'GET' ? {} : { json: bodyOf(path) }),
+      })
+      expect(status, `${method} ${path}`).toBe(400)
+      expect(JSON.stringify(body.faults), `${method} ${path}`).toContain('stroe')
+    }
+    expect(await dumpStore(store)).toEqual(before)
+  })
+
   it.each([
     ['a viewer', false, 'vic'],
     ['an admin of a read-only server', true, 'ada'],

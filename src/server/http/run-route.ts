@@ -1,3 +1,4 @@
+import * as z from 'zod'
 import type { Caller } from '../auth/caller.ts'
 import type { Permissions } from '../auth/permissions.ts'
 import { checked } from './input.ts'
@@ -15,6 +16,8 @@ interface Given {
   body(): Promise<unknown>
 }
 
+const NO_PARAMETERS = z.strictObject({})
+
 /** Runs the handler of a route for a caller: permission first, then input. Every way to the operations passes here. */
 export async function runRoute<C extends { readonly permissions: Permissions }>(
   route: Route<C>,
@@ -27,8 +30,18 @@ export async function runRoute<C extends { readonly permissions: Permissions }>(
     caller,
     request,
     params: route.params && checked(route.params, params, 'path'),
-    query: route.query && checked(route.query, query(), 'query'),
+    query: queryOf(route, query),
     body: route.body && checked(route.body, await body(), 'body'),
   }
   return route.handle(asked as HandlerInput<C>)
+}
+
+/**
+ * A mistyped parameter is refused: taken as absent, it would select more than the caller means. Probes, scrapers and clients of the
+ * stream add parameters of their own, so these routes ignore them.
+ */
+function queryOf<C>({ query, access, media }: Route<C>, read: () => unknown): unknown {
+  if (query !== undefined) return checked(query, read(), 'query')
+  if (access === undefined && media === undefined) checked(NO_PARAMETERS, read(), 'query')
+  return undefined
 }
