@@ -49,14 +49,16 @@ export class CopyLimit {
   }
 }
 
-/**
- * Applies a JSON Patch (RFC 6902): all operations or none. The document given is never changed. A caller that applies the operations
- * one by one gives one limit to all of them.
- */
-export function applyPatch(
+/** Applies a JSON Patch (RFC 6902): all operations or none. The document given is never changed. */
+export function applyPatch(document: JsonValue, patch: readonly PatchOperation[]): JsonValue {
+  return applyOperations(document, patch, new CopyLimit())
+}
+
+/** The same for a caller that applies the operations of a patch one by one, with one limit for all of them. */
+export function applyOperations(
   document: JsonValue,
   patch: readonly PatchOperation[],
-  copies = new CopyLimit(),
+  copies: CopyLimit,
 ): JsonValue {
   // A holder makes the whole document reachable by the same path logic as any part of it.
   const holder: Record<string, JsonValue> = { root: structuredClone(document) as JsonValue }

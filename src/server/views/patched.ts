@@ -5,7 +5,7 @@ import { masksInto, masksOfPayload, stepsOf } from '../../core/dead-letter/masks
 import type { JsonValue } from '../../core/event/event.ts'
 import { isBytes } from '../../core/event/plain.ts'
 import type { PatchOperation } from '../../ports/replays.ts'
-import { applyPatch, CopyLimit } from '../../runtime/json-patch.ts'
+import { applyOperations, CopyLimit } from '../../runtime/json-patch.ts'
 import type { Json } from '../schema/common.ts'
 
 /** Replaces a masked value before the patch runs, so that the value stays masked wherever the patch moves it. */
@@ -42,7 +42,7 @@ export function patchedView(
     if (operation.op === 'test' && !isShownWhole(seenAt(document, operation.path), masks))
       throw new MaskedTestError(index, operation.path)
     try {
-      document = applyPatch(document, asSeen(document, operation), copies)
+      document = applyOperations(document, asSeen(document, operation), copies)
     } catch {
       return undefined
     }
