@@ -1,6 +1,7 @@
 import type { CauseChain } from './chain.ts'
 import { usableDelayMs } from './classification.ts'
 import { httpHeaderOf } from './http.ts'
+import { signalOf } from './signals.ts'
 import { property, type Thrown } from './thrown.ts'
 
 /** Returns the wait that the nearest error names, in its own field or in the Retry-After of its response. */
@@ -13,7 +14,7 @@ export function namedDelayMs(chain: CauseChain, now: number | undefined): number
 }
 
 function ownDelayMs(thrown: Thrown, now: number | undefined): number | undefined {
-  if (!thrown.code?.startsWith('LAZARET_')) return undefined
+  if (!thrown.code?.startsWith('LAZARET_') && signalOf(thrown) === undefined) return undefined
   const retryAt = property(thrown.value, 'retryAt')
   if (typeof retryAt === 'number' && now !== undefined) return usableDelayMs(Math.max(0, retryAt - now))
   return usableDelayMs(property(thrown.value, 'delayMs'))

@@ -48,6 +48,24 @@ describe('what the error says itself', () => {
     expect(classify(new PermanentError('mailer', { cause })).retryAfterMs).toBeUndefined()
   })
 
+  it('F2/S3: a signal counts whatever its code is set to, and the failure has that code', () => {
+    const declined = Object.assign(new PermanentError('insufficient funds'), { code: 'CARD_DECLINED' })
+    expect(classify(declined)).toMatchObject({
+      retryable: false,
+      category: 'business',
+      code: 'CARD_DECLINED',
+    })
+    const busy = Object.assign(new RetryAfterError('quota', { delayMs: 250 }), { code: 'E_QUOTA' })
+    expect(classify(busy)).toMatchObject({ retryable: true, retryAfterMs: 250, code: 'E_QUOTA' })
+    const reset = Object.assign(new PermanentError('gone', { category: 'integration' }), {
+      code: 'ECONNRESET',
+    })
+    expect(classify(new Error('wrapped', { cause: reset }))).toMatchObject({
+      retryable: false,
+      category: 'integration',
+    })
+  })
+
   it('F2/S3: a signal from a second copy of the package is understood by its code', () => {
     const foreign = Object.assign(new Error('stolen'), { code: 'LAZARET_PERMANENT', category: 'integration' })
     expect(classify(foreign)).toMatchObject({ retryable: false, category: 'integration' })

@@ -28,6 +28,9 @@ const MEANINGS: Readonly<Record<SignalCode, Classification>> = {
   LAZARET_RETRY_AFTER: { decidedBy: 'error-itself', retryable: true, category: 'transient' },
 }
 
+/** The signal of an error whose `code` is another one, such as that of a subclass. One symbol for all copies of this package. */
+const SIGNAL = Symbol.for('lazaret.signal')
+
 /** An error with which a handler states the meaning of its failure. */
 class Signal extends LazaretError {
   readonly category: Category
@@ -38,6 +41,7 @@ class Signal extends LazaretError {
     super(message, { code, retryable, ...('cause' in options ? { cause: options.cause } : {}) })
     this.category = options.category ?? category
     this.fingerprint = options.fingerprint
+    Object.defineProperty(this, SIGNAL, { value: code })
   }
 }
 
@@ -75,17 +79,25 @@ export class RetryAfterError extends Signal {
 }
 
 /** Compares the code and not the class, so that signals of a second copy of this package count too. */
-export function readSignal({ code, value }: Thrown): Classification | undefined {
-  if (!isSignalCode(code)) return undefined
+export function signalOf({ code, value }: Thrown): SignalCode | undefined {
+  if (isSignalCode(code)) return code
+  const signal = property(value, SIGNAL)
+  return isSignalCode(signal) ? signal : undefined
+}
+
+export function readSignal(thrown: Thrown): Classification | undefined {
+  const signal = signalOf(thrown)
+  if (signal === undefined) return undefined
+  const { value } = thrown
   const category = property(value, 'category')
   const fingerprint = textProperty(value, 'fingerprint')
   return {
-    ...MEANINGS[code],
+    ...MEANINGS[signal],
     ...(isCategory(category) ? { category } : {}),
     ...(fingerprint ? { fingerprint } : {}),
   }
 }
 
-function isSignalCode(code: string | undefined): code is SignalCode {
-  return code !== undefined && Object.hasOwn(MEANINGS, code)
+function isSignalCode(code: unknown): code is SignalCode {
+  return typeof code === 'string' && Object.hasOwn(MEANINGS, code)
 }
