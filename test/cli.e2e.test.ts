@@ -78,6 +78,14 @@ describe('lazaret as a process', () => {
     expect(out.trim()).toBe(String(LETTERS))
   })
 
+  it.each([
+    ['a device that is full', 'lazaret --version > /dev/full'],
+    // A limit of 1 kB stands for a full disk: it takes the beginning of the text, without an error.
+    ['a disk that takes a part of it', "trap '' XFSZ; ulimit -f 1; lazaret config schema > schema.json"],
+  ])('F8: output that does not reach %s is a failure', async (_, script) => {
+    expect(await run(script)).toEqual({ code: 1, out: '', err: expect.stringMatching(/^lazaret: E[A-Z]+: /) })
+  })
+
   it('F8: letters go through a pipe from one store to the next unchanged', async () => {
     const { code, out, err } = await run(
       `set -o pipefail

@@ -15,6 +15,21 @@ export async function writeAll(fd: number, bytes: Uint8Array, position: number |
   }
 }
 
+/**
+ * The descriptor of standard output or standard error, if it leads to a file. Node writes such a stream with one call of
+ * the system and does not look at how much was taken, so text that a full disk did not take is lost without an error:
+ * use `writeAll` with the descriptor. Undefined for pipes, terminals and all other streams, which report what they lose.
+ */
+export function fileBehind(stream: object): number | undefined {
+  const { fd } = stream as { readonly fd?: unknown }
+  if (fd !== process.stdout.fd && fd !== process.stderr.fd) return undefined
+  try {
+    return fs.fstatSync(fd).isFile() ? fd : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Resolves when the names in a folder are on the disk. */
 export async function syncFolder(path: string): Promise<void> {
   // Windows makes names durable by itself, and does not allow opening a folder.

@@ -3,7 +3,7 @@ import type { Random } from '../core/random.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Store } from '../ports/store.ts'
 
-/** An output stream. `write` resolves when the stream accepts more, so a slow reader slows the command down. */
+/** An output stream. `write` resolves when the system has taken the text, so a slow reader slows the command down. */
 export interface Out {
   write(text: string): Promise<void>
   readonly isTerminal: boolean

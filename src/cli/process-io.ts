@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os'
 import { createInterface } from 'node:readline'
 import type { WriteStream } from 'node:tty'
+import { fileBehind, writeAll } from '../adapter-kit/file-system.ts'
 import { systemClock, systemRandom } from '../ports/clock.ts'
 import { type Io, type Out, OutputClosedError } from './io.ts'
 
@@ -51,17 +52,11 @@ function userName(): string {
 
 function streamOut(stream: WriteStream): Out {
   let broken: Error | undefined
-  let waiting: (() => void)[] = []
-  const wake = () => {
-    const woken = waiting
-    waiting = []
-    for (const resolve of woken) resolve()
-  }
-  stream.on('drain', wake)
-  stream.on('error', (error: NodeJS.ErrnoException) => {
+  const fail = (error: NodeJS.ErrnoException) => {
     broken ??= error.code === 'EPIPE' ? new OutputClosedError() : error
-    wake()
-  })
+  }
+  stream.on('error', fail)
+  const file = fileBehind(stream)
   return {
     isTerminal: stream.isTTY === true,
     get columns() {
@@ -69,9 +64,14 @@ function streamOut(stream: WriteStream): Out {
       return stream.isTTY === true ? stream.columns || DEFAULT_COLUMNS : undefined
     },
     async write(text) {
-      if (broken === undefined && !stream.write(text)) {
-        await new Promise<void>(resolve => waiting.push(resolve))
-      }
+      if (broken !== undefined) throw broken
+      if (file !== undefined) return await writeAll(file, Buffer.from(text), 'end')
+      await new Promise<void>(resolve => {
+        stream.write(text, error => {
+          if (error) fail(error)
+          resolve()
+        })
+      })
       if (broken !== undefined) throw broken
     },
   }
