@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -77,6 +78,27 @@ describe('dlq export', () => {
     const target = cliWorld(folder)
     expect(await target.lazaret('dlq', 'import', 'letters.jsonl')).toMatchObject({ code: 0 })
     expect((await target.store.deadLetters.get(letter!.id))?.event.payload).toBe(payload)
+  })
+
+  it('F8: an export to a named pipe goes through the pipe, and leaves it in its place', async () => {
+    const { lazaret } = await varied()
+    const path = join(folder, 'pipe')
+    execFileSync('mkfifo', [path])
+    const reading = readFile(path, 'utf8')
+    const { code, out } = await lazaret('dlq', 'export', '--out', 'pipe')
+    expect({ code, out }).toEqual({ code: 0, out: 'exported 4 dead letters to pipe\n' })
+    expect((await stat(path)).isFIFO()).toBe(true)
+    expect((await reading).trimEnd().split('\n')).toHaveLength(4)
+  })
+
+  it('F8: an export to a symbolic link replaces the file behind it, and not the link', async () => {
+    const { lazaret } = await varied()
+    await mkdir(join(folder, 'disk'))
+    await writeFile(join(folder, 'disk/letters.jsonl'), 'old')
+    await symlink('disk/letters.jsonl', join(folder, 'link'))
+    expect(await lazaret('dlq', 'export', '--out', 'link')).toMatchObject({ code: 0 })
+    expect((await lstat(join(folder, 'link'))).isSymbolicLink()).toBe(true)
+    expect((await readFile(join(folder, 'disk/letters.jsonl'), 'utf8')).split('\n')).toHaveLength(5)
   })
 
   it('F8: an export to the name of a folder is one line, and leaves nothing behind', async () => {

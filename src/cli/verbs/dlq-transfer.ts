@@ -1,4 +1,4 @@
-import { open, rename, rm } from 'node:fs/promises'
+import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { withAudit } from '../../adapter-kit/with-audit.ts'
 import { auditedFilter } from '../../operations/filter-text.ts'
@@ -67,21 +67,31 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
   })
 }
 
-/** Writes a file atomically: it gets its final name after the last byte. */
-async function openAtomic(path: string, named: string) {
-  const unfinished = `${path}.part`
+/**
+ * Writes a file atomically: it gets its final name after the last byte. Lines for a device or a pipe, such as
+ * `/dev/stdout`, go into it at once, because a file of that name would replace it.
+ */
+async function openAtomic(given: string, named: string) {
+  // A link stays, and the file behind it is replaced. The path of a pipe in `/dev` leads to a name that does not exist.
+  const path = await realpath(given).catch(() => given)
+  const found = await stat(path).catch(() => undefined)
+  const isAtomic = found === undefined || found.isFile() || found.isDirectory()
+  const unfinished = isAtomic ? `${path}.part` : path
   // An existing file would keep its mode and owner.
-  await rm(unfinished, { force: true }).catch(() => {})
-  const file = await open(unfinished, 'wx', OWNER_ONLY).catch((error: NodeJS.ErrnoException) => {
-    throw new FailedError(
-      `cannot write ${named} (${error.code}); check that its folder exists and that you may write to it`,
-    )
-  })
+  if (isAtomic) await rm(unfinished, { force: true }).catch(() => {})
+  const file = await open(unfinished, isAtomic ? 'wx' : 'w', OWNER_ONLY).catch(
+    (error: NodeJS.ErrnoException) => {
+      throw new FailedError(
+        `cannot write ${named} (${error.code}); check that its folder exists and that you may write to it`,
+      )
+    },
+  )
   return {
     write: async (text: string) => void (await file.appendFile(text)),
     async finish() {
-      await file.sync()
+      if (isAtomic) await file.sync()
       await file.close()
+      if (!isAtomic) return
       await rename(unfinished, path).catch(async (error: NodeJS.ErrnoException) => {
         await rm(unfinished, { force: true })
         const problem =
@@ -91,7 +101,7 @@ async function openAtomic(path: string, named: string) {
     },
     async abandon() {
       await file.close().catch(() => {})
-      await rm(unfinished, { force: true })
+      if (isAtomic) await rm(unfinished, { force: true })
     },
   }
 }
