@@ -1,3 +1,4 @@
+import { fileBehind, writeAll } from '../../../adapter-kit/file-system.ts'
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
 import { untilAborted } from '../../../ports/clock.ts'
 
@@ -23,18 +24,27 @@ const BROKEN_PIPE_CODES = new Set([
 /** Writes to a stream as fast as it is read. */
 export class Output {
   readonly #stream: OutputStream
+  readonly #file: number | undefined
+  /** The write to the file that is under way. It never rejects. */
+  #appending: Promise<void> | undefined
+  /** The file may end within a line, because the disk took a part of a batch. */
+  #isTorn = false
   #isGuarded = false
+  /** After a broken pipe, Node reports `process.stdout` as writable again, and as full for good. */
+  #isBroken = false
   /** A broken pipe also emits an error event. Without a listener that would end the process. */
   readonly #onError = () => {}
 
   constructor(stream: OutputStream) {
     this.#stream = stream
+    this.#file = fileBehind(stream)
   }
 
   /** Resolves when the system has accepted the text. Text is not added while a slow reader blocks earlier text. */
   async write(text: string, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted()
     this.check()
+    if (this.#file !== undefined) return await this.#append(this.#file, text, signal)
     this.#guard()
     if (this.#stream.writableNeedDrain) await this.#drained(signal)
     this.check()
@@ -42,7 +52,7 @@ export class Output {
   }
 
   check(): void {
-    if (!this.#stream.writable) throw brokenPipeError(undefined)
+    if (this.#isBroken || !this.#stream.writable) throw brokenPipeError(undefined)
   }
 
   /** A stream that broke stays guarded: its event may be yet to come. */
@@ -62,8 +72,39 @@ export class Output {
     return new Promise((resolve, reject) => {
       this.#stream.write(text, error => {
         if (error === null || error === undefined) resolve()
-        else reject(streamError(error))
+        else reject(this.#failure(error))
       })
+    })
+  }
+
+  async #append(file: number, text: string, signal: AbortSignal): Promise<void> {
+    while (this.#appending !== undefined) await untilAborted(this.#appending, signal)
+    const appended = this.#appendAll(file, text)
+    this.#appending = appended.catch(() => {})
+    await untilAborted(appended, signal)
+  }
+
+  async #appendAll(file: number, text: string): Promise<void> {
+    const bytes = Buffer.from(this.#isTorn ? `\n${text}` : text)
+    this.#isTorn = true
+    try {
+      await writeAll(file, bytes, 'end')
+      this.#isTorn = false
+    } catch (error) {
+      throw this.#failure(error as Error)
+    } finally {
+      this.#appending = undefined
+    }
+  }
+
+  #failure(error: Error): Error {
+    const { code } = error as { readonly code?: unknown }
+    if (typeof code === 'string' && BROKEN_PIPE_CODES.has(code)) {
+      this.#isBroken = true
+      return brokenPipeError(error)
+    }
+    return new TransientError(`standard output: ${error.message}; check where it is redirected`, {
+      cause: error,
     })
   }
 
@@ -81,14 +122,6 @@ export class Output {
       this.#stream.off('close', stop)
     }
   }
-}
-
-function streamError(error: Error): Error {
-  const { code } = error as { readonly code?: unknown }
-  if (typeof code === 'string' && BROKEN_PIPE_CODES.has(code)) return brokenPipeError(error)
-  return new TransientError(`standard output: ${error.message}; check where it is redirected`, {
-    cause: error,
-  })
 }
 
 function brokenPipeError(cause: Error | undefined): PermanentError {
