@@ -26,6 +26,7 @@ export interface BatchLimits {
  *   sees duplicates, never a gap.
  * - It is called with one batch at a time unless the lane is configured otherwise, in the order of tracking, and
  *   should stop when the signal aborts. The lane gives up on time by itself either way.
+ * - It must not change the events: the other sinks, the journal and the letters have the same objects.
  * - `probe` asks whether the receiver works, cheaply and without writing an event; it throws when not. A sink
  *   without it is probed by its next batch.
  * - `batch` says how large batches are best. The lane keeps to it unless its options say otherwise, so a sink must

@@ -2,7 +2,9 @@ import { type BreakerOptions, breakerRule } from '../../core/breaker/options.ts'
 import type { LetterCaps } from '../../core/dead-letter/caps.ts'
 import { createSaveFilter, type SaveFilter } from '../../core/dead-letter/filter.ts'
 import { channelRule } from '../../core/event/channel.ts'
+import { copyOfEvent } from '../../core/event/copy.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
+import { withJson } from '../../core/event/exact-numbers.ts'
 import type { FailureRule } from '../../core/failure/failure-rule.ts'
 import { failureRules } from '../../core/failure/failure-rule-options.ts'
 import { fileOptions } from '../../core/options/file-options.ts'
@@ -220,6 +222,11 @@ export interface ConsumerPolicy
   readonly caps: LetterCaps
   readonly trails: Trails | undefined
   readonly faults: UserFaults
+  /**
+   * The event as the schema and the handler get it: their own copy, which they may change, with JSON for bytes that keep
+   * its numbers. The letter has the event as it was sent.
+   */
+  readonly inputOf: (event: LazaretEvent) => LazaretEvent
 }
 
 /** What an object that is built on the consumer sets, beside the options of the user. */
@@ -228,6 +235,8 @@ export interface ConsumerInternals {
   readonly faults?: UserFaults
   /** The retry defaults, where they do not depend on the broker. */
   readonly preset?: ConsumerRetryPreset
+  /** Where the user's handler does not get the event. */
+  readonly inputOf?: (event: LazaretEvent) => LazaretEvent
 }
 
 export function resolveConsumer(input: ConsumerOptions, internals: ConsumerInternals = {}): ConsumerPolicy {
@@ -242,6 +251,7 @@ export function resolveConsumer(input: ConsumerOptions, internals: ConsumerInter
     name,
     random: guardRandom(given.random, faults),
     faults,
+    inputOf: internals.inputOf ?? (event => withJson(copyOfEvent(event))),
     trails: tracing && new Trails(tracing, { system: broker.name, channel, handler: name }, clock),
     breaker:
       breaker === 'off' ? undefined : made(breaker, policy => new Breaker(policy, { name, clock, observer })),

@@ -4,7 +4,6 @@ import { judgePoison, type PoisonVerdict } from '../../core/poison/poison.ts'
 import { untilAborted } from '../../ports/clock.ts'
 import type { SchemaIssue } from '../../ports/schema.ts'
 import { isPromiseLike } from '../attempt/attempt.ts'
-import type { UserFaults } from '../user-functions/user-faults.ts'
 import type { ConsumerPolicy } from './consumer-options.ts'
 import type { HandlerContext } from './handler-context.ts'
 import { isUndecodable, type Refusal, type Work } from './work.ts'
@@ -36,7 +35,7 @@ export function checkEvent(
   const { expiresAt } = work.event
   if (expiresAt !== undefined && expiresAt <= now)
     return refuse('expired', `expired at ${new Date(expiresAt).toISOString()}`)
-  return policy.schema === undefined ? undefined : checkSchema(policy.schema, work, policy.faults)
+  return policy.schema === undefined ? undefined : checkSchema(policy, policy.schema, work)
 }
 
 /**
@@ -50,14 +49,15 @@ function poisoned({ by, count }: Poisoned): Refusal {
 }
 
 function checkSchema(
+  { faults, inputOf }: ConsumerPolicy,
   schema: NonNullable<ConsumerPolicy['schema']>,
   work: Work,
-  faults: UserFaults,
 ): Refusal | undefined | Promise<Refusal | undefined> {
   const broken = (thrown: unknown): Refusal => {
     faults.report('schema', thrown, { event: work.event })
     return { reason: 'schema', thrown }
   }
+  work.input = inputOf(work.event)
   try {
     const result = schema['~standard'].validate(work.input.payload)
     if (!isPromiseLike(result)) return judged(result, work)
@@ -77,7 +77,7 @@ function judged(
   if (result.issues !== undefined) return { reason: 'schema', thrown: new SchemaMismatch(result.issues) }
   // The handler must not receive an unchecked payload when the schema itself fails.
   if (!('value' in result)) throw new TypeError('the schema returned neither value nor issues')
-  work.input = { ...work.event, payload: (result as { readonly value: unknown }).value }
+  work.input = { ...work.input, payload: (result as { readonly value: unknown }).value }
   return undefined
 }
 

@@ -163,7 +163,7 @@ export class Handling {
   }
 
   async #attempt(work: Work, now: number): Promise<Next> {
-    const { clock, budget, breaker, name, handle, trails, observer } = this.#policy
+    const { clock, budget, breaker, name, handle, trails, observer, schema, inputOf } = this.#policy
     const { subscription, closing } = this.#host
     let startedAt = now
     try {
@@ -186,6 +186,7 @@ export class Handling {
     const { timeoutMs, deadlines } = this.#policy
     const attempt = new Attempt(context, name, timeoutMs, deadlines)
     work.attempt = attempt
+    if (schema === undefined) work.input = inputOf(work.event)
     const unfollow = work.signal && attempt.abortWith(work.signal)
     const end =
       step === undefined && work.validation === undefined
@@ -209,11 +210,11 @@ export class Handling {
     }
     const refusal = isInstance(end.thrown, SchemaRefusal) ? end.thrown.refusal : undefined
     const failed = this.failed.observe(work, startedAt, refusal?.thrown ?? end.thrown, step)
-    if (refusal === undefined && work.validation !== undefined) {
-      // The attempt timed out before the schema answered. The next attempt asks the schema again.
-      work.validation = undefined
-      work.isChecked = false
-    } else if (attempt.isRunning || attempt.late !== undefined)
+    // The next attempt asks the schema again, because the handler may have changed what the schema made.
+    if (schema !== undefined) work.isChecked = false
+    // The attempt may have timed out before the schema answered.
+    if (refusal === undefined && work.validation !== undefined) work.validation = undefined
+    else if (attempt.isRunning || attempt.late !== undefined)
       return this.failed.outlived(work, attempt, failed)
     const ending = this.#endRun(work)
     if (ending !== undefined) await ending

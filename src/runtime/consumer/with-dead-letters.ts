@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import process from 'node:process'
 import type { Origin } from '../../core/dead-letter/letter.ts'
 import { channelRule } from '../../core/event/channel.ts'
+import { copyOfPayload } from '../../core/event/copy.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
 import { MAX_ID_BYTES } from '../../core/event/limits.ts'
 import { isPlainObject } from '../../core/event/plain.ts'
@@ -122,7 +123,10 @@ export function withDeadLetters<A extends unknown[], R>(
       }
     },
   }
-  const consumer = consumerThatUses([], wrapping, { faults })
+  // The handler gets the arguments of the client. The call is found by the headers, so these are the same.
+  const inputOf = (event: LazaretEvent) =>
+    options.schema === undefined ? event : { ...event, payload: copyOfPayload(event.payload) }
+  const consumer = consumerThatUses([], wrapping, { faults, inputOf })
   // Drawn by the user's function only if that works: two processes must not give the same id to two messages.
   const newId = createIdSource(guardRandom(random, faults, systemRandom))
   let warned = false
@@ -200,7 +204,8 @@ function eventOf(
     source: undefined,
     // Its own even where the client shares one object among messages: the call is found by it.
     headers: { ...facts.headers },
-    payload: 'payload' in facts ? facts.payload : (message ?? null),
+    // A copy, because the handler may change its message.
+    payload: copyOfPayload('payload' in facts ? facts.payload : (message ?? null)),
   }
 }
 

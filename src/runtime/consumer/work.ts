@@ -1,7 +1,6 @@
 import type { AttemptRecord, DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
-import { withJson } from '../../core/event/exact-numbers.ts'
 import { type EventReplay, replayOf } from '../../core/event/replay-headers.ts'
 import { identityOf } from '../../core/event/source-and-id.ts'
 import type { Failure } from '../../core/failure/failure.ts'
@@ -47,7 +46,7 @@ export class Work {
   readonly delivery: Delivery
   /** The event as it was published. A dead letter keeps this form. */
   readonly event: LazaretEvent
-  /** The event for the handler: the same one, with JSON for bytes that keep its numbers, or with what the schema returned. */
+  /** The event for the next run of the schema or the handler, see `inputOf` of the policy. With what the schema returned. */
   input: LazaretEvent
   /** Undefined for an event that is not a replay. */
   readonly replayed: EventReplay | undefined
@@ -57,7 +56,7 @@ export class Work {
   history: readonly AttemptRecord[]
   /** Attempts that ended in this process and that the broker has not recorded yet. */
   unrecorded: readonly AttemptRecord[] = NONE
-  /** The event passed its checks. They run once for a delivery, and not before every attempt. */
+  /** The event passed its checks. They run once for a delivery, and before every attempt if it has a schema. */
   isChecked = false
   /** The answer of an async schema, until an attempt has awaited it. It never rejects. */
   validation: Promise<Refusal | undefined> | undefined = undefined
@@ -85,7 +84,7 @@ export class Work {
     this.event = isUndecodable(delivery.content)
       ? placeholderEvent(delivery, delivery.content)
       : delivery.content
-    this.input = withJson(this.event)
+    this.input = this.event
     this.replayed = replayOf(this.event)
     this.started = delivery.started
     this.ended = delivery.ended
