@@ -57,6 +57,12 @@ describe('dispatcher options', () => {
     expect(lanesOf({ batch, overrides })['loki']?.batch).toEqual({ maxCount: 7, maxBytes: 9, maxWaitMs: 3 })
   })
 
+  it('E1: a sink may have a name that every object knows', () => {
+    const sinks = { constructor: memorySink(), toString: memorySink() }
+    const { lanes } = resolveDispatcher({ ...basics(), sinks, overrides: { toString: { timeoutMs: 7 } } })
+    expect(Object.values(lanes).map(({ timeoutMs }) => timeoutMs)).toEqual([5_000, 7])
+  })
+
   it('F7: every fault is listed at once, wherever it is', () => {
     const faulty = {
       sinks: { 'lo ki': memorySink(), sentry: {} },

@@ -149,10 +149,15 @@ function readLanes(
   for (const name of Object.keys(overrides))
     if (!names.includes(name)) faults.add(path, name, `name one of the sinks: ${names.join(', ')}`)
   const lanes = names.map(name => {
-    const merged = laneOptionsOf(sinks[name], forAll, overrides[name])
+    const merged = laneOptionsOf(sinks[name], forAll, ownOf(overrides, name))
     return [name, laneRule.read(merged, `${path}.${name}`, faults)] as const
   })
   return Object.freeze(Object.fromEntries(lanes))
+}
+
+/** A sink may have the name of something that every object inherits. */
+function ownOf<T>(overrides: Readonly<Record<string, T>>, sink: string): T | undefined {
+  return Object.hasOwn(overrides, sink) ? overrides[sink] : undefined
 }
 
 /** The sink's own preference counts least: options for all lanes are set on purpose. */
@@ -163,7 +168,10 @@ function laneOptionsOf(sink: Sink | undefined, forAll: LaneOptions, own: LaneOpt
 /** The options of each lane, as the user gave them. */
 export function laneInputs(input: DispatcherOptions): Readonly<Record<string, OptionValues>> {
   const { sinks, overrides = {} } = input
-  const lanes = Object.keys(sinks).map(name => [name, laneOptionsOf(sinks[name], input, overrides[name])])
+  const lanes = Object.keys(sinks).map(name => [
+    name,
+    laneOptionsOf(sinks[name], input, ownOf(overrides, name)),
+  ])
   return Object.fromEntries(lanes)
 }
 
