@@ -241,11 +241,19 @@ describe('policies from elsewhere', () => {
     const env = {
       LAZARET_POLICIES__CHANNELS__ORDERS__TIMEOUT: 'hunter2',
       LAZARET_POLICIES__CHANNEL__ORDERS__TIMEOUT: '1s',
+      LAZARET_POLICIES__CHANNELS__ORDERS__RETRY__ATEMPTS: '2',
+      LAZARET_POLICIES__CHANNELS__ORDERS__TIMEOUT__MS: '2',
+      LAZARET_POLICIES__PRESETS: 'production',
+      LAZARET_POLICIES__X: '1',
       LAZARET_POLICIES__SINKS: '{',
     }
     expect(faultsOf(() => loadPolicies(file(FILE), { env }))).toEqual([
-      "LAZARET_POLICIES__CHANNEL__ORDERS__TIMEOUT: got a variable that names no option; correct its name; its second part may be meant as 'channels'",
+      "LAZARET_POLICIES__CHANNELS__ORDERS__RETRY__ATEMPTS: got a variable that names no option; correct its name; 'ATEMPTS' may be meant as 'attempts'",
+      "LAZARET_POLICIES__CHANNELS__ORDERS__TIMEOUT__MS: got a variable that names no option; correct its name; remove 'MS', because the option before it has no parts",
+      "LAZARET_POLICIES__CHANNEL__ORDERS__TIMEOUT: got a variable that names no option; correct its name; 'CHANNEL' may be meant as 'channels'",
+      "LAZARET_POLICIES__PRESETS: got a variable that names no option; correct its name; 'PRESETS' may be meant as 'preset'",
       'LAZARET_POLICIES__SINKS: got a hidden value; give valid JSON for a list or a map',
+      "LAZARET_POLICIES__X: got a variable that names no option; correct its name; known in place of 'X' are preset, defaults, channels, dispatcher, sinks, calls",
       "LAZARET_POLICIES__CHANNELS__ORDERS__TIMEOUT: got a hidden value; give a duration from 1ms to 1d such as '30s'",
     ])
   })

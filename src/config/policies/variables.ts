@@ -29,7 +29,8 @@ export function withVariables(
     const words = name.slice(VARIABLE_PREFIX.length).split('__')
     const value = parseValue(env[name]!)
     const path = value === undefined ? undefined : put(treeAt(root, steps), words, value, form)
-    if (path === undefined) faults.push({ line: undefined, path: name, ...faultOf(words, value, form) })
+    if (path === undefined || path instanceof UnknownPart)
+      faults.push({ line: undefined, path: name, ...faultOf(path) })
     else set.push({ name, path: [...steps, ...path] })
   }
   const variableOf = (path: readonly string[]) =>
@@ -53,28 +54,41 @@ function parseValue(text: string): unknown {
   }
 }
 
-function faultOf(
-  words: readonly string[],
-  value: unknown,
-  form: Form,
-): Pick<LocatedFault, 'received' | 'remedy'> {
-  if (value === undefined)
-    return { received: 'a hidden value', remedy: 'give valid JSON for a list or a map' }
-  const known = form.kind === 'fields' ? fileNames(form.fields) : []
-  const near = nearest(words[0] ?? '', known)
-  const remedy = near ? `its second part may be meant as '${near}'` : `known parts are ${known.join(', ')}`
-  return { received: 'a variable that names no option', remedy: `correct its name; ${remedy}` }
+/** The part of a variable's name that does not name an option, and the names that can be in its place. */
+class UnknownPart {
+  readonly word: string
+  readonly known: readonly string[]
+
+  constructor(word: string, form: Form | undefined) {
+    this.word = word
+    this.known = form?.kind === 'fields' ? fileNames(form.fields) : []
+  }
+
+  get remedy(): string {
+    const near = nearest(this.word, this.known)
+    if (near !== undefined) return `'${this.word}' may be meant as '${near}'`
+    return this.known.length === 0
+      ? `remove '${this.word}', because the option before it has no parts`
+      : `known in place of '${this.word}' are ${this.known.join(', ')}`
+  }
 }
 
-/** Sets a value in the tree. Returns its path, or undefined if the form has no such option. */
+/** Undefined stands for a value that is not valid JSON. */
+function faultOf(unknown: UnknownPart | undefined): Pick<LocatedFault, 'received' | 'remedy'> {
+  if (unknown === undefined)
+    return { received: 'a hidden value', remedy: 'give valid JSON for a list or a map' }
+  return { received: 'a variable that names no option', remedy: `correct its name; ${unknown.remedy}` }
+}
+
+/** Sets a value in the tree. Returns its path, or the part of it that the form does not have. */
 function put(
   tree: Tree,
   [word = '', ...rest]: readonly string[],
   value: unknown,
   form: Form | undefined,
-): readonly string[] | undefined {
+): readonly string[] | UnknownPart {
   const { key, inner } = keyIn(tree, word, form)
-  if (key === undefined) return undefined
+  if (key === undefined) return new UnknownPart(word, form)
   if (rest.length === 0) {
     for (const other of [`${key}Ms`, key.replace(/Ms$/, '')]) if (other !== key) delete tree[other]
     tree[key] = value
@@ -83,7 +97,7 @@ function put(
   const given = tree[key]
   const below: Tree = isPlain(given) ? (given as Tree) : {}
   const path = put(below, rest, value, inner?.kind === 'either' ? formFor(below, inner.forms) : inner)
-  if (path === undefined) return undefined
+  if (path instanceof UnknownPart) return path
   tree[key] = below
   return [key, ...path]
 }
