@@ -92,7 +92,14 @@ function writable(_: string, value: unknown): unknown {
     return entries.every(([key]) => typeof key === 'string') ? Object.fromEntries(entries) : entries
   }
   if (isInstance(value, Set)) return [...value]
-  return isBytes(value) ? { type: 'Buffer', data: [...value] } : value
+  const bytes = bytesOf(value)
+  return bytes === undefined ? value : { type: 'Buffer', data: [...bytes] }
+}
+
+function bytesOf(value: unknown): Uint8Array | undefined {
+  if (isBytes(value)) return value
+  if (isInstance(value, DataView)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
+  return isInstance(value, ArrayBuffer) ? new Uint8Array(value) : undefined
 }
 
 function withCleanEnvelope(event: LazaretEvent): LazaretEvent {

@@ -40,6 +40,19 @@ function plan(store: Store, patch?: [{ op: 'replace'; path: string; value: unkno
 }
 
 describe('a payload that JSON cannot write', () => {
+  it('P2: bytes keep their values, whatever object holds them', async () => {
+    const { buffer } = Uint8Array.of(1, 2, 3)
+    await world(async (call, store) => {
+      await call({ whole: buffer, part: new DataView(buffer, 1), bytes: Uint8Array.of(3) })
+      const [letter] = (await store.deadLetters.list()).letters
+      expect(letter?.event.payload).toEqual({
+        whole: { type: 'Buffer', data: [1, 2, 3] },
+        part: { type: 'Buffer', data: [2, 3] },
+        bytes: { type: 'Buffer', data: [3] },
+      })
+    })
+  })
+
   it.each(Object.keys(unwritablePayloads()))(
     'P2 B16: %s becomes a letter, and the call resolves',
     async what => {
