@@ -96,7 +96,7 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
     try {
       const result = fn(input, this.context)
       if (isPromiseLike(result)) {
-        result.then(
+        promiseOf(result).then(
           () => this.returned(SUCCEEDED),
           thrown => this.returned({ ok: false, thrown }),
         )
@@ -168,4 +168,9 @@ function runWork<C>(work: (context: C) => unknown, context: C): unknown {
 
 export function isPromiseLike<R>(value: R | PromiseLike<R>): value is PromiseLike<R> {
   return typeof (value as PromiseLike<R> | undefined)?.then === 'function'
+}
+
+/** A promise of another library may resolve with a promise, or answer twice. A promise of the language waits, and once. */
+export function promiseOf<R>(value: PromiseLike<R>): PromiseLike<R> {
+  return value instanceof Promise ? value : Promise.resolve(value)
 }

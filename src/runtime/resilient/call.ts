@@ -18,7 +18,7 @@ import {
   observeRetryAllowed,
   observeRetryLimited,
 } from '../attempt/after-failure.ts'
-import { AttemptContext, isPromiseLike, TimeoutError } from '../attempt/attempt.ts'
+import { AttemptContext, isPromiseLike, promiseOf, TimeoutError } from '../attempt/attempt.ts'
 import type { Deadline } from '../attempt/deadlines.ts'
 import { observe } from '../observe.ts'
 import type { LimitedTurn, PendingTurn, RetryTurn } from '../shared-limit/fleet-turns.ts'
@@ -146,7 +146,7 @@ export class Call<A extends unknown[], R> implements Deadline {
       const result =
         attempt === 1 || this.trail === undefined ? this.run(attempt) : this.follow(this.trail, now)
       if (isPromiseLike(result)) {
-        result.then(
+        promiseOf(result).then(
           value => this.won(attempt, value),
           thrown => this.lost(attempt, thrown),
         )
