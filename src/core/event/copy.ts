@@ -27,7 +27,7 @@ export function copyOfPayload(payload: unknown): unknown {
 function copyOf(value: object, levels: number, parts: { left: number }): unknown {
   if (levels === 0 || --parts.left < 0) throw new RangeError('a cycle, or too many parts')
   if (Array.isArray(value)) {
-    const copy: unknown[] = [...value]
+    const copy: unknown[] = value.slice()
     for (let index = 0; index < copy.length; index++) {
       const member = copy[index]
       if (typeof member === 'object' && member !== null) copy[index] = copyOf(member, levels - 1, parts)
@@ -36,9 +36,11 @@ function copyOf(value: object, levels: number, parts: { left: number }): unknown
   }
   if (isPlainObject(value)) {
     const copy: Record<string, unknown> = { ...value }
-    for (const name of Object.keys(copy)) {
+    // Without a list of its names, which takes a third of the time. A program may have added to the prototype of all objects.
+    for (const name in copy) {
       const member = copy[name]
-      if (typeof member === 'object' && member !== null) copy[name] = copyOf(member, levels - 1, parts)
+      if (typeof member === 'object' && member !== null && Object.hasOwn(copy, name))
+        copy[name] = copyOf(member, levels - 1, parts)
     }
     return copy
   }
