@@ -113,7 +113,8 @@ export class KafkaSubscription implements Subscription {
     if (settlement.outcome === 'release') {
       delivery.takeBackStart()
       const waitMs = settlement.notBefore - clock.now()
-      if (waitMs <= IN_PROCESS_WAIT_MS && !delivery.entry.isHeld) {
+      const isShort = waitMs <= IN_PROCESS_WAIT_MS && !delivery.entry.isHeld
+      if (isShort || this.#isStillSuspect(delivery)) {
         this.#release(delivery, waitMs)
         return
       }
@@ -316,10 +317,18 @@ export class KafkaSubscription implements Subscription {
     return new KafkaDelivery(entry, channel, texts, log ?? logOf(record, texts))
   }
 
+  /**
+   * No attempt of a suspect has begun here, as when a ledger still has the claim of the process that died. It waits where it
+   * is: published again, it would no longer be a suspect, and its crashes would never count. Held events count their own.
+   */
+  #isStillSuspect({ entry, isChanged }: KafkaDelivery): boolean {
+    return entry.isSuspect && !isChanged && this.#order === undefined
+  }
+
   #release(delivery: KafkaDelivery, waitMs: number): void {
     const { entry, log } = delivery
     this.#remove(delivery)
-    entry.known = log
+    if (!this.#isStillSuspect(delivery)) entry.known = log
     entry.partition.running = undefined
     entry.partition.bufferedBytes += entry.record.bytes
     entry.dueAt = monotonicNow(this.#context.settings.clock) + Math.max(0, waitMs)
