@@ -1,3 +1,4 @@
+import type { AttemptLog } from '../../../../adapter-kit/delivery/tracked-delivery.ts'
 import { PendingWork } from '../../../../adapter-kit/pending-work.ts'
 import type { AttemptRecord } from '../../../../core/dead-letter/letter.ts'
 import {
@@ -111,11 +112,11 @@ export class KafkaSubscription implements Subscription {
     }
     const { clock } = this.#context.settings
     if (settlement.outcome === 'release') {
+      const isStillSuspect = this.#isStillSuspect(delivery)
       delivery.takeBackStart()
       const waitMs = settlement.notBefore - clock.now()
-      const isShort = waitMs <= IN_PROCESS_WAIT_MS && !delivery.entry.isHeld
-      if (isShort || this.#isStillSuspect(delivery)) {
-        this.#release(delivery, waitMs)
+      if (isStillSuspect || (waitMs <= IN_PROCESS_WAIT_MS && !delivery.entry.isHeld)) {
+        this.#release(delivery, waitMs, isStillSuspect ? undefined : delivery.log)
         return
       }
     } else if (settlement.outcome === 'retry') delivery.recordEnds(settlement.ended)
@@ -325,10 +326,10 @@ export class KafkaSubscription implements Subscription {
     return entry.isSuspect && !isChanged && this.#order === undefined
   }
 
-  #release(delivery: KafkaDelivery, waitMs: number): void {
-    const { entry, log } = delivery
+  #release(delivery: KafkaDelivery, waitMs: number, known: AttemptLog | undefined): void {
+    const { entry } = delivery
     this.#remove(delivery)
-    if (!this.#isStillSuspect(delivery)) entry.known = log
+    entry.known = known
     entry.partition.running = undefined
     entry.partition.bufferedBytes += entry.record.bytes
     entry.dueAt = monotonicNow(this.#context.settings.clock) + Math.max(0, waitMs)

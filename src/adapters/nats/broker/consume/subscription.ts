@@ -95,6 +95,7 @@ export class NatsSubscription implements Subscription {
         delivery.recordEnds(settlement.ended)
         return this.#putBack(delivery, settlement.notBefore)
       case 'release':
+        if (entry.isSuspect && !delivery.isChanged) return this.#keepSuspect(delivery, settlement.notBefore)
         delivery.takeBackStart()
         return this.#putBack(delivery, settlement.notBefore)
     }
@@ -259,6 +260,16 @@ export class NatsSubscription implements Subscription {
   #settled(entry: Entry, acknowledge: () => void): void {
     acknowledge()
     if (entry.noteAt !== undefined) this.#notes.remove(entry)
+  }
+
+  /**
+   * No attempt of a suspect has begun here, as when a ledger still has the claim of the process that died. It waits where it
+   * is: published again, it would no longer be a suspect, and its crashes would never count.
+   */
+  #keepSuspect(delivery: NatsDelivery, notBefore: number): void {
+    this.#open.delete(delivery)
+    this.#intake.giveBack(delivery.entry, Math.max(0, notBefore - this.#context.settings.clock.now()))
+    this.#ended(delivery)
   }
 
   #putBack(delivery: NatsDelivery, notBefore: number): Promise<void> {
