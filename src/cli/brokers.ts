@@ -6,8 +6,8 @@ import type { Store } from '../ports/store.ts'
 import { FailedError, type Io } from './io.ts'
 import { codecOf } from './open-store.ts'
 
-/** The part of a broker that takes replays. */
-type OpenedBroker = Pick<Broker, 'name' | 'publish' | 'close'>
+/** The part of a broker that takes replays and unblocks keys. */
+type OpenedBroker = Pick<Broker, 'name' | 'kind' | 'publish' | 'unblockKey' | 'close'>
 
 interface BrokerParts {
   readonly name: string
@@ -62,7 +62,13 @@ async function openBroker({ name, url, prefix, codec, io, onError }: BrokerParts
     case 'postgres': {
       const { openPostgres } = await import('../adapters/postgres/index.ts')
       const store = openPostgres({ ...shared, codec, onError })
-      return { name, publish: events => store.broker!.publish(events), close: () => store.close() }
+      const broker = store.broker!
+      return {
+        name,
+        publish: events => broker.publish(events),
+        unblockKey: (...of) => broker.unblockKey(...of),
+        close: () => store.close(),
+      }
     }
   }
 }

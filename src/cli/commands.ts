@@ -86,6 +86,14 @@ export const COMMANDS: readonly Command[] = [
     load: async () => (await import('./verbs/dlq-change.ts')).dlqReopen,
   }),
   command({
+    name: 'dlq unblock',
+    about: 'let events that wait for a letter of their key continue; the letter stays as it is',
+    arguments: SOME_IDS,
+    flags: flags.decideFlags,
+    examples: ["lazaret dlq unblock 019c1f0a-5b00-8d3e-9a41-2f1c5e7b8a90 --note 'booked by hand'"],
+    load: async () => (await import('./verbs/dlq-change.ts')).dlqUnblock,
+  }),
+  command({
     name: 'dlq release',
     about: 'release all matching letters from quarantine, so that they can be replayed',
     flags: flags.bulkFlags,

@@ -4,6 +4,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
 import { TransitionError, transition } from '../core/dead-letter/transition.ts'
 import type { AuditEntry } from '../ports/audit.ts'
+import type { Broker } from '../ports/broker.ts'
 import type { ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { unconfirmedItems } from '../runtime/fleet/open-delivery.ts'
@@ -40,6 +41,18 @@ export async function discardLetter(
       await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
     return discarded
   })
+}
+
+/** Lets events that wait for a letter of their key continue. The letter stays as it is. `broker` is the one that it came from. */
+export async function unblockLetter(
+  { audit }: Pick<Store, 'audit'>,
+  broker: Pick<Broker, 'unblockKey'>,
+  { id, channel, event, handler }: DeadLetter,
+  decision: Decision,
+): Promise<void> {
+  await withAudit(audit, entryOf('letter.unblock', id, decision), () =>
+    broker.unblockKey(channel, event.id, handler),
+  )
 }
 
 /**

@@ -67,7 +67,10 @@ export function replayToBroker(broker: ReplayBroker, others: ReplayTarget | unde
 }
 
 /** Two brokers of different kinds can have the same name. Older letters do not say the kind. */
-function isFrom({ broker, brokerKind }: Origin, { name, kind }: ReplayBroker): boolean {
+export function isFrom(
+  { broker, brokerKind }: Origin,
+  { name, kind }: Pick<Broker, 'name' | 'kind'>,
+): boolean {
   return broker === name && (brokerKind === undefined || kind === undefined || brokerKind === kind)
 }
 

@@ -35,6 +35,8 @@ export async function kafkaWorld(start?: KafkaStart) {
   return {
     found: found.found,
     why: found.found ? '' : ` (skipped: ${found.why})`,
+    /** The addresses, with commas between them. */
+    brokers: service?.brokers.join(',') ?? '',
     outside,
     timing,
     make,

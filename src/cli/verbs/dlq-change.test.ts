@@ -85,6 +85,23 @@ describe('dlq discard and reopen', () => {
     expect(released).toEqual([`orders ${letter!.event.id}`])
   })
 
+  it('B9: says how to unblock the key of a letter whose broker is not configured', async () => {
+    const { lazaret, bury, factory } = cliWorld()
+    const origin = { broker: 'kafka', brokerKind: 'kafka' }
+    const keyed = factory.letter({ event: factory.event({ key: 'a' }), origin })
+    const [letter] = await bury(keyed)
+    const reason =
+      "it came from broker 'kafka', and no kafka broker named 'kafka' is configured; add it to brokers in lazaret.yaml"
+    expect(await lazaret('dlq', 'unblock', letter!.id)).toMatchObject({
+      code: 1,
+      err: `lazaret: key of ${letter!.id}: ${reason}\n`,
+    })
+    expect(await lazaret('dlq', 'discard', letter!.id)).toMatchObject({
+      code: 0,
+      err: `warning: if the consumer of ${letter!.id} keeps the order of keys, events of its key still wait: ${reason}. Then run: lazaret dlq unblock ${letter!.id}\n`,
+    })
+  })
+
   it('K8: a parked, quarantined or discarded letter can be made dead again, so that a replay can take it', async () => {
     const { lazaret, bury, factory, store, audited } = cliWorld()
     const [a, b, c] = await bury(

@@ -2,19 +2,23 @@ import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { TransitionError } from '../../core/dead-letter/transition.ts'
 import { DISCARD, DISCARDED_FROM } from '../../operations/bulk-actions.ts'
 import { type Decision, discardLetter, reopenLetter } from '../../operations/decide.ts'
-import type { Store } from '../../ports/store.ts'
 import type { Context } from '../command.ts'
 import { findLetter } from '../find-by-id.ts'
 import { type decideFlags, type discardFlags, filterOf } from '../flags.ts'
 import { type ExitCode, UsageError } from '../io.ts'
 import { jsonLine } from '../print/json.ts'
 import { safeText } from '../print/safe-text.ts'
-import { onStore } from '../session.ts'
+import { onStore, type Session } from '../session.ts'
+import { continueKey, unblockKey } from '../unblock-key.ts'
 import { runOnMatching } from './dlq-bulk.ts'
 
-type Decide = (store: Store, letter: DeadLetter, decision: Decision) => Promise<DeadLetter | undefined>
+type Decide = (session: Session, letter: DeadLetter, decision: Decision) => Promise<DeadLetter | undefined>
 
-const discardEach = decideAll((store, letter, decision) => discardLetter(store, letter.id, decision))
+const discardEach = decideAll(async (session, letter, decision) => {
+  const discarded = await discardLetter(session.store, letter.id, decision)
+  if (discarded !== undefined) await continueKey(session, discarded, decision)
+  return discarded
+})
 
 /** Discards the letters with these ids, or every letter that matches. */
 export async function dlqDiscard(context: Context<typeof discardFlags>): Promise<ExitCode> {
@@ -33,20 +37,23 @@ export async function dlqDiscard(context: Context<typeof discardFlags>): Promise
   })
 }
 
-export const dlqReopen = decideAll(reopenLetter)
+export const dlqReopen = decideAll(({ store }, letter, decision) => reopenLetter(store, letter, decision))
 
-/** Changes the letters one after the other, and continues after a failure. */
-function decideAll(decide: Decide) {
-  return onStore<typeof decideFlags>(async ({ store, by }, { io, args, flags }) => {
+export const dlqUnblock = decideAll(unblockKey, ({ id }) => `events that wait for the key of ${id} continue`)
+
+/** Changes the letters one after the other, and continues after a failure. `told` is what a person reads of each. */
+function decideAll(decide: Decide, told = ({ id, state }: DeadLetter) => `${id} is ${state}`) {
+  return onStore<typeof decideFlags>(async (session, { io, args, flags }) => {
+    const { store, by } = session
     const decision: Decision = { by, at: io.clock.now(), note: flags.note }
     let done = 0
     for (const typed of args) {
       try {
-        const letter = await decide(store, await findLetter(store, typed), decision)
+        const letter = await decide(session, await findLetter(store, typed), decision)
         if (letter === undefined)
           throw new Error(`${typed} was changed by another process at the same time; look at it again`)
         const { id, state } = letter
-        await io.stdout.write(flags.json ? jsonLine({ id, state }) : `${id} is ${state}\n`)
+        await io.stdout.write(flags.json ? jsonLine({ id, state }) : `${told(letter)}\n`)
         done++
       } catch (error) {
         await io.stderr.write(`lazaret: ${safeText(withCommand(error as Error))}\n`)
