@@ -26,10 +26,15 @@ describe('replay start, pause, resume, cancel', () => {
   it('B11: a handler still broken halts it after one letter: failed', async () => {
     const { running, plan, store } = await createWorldAfterOutage(12)
     const id = await plan()
-    const { code, out } = await running({}, 'replay', 'start', id)
+    const { code, out, err } = await running({}, 'replay', 'start', id)
     expect(code).toBe(1)
     expect(out).toContain(`replay ${id}  halted`)
     expect(out).toContain('the cause is not fixed')
+    expect(err).toBe(
+      `1 letter failed again and will not be sent again by this replay; fix the cause, then plan another: lazaret replay plan
+11 letters not sent yet; send them with: lazaret replay resume ${id}
+`,
+    )
     expect(await store.replays.counts(id)).toMatchObject({ failed_same_cause: 1, waiting: 11 })
   })
 

@@ -40,8 +40,10 @@ function runInForeground(begin: typeof startReplay) {
         await begin(store, replay.id, { by, reason: flags.note, clock: io.clock })
       const ended = await runToEnd(session, target, replay)
       await showReplay(session, ended, flags.json)
+      const counts = await store.replays.counts(replay.id)
       if (interrupted.aborted && ended.state === 'paused') await io.stderr.write(resumeText(ended, flags))
-      return exitCode(ended, await store.replays.counts(replay.id))
+      else if (failedAgain(counts) > 0) await io.stderr.write(failedText(ended, counts, flags))
+      return exitCode(ended, counts)
     } finally {
       await routes.close()
     }
@@ -53,17 +55,24 @@ function resumeText({ id }: Replay, flags: Parameters<typeof commandLine>[2]): s
   return `interrupted: the sent letters are recorded, and the others wait; resume with: ${commandLine('replay resume', id, flags)}\n`
 }
 
+/** A replay sends each letter once, so the letters that failed again need another plan. */
+function failedText({ id, state }: Replay, counts: ReplayCounts, flags: Parameters<typeof commandLine>[2]) {
+  const failed = `${counted(failedAgain(counts), 'letter')} failed again and will not be sent again by this replay; fix the cause, then plan another: lazaret replay plan\n`
+  if (state !== 'halted' || counts.waiting === 0) return failed
+  return `${failed}${counted(counts.waiting, 'letter')} not sent yet; send them with: ${commandLine('replay resume', id, flags)}\n`
+}
+
 function question({ stages, perSecond, reason }: Replay, waiting: number): string {
   return `Replay ${waiting} letters (${reason}) in stages of ${stages.join(', ')} at ${perSecond} per second?`
 }
 
 async function runToEnd(
-  { io, store, masks, by }: Session,
+  { io, store, config, masks, by }: Session,
   target: ReplayTarget,
   { id, count }: Replay,
 ): Promise<Replay> {
   const progress = new Progress(io, count)
-  const stallWarning = new StallWarning(io)
+  const stallWarning = new StallWarning(io, Object.keys(config.collectors ?? {}).length > 0)
   const signal = io.interrupted
   const owner = `${by}@${hostname()} ${createIdSource(io.random)(io.clock.now()).slice(-12)}`
   try {
@@ -85,15 +94,20 @@ async function runToEnd(
   }
 }
 
-/** Warns once when letters were sent and no outcome arrives: most likely no consumer runs. */
+/**
+ * Warns once when letters were sent and no outcome arrives: most likely no consumer runs. Collected letters have none before
+ * the server sees that they do not come back.
+ */
 class StallWarning {
   readonly #io: Io
+  readonly #hasCollectors: boolean
   #endedCount = -1
   #since = 0
   #isShown = false
 
-  constructor(io: Io) {
+  constructor(io: Io, hasCollectors: boolean) {
     this.#io = io
+    this.#hasCollectors = hasCollectors
   }
 
   async check(counts: ReplayCounts): Promise<void> {
@@ -104,8 +118,11 @@ class StallWarning {
     }
     if (this.#isShown || now - this.#since < TIMEOUT_MS) return
     this.#isShown = true
+    const collected = this.#hasCollectors
+      ? "; collected letters count as handled after handledAfter [1m], while 'lazaret serve' runs"
+      : ''
     await this.#io.stderr.write(
-      `\nno outcome within ${TIMEOUT_MS / 1_000} s for ${counted(counts.sent, 'sent letter')}; check that a consumer of the channel is running\n`,
+      `\nno outcome within ${TIMEOUT_MS / 1_000} s for ${counted(counts.sent, 'sent letter')}; check that a consumer of the channel is running${collected}\n`,
     )
   }
 }

@@ -41,6 +41,14 @@ describe('the settings of topics', () => {
       expect(problems(each)).toEqual([])
   })
 
+  it('F8: that all topics of a handler share are one finding', () => {
+    const topics = [topic({ replicas: 1 }), own('letters', {}, { replicas: 1 })]
+    const findings = checkTopics(topics, topic(), Number.POSITIVE_INFINITY)
+    expect(findings.map(({ found }) => found)).toEqual([
+      'orders, orders.bill.letters have 1 replica: the loss of a broker loses events',
+    ])
+  })
+
   it.each([
     [
       'partitions that differ',
@@ -54,7 +62,7 @@ describe('the settings of topics', () => {
       'orders.bill.retry has 9 partitions, and orders has 6',
       '--topic orders --partitions 9',
     ],
-    ['one replica', topic({ replicas: 1 }), 'orders has 1 replica', 'give it 3 replicas'],
+    ['one replica', topic({ replicas: 1 }), 'orders has 1 replica', 'give each topic 3 replicas'],
     [
       'one replica in sync',
       topic({ configs: { ...topic().configs, 'min.insync.replicas': '1' } }),

@@ -28,13 +28,17 @@ export function checkTopics(
   channel: TopicSettings,
   lettersKeptMs: number,
 ): readonly TopicFinding[] {
-  return topics.flatMap(topic => [
-    ...checkPartitions(topic, channel),
-    ...checkReplicas(topic),
-    ...checkElection(topic),
-    ...checkRetention(topic, lettersKeptMs),
-    ...checkCleanup(topic),
-  ])
+  const single = topics.filter(({ replicas }) => replicas < 2)
+  return [
+    ...checkSingle(single),
+    ...topics.flatMap(topic => [
+      ...checkPartitions(topic, channel),
+      ...(single.includes(topic) ? [] : checkReplicas(topic)),
+      ...checkElection(topic),
+      ...checkRetention(topic, lettersKeptMs),
+      ...checkCleanup(topic),
+    ]),
+  ]
 }
 
 /** Checks how long the events of a killed consumer wait. */
@@ -62,16 +66,21 @@ function checkPartitions({ name, partitions }: TopicSettings, channel: TopicSett
   ]
 }
 
+/** One finding for all of them: in a cluster of one broker, every topic has one replica. */
+function checkSingle(topics: readonly TopicSettings[]): TopicFinding[] {
+  if (topics.length === 0) return []
+  const names = topics.map(({ name }) => name).join(', ')
+  return [
+    {
+      status: 'warn',
+      found: `${names} ${topics.length === 1 ? 'has' : 'have'} 1 replica: the loss of a broker loses events`,
+      remedy: 'run 3 brokers, and give each topic 3 replicas with kafka-reassign-partitions.sh',
+    },
+  ]
+}
+
 function checkReplicas({ name, replicas, configs }: TopicSettings): TopicFinding[] {
   const inSync = Number(configs['min.insync.replicas'] ?? 1)
-  if (replicas < 2)
-    return [
-      {
-        status: 'warn',
-        found: `${name} has 1 replica: the loss of its broker loses its events`,
-        remedy: 'give it 3 replicas with kafka-reassign-partitions.sh',
-      },
-    ]
   if (inSync < 2)
     return [
       {
