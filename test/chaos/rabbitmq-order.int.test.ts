@@ -112,9 +112,13 @@ describe.runIf(isOurs)(`ordering by key on RabbitMQ${why}`, () => {
     }),
   )
 
-  it.each(['quorum', 'classic'] as const)(
-    'B8: on %s queues, an event that kills its process is in quarantine after 3 attempts and blocks its key until it is discarded',
-    queueType =>
+  it.each([
+    ['quorum', 'without'],
+    ['classic', 'without'],
+    ['quorum', 'with'],
+  ] as const)(
+    'B8: on %s queues, %s a ledger, an event that kills its process is in quarantine after 3 attempts and blocks its key until it is discarded',
+    (queueType, isWithLedger) =>
       withTempFolder(async folder => {
         const file = join(folder, 'handled')
         const channel = uniqueName('order')
@@ -125,7 +129,8 @@ describe.runIf(isOurs)(`ordering by key on RabbitMQ${why}`, () => {
         await broker.publish([event('a', 0), deadly, event('a', 2), event('b', 0), event('b', 1)])
         let deaths = 0
         for (let isOver = false; !isOver; ) {
-          const child = await consume(server!.url, channel, queueType, file)
+          const ledger = isWithLedger === 'with' ? [join(folder, 'ledger.db')] : []
+          const child = await consume(server!.url, channel, queueType, file, ...ledger)
           await timing.eventually(async () => {
             isOver = await isQuarantined(channel)
             return isOver || child.signalCode !== null

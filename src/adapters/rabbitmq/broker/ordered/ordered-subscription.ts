@@ -93,6 +93,8 @@ export class OrderedSubscription implements Subscription {
     if (settlement.outcome === 'done') this.#finish(entry)
     else if (settlement.outcome === 'dead') return this.#during(own, this.#settleDead(own, entry, settlement))
     else {
+      // A ledger can still have the claim of the process that died. Then no attempt has begun, and the next one runs alone too.
+      entry.isStray &&= settlement.outcome === 'release' && !own.hasStarted
       if (settlement.outcome === 'retry') own.recordEnds(settlement.ended)
       else own.takeBackStart()
       entry.state = 'waiting'
@@ -310,7 +312,6 @@ export class OrderedSubscription implements Subscription {
     this.#queues.hold(entry)
     if (entry.state === 'open') return
     entry.delivery = delivery
-    entry.isStray = false
     if (delivery === undefined) entry.state = 'dead'
     else {
       entry.state = 'waiting'
