@@ -46,7 +46,7 @@ export default defineConfig({
             {
               name: neededBy(['cli/main'], 'foundation'),
               debugName: 'foundation',
-              test: /\/src\/(config|core|ports)\//,
+              test: /\/src\/(adapter-kit|config|core|ports)\//,
               priority: 6,
             },
             {

@@ -80,7 +80,9 @@ export async function billOrders(
     const plan = await lazaret('replay', 'plan', '--reason', 'limit raised')
     const { code, json } = await lazaret('replay', 'start', plan.json[0].id)
     expect({ code, json }).toMatchObject({ code: 0, json: [{ outcomes: { recovered: TOO_EXPENSIVE } }] })
-    expect(new Set(billed(third.lines)).size).toBe(TOO_EXPENSIVE)
+    // What the killed process had billed and not yet recorded is billed once more.
+    const known = billed(first.lines)
+    expect(new Set(billed(third.lines).filter(line => !known.includes(line))).size).toBe(TOO_EXPENSIVE)
     const shown = await lazaret(example, 'status', channel)
     expect(shown.json).toMatchObject([{ handler: 'bill', deadLetters: 0, ...status }])
     await end(third.child, 'SIGTERM')

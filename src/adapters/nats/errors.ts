@@ -114,15 +114,3 @@ export class EventsMissingError extends LazaretError {
     )
   }
 }
-
-/** A consumer can skip messages: its stream counts from 1 again, and this process may not make the consumer again. */
-export class ConsumerAheadError extends LazaretError {
-  override readonly name = 'ConsumerAheadError'
-
-  constructor(consumer: string, stream: string) {
-    super(
-      `consumer '${consumer}' of stream '${stream}': the stream counts from 1 again, and the consumer can skip the messages up to its old place; delete the consumer and create it with deliver_policy 'all', or use declare: 'own'`,
-      { code: 'LAZARET_TOPOLOGY_MISMATCH', retryable: false },
-    )
-  }
-}

@@ -7,8 +7,10 @@ import { writeLine } from '../../support/write-line.ts'
 // One of the servers of a campaign: the built `lazaret serve`, which says when it answers. Its log goes to a file.
 const [config = '', port = '', log = ''] = process.argv.slice(2)
 
-process.stderr.write = (text: string | Uint8Array) => {
+process.stderr.write = (text: string | Uint8Array, ...rest: readonly unknown[]) => {
   appendFileSync(log, text)
+  // The command waits until its text is taken.
+  for (const done of rest) if (typeof done === 'function') done()
   return true
 }
 

@@ -101,7 +101,8 @@ describe.runIf(found.found)(`what becomes of delivered rows${why}`, () => {
     )
     await database!.pool.query(
       `with moved as (delete from lazaret.outbox where channel = $1 returning *)
-       insert into lazaret.outbox_delivered select * from moved`,
+       insert into lazaret.outbox_delivered select d.* from moved,
+         jsonb_populate_record(null::lazaret.outbox_delivered, to_jsonb(moved)) as d`,
       [channel],
     )
     const metrics = createMetrics()

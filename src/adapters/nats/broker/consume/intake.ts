@@ -71,10 +71,10 @@ export class Intake {
 
   /** Resolves with where the stream of the channel begins and ends. */
   async open(): Promise<StreamPosition> {
-    for (const source of SOURCES) await this.#pullers[source].open()
+    await this.#pullers.events.open()
+    await this.#pullers.retries.open()
     await this.#examine('retries')
     const position = await this.#examine('events')
-    this.#consumers.opened()
     this.#progress.write()
     this.#heartbeatLater()
     return position

@@ -1,12 +1,8 @@
-import type { Cancel } from '../../../../ports/clock.ts'
-import { ConsumerAheadError } from '../../errors.ts'
 import type { OutdatedConsumer } from '../streams/restarted-streams.ts'
 import type { SubscriptionContext } from './context.ts'
 import type { Source } from './entry.ts'
 
 const REMAKE_AGAIN_MS = 500
-/** How often a consumer is looked at that a person has to make again. */
-const LOOK_AGAIN_MS = 5_000
 /** A failure that goes away by itself, such as a leader that moves, is not reported. */
 const UNREPORTED = 3
 
@@ -23,7 +19,6 @@ export class KnownConsumers {
   #connections = 0
   #failures = 0
   #isClosed = false
-  #cancelRetry: Cancel = () => {}
 
   constructor(context: SubscriptionContext) {
     this.#context = context
@@ -34,18 +29,12 @@ export class KnownConsumers {
     return this.#outdated.size > 0
   }
 
-  /** Where nothing may be declared, nobody has looked for consumers that are ahead before. */
-  opened(): void {
-    if (this.#context.settings.declare === 'none') this.remake()
-  }
-
   connected(): void {
     this.#connections++
   }
 
   close(): void {
     this.#isClosed = true
-    this.#cancelRetry()
     this.#context.stalls.ended('deliveries', this)
   }
 
@@ -71,21 +60,15 @@ export class KnownConsumers {
     this.remake()
   }
 
-  /**
-   * Consumers that are ahead of their stream, or older than it, would skip the next messages. Settlements do not wait for this.
-   * Where nothing may be declared, they are reported until a person has made them again.
-   */
+  /** Consumers that are ahead of their stream, or older than it, would skip the next messages. Settlements do not wait for this. */
   remake(): void {
     const connection = this.#connections
     const isWanted = () => connection === this.#connections && !this.#isClosed
-    this.#cancelRetry()
     this.#remake().catch(error => {
       const { settings, link, stalls } = this.#context
       if (!isWanted() || link.current === undefined) return
-      const mustBeMade = error instanceof ConsumerAheadError
-      if (mustBeMade || (this.areOutdated && ++this.#failures > UNREPORTED))
-        stalls.stalled('deliveries', this, error)
-      this.#cancelRetry = settings.clock.schedule(mustBeMade ? LOOK_AGAIN_MS : REMAKE_AGAIN_MS, () => {
+      if (this.areOutdated && ++this.#failures > UNREPORTED) stalls.stalled('deliveries', this, error)
+      settings.clock.schedule(REMAKE_AGAIN_MS, () => {
         if (isWanted()) this.remake()
       })
     })
@@ -94,17 +77,10 @@ export class KnownConsumers {
   async #remake(): Promise<void> {
     const { streams, names } = this.#context
     const outdated = [...this.#outdated]
-    const ahead = await streams.correctConsumers(
-      names,
+    await streams.remakeConsumersAhead(
+      names.channel,
       outdated.map(([, consumer]) => consumer),
     )
-    // They stay outdated when publishers have passed them.
-    for (const consumer of ahead) {
-      const source = consumer.stream === names.streams.events ? 'events' : 'retries'
-      if (!this.#outdated.has(source)) this.#outdated.set(source, consumer)
-    }
-    const [first] = ahead
-    if (first !== undefined) throw new ConsumerAheadError(first.consumer, first.stream)
     this.#failures = 0
     this.#context.stalls.ended('deliveries', this)
     for (const [source, consumer] of outdated) {

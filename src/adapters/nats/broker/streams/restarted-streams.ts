@@ -5,7 +5,7 @@ import {
   type JetStream,
   type StreamInfo,
 } from '../../connection/jetstream.ts'
-import { fromToken, type HandlerNames, namesOf, streamsOf } from './names.ts'
+import { fromToken, namesOf, streamsOf } from './names.ts'
 import { hasRestartedSinceRecord, readProgress, voidProgress } from './progress-record.ts'
 import { positionOf } from './stream-position.ts'
 
@@ -41,60 +41,29 @@ export async function remakeConsumersAhead(
 ): Promise<void> {
   const { events, retries } = streamsOf(channel)
   for (const stream of [events, retries]) {
-    const found = await findAhead(jetstream, channel, stream, outdated, () =>
-      jetstream.consumerNames(retries),
-    )
-    if (found !== undefined) await remake(jetstream, channel, found.stream, found.ahead)
-  }
-}
-
-/** The consumers of one handler that are ahead of their streams. For a process that may not make them again. */
-export async function findConsumersAhead(
-  jetstream: JetStream,
-  { channel, consumer, streams }: HandlerNames,
-  outdated: readonly OutdatedConsumer[],
-): Promise<readonly OutdatedConsumer[]> {
-  const all: OutdatedConsumer[] = []
-  for (const stream of [streams.events, streams.retries]) {
-    const found = await findAhead(jetstream, channel, stream, outdated, async () => [consumer])
-    for (const { consumer } of found?.ahead ?? []) {
-      const { name, created, delivered } = consumer
-      // Newer servers set some consumers back by themselves. They begin with everything.
-      if (delivered.stream_seq > 0) all.push({ stream, consumer: name, created })
+    if (!canRestart(await jetstream.streamInfo(stream))) continue
+    const consumers: ConsumerInfo[] = []
+    for (const handler of await jetstream.consumerNames(retries)) {
+      const info = await jetstream.consumerInfo(stream, handler)
+      if (info !== undefined) consumers.push(info)
     }
+    // The stream is asked after its consumers, so that it has at least what they have had.
+    const found = await jetstream.streamInfo(stream)
+    if (found === undefined) continue
+    const ahead: ConsumerAhead[] = []
+    for (const consumer of consumers) {
+      const isOutdated = outdated.some(
+        each =>
+          each.stream === stream &&
+          each.consumer === consumer.name &&
+          isSameTime(each.created, consumer.created) &&
+          wasMadeAfter(each, found),
+      )
+      const start = await startIfAhead(jetstream, channel, found, consumer, isOutdated)
+      if (start !== undefined) ahead.push({ consumer, start })
+    }
+    if (ahead.length > 0) await remake(jetstream, channel, found, ahead)
   }
-  return all
-}
-
-async function findAhead(
-  jetstream: JetStream,
-  channel: string,
-  stream: string,
-  outdated: readonly OutdatedConsumer[],
-  readNames: () => Promise<readonly string[]>,
-): Promise<{ readonly stream: StreamInfo; readonly ahead: readonly ConsumerAhead[] } | undefined> {
-  if (!canRestart(await jetstream.streamInfo(stream))) return undefined
-  const consumers: ConsumerInfo[] = []
-  for (const name of await readNames()) {
-    const info = await jetstream.consumerInfo(stream, name)
-    if (info !== undefined) consumers.push(info)
-  }
-  // The stream is asked after its consumers, so that it has at least what they have had.
-  const found = await jetstream.streamInfo(stream)
-  if (found === undefined) return undefined
-  const ahead: ConsumerAhead[] = []
-  for (const consumer of consumers) {
-    const isOutdated = outdated.some(
-      each =>
-        each.stream === stream &&
-        each.consumer === consumer.name &&
-        isSameTime(each.created, consumer.created) &&
-        wasMadeAfter(each, found),
-    )
-    const start = await startIfAhead(jetstream, channel, found, consumer, isOutdated)
-    if (start !== undefined) ahead.push({ consumer, start })
-  }
-  return ahead.length > 0 ? { stream: found, ahead } : undefined
 }
 
 /** Whether two times are those of one consumer. A server of 2.9 gives another one after its restart, later by some milliseconds. */

@@ -20,7 +20,7 @@ import {
 } from './names.ts'
 import { hasRestartedSinceRecord, readProgress } from './progress-record.ts'
 import { requireConsumer, requireStream } from './requirements.ts'
-import { findConsumersAhead, type OutdatedConsumer, remakeConsumersAhead } from './restarted-streams.ts'
+import { type OutdatedConsumer, remakeConsumersAhead } from './restarted-streams.ts'
 import { positionOf, type StreamPosition } from './stream-position.ts'
 
 /** Within this time the server recognises a message that is sent again. It exceeds every time that we send one again. */
@@ -132,7 +132,7 @@ export class Streams {
   async needConsumers(names: HandlerNames): Promise<number> {
     for (const kind of ['events', 'retries', 'state', 'letters'] as const)
       await this.need(names.channel, kind)
-    await this.#remakeConsumersAhead(names.channel)
+    await this.remakeConsumersAhead(names.channel)
     let ackWaitMs = this.#settings.ackWaitMs
     for (const kind of ['events', 'retries'] as const) {
       await this.restoreConsumer(names, kind)
@@ -143,29 +143,16 @@ export class Streams {
     return ackWaitMs
   }
 
-  /** A killed server may have begun the streams of a channel again at 1. */
-  async #remakeConsumersAhead(channel: string): Promise<void> {
-    if (this.#settings.declare !== 'none') await remakeConsumersAhead(this.#jetstream, channel)
-  }
-
-  /**
-   * Makes consumers of a handler again that are ahead of their streams, with those of all other handlers. Where nothing may be
-   * declared, it resolves with the consumers of this handler that are ahead.
-   */
-  async correctConsumers(
-    names: HandlerNames,
-    outdated: readonly OutdatedConsumer[],
-  ): Promise<readonly OutdatedConsumer[]> {
-    if (this.#settings.declare === 'none') return findConsumersAhead(this.#jetstream, names, outdated)
-    await remakeConsumersAhead(this.#jetstream, names.channel, outdated)
-    return []
+  /** A killed server may have begun the streams of a channel again at 1. Of the streams of `outdated` consumers that is known [none]. */
+  async remakeConsumersAhead(channel: string, outdated?: readonly OutdatedConsumer[]): Promise<void> {
+    if (this.#settings.declare !== 'none') await remakeConsumersAhead(this.#jetstream, channel, outdated)
   }
 
   /** Before the first event of a connection is published: consumers that are ahead of the stream would skip it. */
   beforePublishing = async (stream: string): Promise<void> => {
     const known = this.#known.get(stream)
     if (known?.kind !== 'events') return
-    await this.#remakeConsumersAhead(known.channel)
+    await this.remakeConsumersAhead(known.channel)
     if (this.#settings.declare !== 'none' && !known.exists)
       known.takesBatches = doesTakeBatches(await this.#jetstream.streamInfo(stream))
   }
