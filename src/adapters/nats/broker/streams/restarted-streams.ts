@@ -85,15 +85,13 @@ async function startIfAhead(
   jetstream: JetStream,
   channel: string,
   found: StreamInfo,
-  consumer: ConsumerInfo,
+  { name, created, delivered, ack_floor }: ConsumerInfo,
   isOutdated: boolean,
 ): Promise<object | undefined> {
-  const { name, created, delivered, ack_floor } = consumer
   const position = positionOf(found)
   const { lastSequence, firstStoredAt } = position
   const isAhead = isOutdated || delivered.stream_seq > lastSequence
-  if (found.config.name !== streamsOf(channel).events)
-    return isAhead || (await hasPassedMessages(jetstream, channel, found, consumer)) ? ALL : undefined
+  if (found.config.name !== streamsOf(channel).events) return isAhead ? ALL : undefined
   if (!isAhead && ack_floor.stream_seq === 0) return undefined
   const record = await readProgress(jetstream, namesOf(channel, fromToken(name)))
   if (record?.created !== found.created) return isAhead ? ALL : undefined
@@ -110,22 +108,6 @@ async function startIfAhead(
   if (!hasLostItsEnd) return ALL
   const firstUnsettled = Math.min(ack_floor.stream_seq, lastSequence) + 1
   return { deliver_policy: 'by_start_sequence', opt_start_seq: firstUnsettled }
-}
-
-/**
- * Whether the retry stream has a message that its consumer takes for a settled one. The stream removes every message that is
- * settled, so publishers have passed the consumer since the stream counts from 1 again.
- */
-async function hasPassedMessages(
-  jetstream: JetStream,
-  channel: string,
-  { config: { name: stream }, state }: StreamInfo,
-  { name, ack_floor: { stream_seq: settledTo } }: ConsumerInfo,
-): Promise<boolean> {
-  if (state.messages === 0 || state.first_seq > settledTo) return false
-  const { retrySubject } = namesOf(channel, fromToken(name))
-  const first = await jetstream.message(stream, { seq: 1, next_by_subj: retrySubject })
-  return first !== undefined && first.sequence <= settledTo
 }
 
 /** An event that no consumer wants is dropped, so that another consumer wants them all in the meantime. */
