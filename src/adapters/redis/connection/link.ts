@@ -1,5 +1,6 @@
 import { ClientMissingError } from '../../../adapter-kit/load-client.ts'
 import { ReconnectingClient } from '../../../adapter-kit/reconnecting-client.ts'
+import { settlesWithin } from '../../../ports/clock.ts'
 import { isReplyError, RedisError } from '../errors.ts'
 import { type RedisConnectionSettings, serverOf } from '../options.ts'
 import { type AnyRedisClient, createOwnClient, type RedisClient } from './client.ts'
@@ -64,17 +65,42 @@ function backoffOf(settings: RedisConnectionSettings) {
   }
 }
 
+/** A client that connects, and how to end that. */
+interface Connecting {
+  readonly connected: Promise<unknown>
+  /**
+   * Destroys the client, which nobody wants any more. node-redis continues with a socket that is being connected, and it would keep
+   * the process alive. So this waits until the client has its socket, or has failed.
+   */
+  giveUp(): Promise<void>
+}
+
+function connect(
+  client: AnyRedisClient,
+  { clock, timeoutMs, onError }: RedisConnectionSettings,
+): Connecting {
+  const hasSocket = new Promise(resolve => client.on('connect', resolve))
+  const connected = client.connect()
+  const giveUp = async () => {
+    await settlesWithin(clock, timeoutMs, Promise.race([hasSocket, connected]))
+    await destroyIfOpen(client, onError)
+  }
+  return { connected, giveUp }
+}
+
 /** Without a time limit of its own: the client of the caller has one. */
 async function openDuplicate(
-  { onError }: RedisConnectionSettings,
+  settings: RedisConnectionSettings,
   client: AnyRedisClient,
   signal: AbortSignal,
 ): Promise<AnyRedisClient> {
+  const { onError } = settings
   const duplicate = client.duplicate()
   duplicate.on('error', onError)
-  signal.addEventListener('abort', () => void destroyIfOpen(duplicate, onError), { once: true })
+  const { connected, giveUp } = connect(duplicate, settings)
+  signal.addEventListener('abort', () => void giveUp(), { once: true })
   try {
-    await duplicate.connect()
+    await connected
     return duplicate
   } catch (error) {
     if (!signal.aborted) onError(error)
@@ -84,11 +110,12 @@ async function openDuplicate(
 }
 
 async function open(
-  { url, name, clock, timeoutMs }: RedisConnectionSettings,
+  settings: RedisConnectionSettings,
   purpose: string,
   lost: (error: Error) => void,
   signal: AbortSignal,
 ): Promise<RedisClient> {
+  const { url, name, clock, timeoutMs } = settings
   const client = await createOwnClient(url!, `${name}-${purpose}`.replaceAll(/[^!-~]/g, '_'), timeoutMs)
   signal.throwIfAborted()
   const { promise: stopped, reject: stop } = Promise.withResolvers<never>()
@@ -97,11 +124,12 @@ async function open(
   signal.addEventListener('abort', () => stop(signal.reason), { once: true })
   client.on('error', lost)
   client.on('end', () => lost(new Error('the connection was closed')))
+  const { connected, giveUp } = connect(client, settings)
   try {
-    await Promise.race([client.connect(), stopped])
+    await Promise.race([connected, stopped])
     return client
   } catch (error) {
-    if (client.isOpen) client.destroy()
+    void giveUp()
     throw error
   } finally {
     cancel()
