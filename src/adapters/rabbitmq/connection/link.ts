@@ -32,7 +32,7 @@ export class Link {
       random,
       baseMs,
       maxMs,
-      open: lost => this.#open(lost),
+      open: (lost, signal) => this.#open(lost, signal),
       discard: connection => void connection.close().catch(() => {}),
       isPermanent: (error, wasUp) =>
         !wasUp && (isRefusedHandshake(error) || error instanceof ClientMissingError),
@@ -84,7 +84,7 @@ export class Link {
       : problem
   }
 
-  async #open(lost: (error: Error) => void): Promise<AmqpConnection> {
+  async #open(lost: (error: Error) => void, signal: AbortSignal): Promise<AmqpConnection> {
     const { url, heartbeatSeconds, connectTimeoutMs, confirmTimeoutMs, clock, name } = this.#settings
     const address = new URL(url)
     if (!address.searchParams.has('heartbeat'))
@@ -92,6 +92,8 @@ export class Link {
     const client = this.#settings.client ?? (await loadAmqplib())
     const connection = await client.connect(address.href, {
       timeout: connectTimeoutMs,
+      // For the socket: a server that never answers would keep a closed process alive until the timeout.
+      signal,
       noDelay: true,
       clientProperties: { connection_name: `${name} ${this.purpose}` },
     })
