@@ -46,6 +46,7 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
         ['replays', replays],
         ['expires', expiryText(letter, now)],
         ['automatic replay', letter.autoReplay ? 'allowed' : undefined],
+        ['order by key', orderText(letter)],
         ['detail', factsText('detail', letter, masks)],
         ['metadata', factsText('metadata', letter, masks)],
         ['job', letter.job],
@@ -63,6 +64,12 @@ export function formatLetter(letter: DeadLetter, options: LetterFormatOptions): 
 function factsText(name: 'detail' | 'metadata', letter: DeadLetter, masks: Masks): string | undefined {
   const facts = letter[name]
   return facts && safeText(JSON.stringify(maskFacts(name, facts, masks)))
+}
+
+/** Only undecided letters with a key can block one. */
+function orderText({ ordering, event, state }: DeadLetter): string | undefined {
+  if (ordering !== 'by-key' || event.key === undefined) return undefined
+  return state === 'resolved' || state === 'discarded' ? 'yes' : 'yes, later events of its key wait for it'
 }
 
 /** A letter without an expiry of its own is deleted as the retention of its store says. */

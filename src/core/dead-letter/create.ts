@@ -34,6 +34,8 @@ export interface LetterInput {
   readonly expiresAfterMs?: TimeToLive | undefined
   /** Whether automatic replay may send it. Default: false. */
   readonly autoReplay?: boolean | undefined
+  /** The ordering of the consumer. Default: unknown. */
+  readonly ordering?: DeadLetter['ordering']
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
   readonly metadata?: Readonly<Record<string, JsonValue>> | undefined
   readonly job?: string | undefined
@@ -87,6 +89,7 @@ export function createLetter(input: LetterInput, settings: LetterSettings = {}):
     expiresAt: input.expiresAt ?? expiryOf(at, input.expiresAfterMs),
     expiresAfterMs: input.expiresAfterMs,
     autoReplay: input.autoReplay === true ? true : undefined,
+    ordering: input.ordering,
     detail: detailWith(input.detail, lost),
     metadata: input.metadata,
     job: input.job,

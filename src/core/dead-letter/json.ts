@@ -87,6 +87,7 @@ function readLetter(value: unknown, faults: Faults): DeadLetter | undefined {
     expiresAt: reader.optionalNumber('expiresAt'),
     expiresAfterMs: reader.optional('expiresAfterMs', isTimeToLive, "give milliseconds above 0, or 'never'"),
     autoReplay: reader.optional('autoReplay', isTrue, 'give true, or leave it out'),
+    ordering: reader.optional('ordering', isOrdering, 'give none or by-key, or leave it out'),
     detail: reader.optionalRecord<JsonValue>('detail'),
     metadata: reader.optionalRecord<JsonValue>('metadata'),
     job: reader.optionalText('job'),
@@ -102,6 +103,10 @@ function readOrigin(value: unknown, path: string, faults: Faults): Origin {
   return Object.fromEntries(
     reader.names().map(name => [name, reader.field(name, isPlace, 'give a string or a number')]),
   )
+}
+
+function isOrdering(value: unknown): value is NonNullable<DeadLetter['ordering']> {
+  return value === 'none' || value === 'by-key'
 }
 
 function isPlace(value: unknown): value is number | string {

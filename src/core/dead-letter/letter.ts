@@ -110,6 +110,11 @@ export interface DeadLetter {
   readonly expiresAfterMs?: TimeToLive | undefined
   /** Automatic replay may send the letter, because the policy of its consumer or dispatcher says so. Otherwise undefined. */
   readonly autoReplay?: true | undefined
+  /**
+   * The ordering of the consumer that gave up. With `by-key`, later events of the key wait for the letter. Letters of sinks,
+   * of other programs and of earlier versions do not say it.
+   */
+  readonly ordering?: 'none' | 'by-key' | undefined
   /** Facts that belong to the reason, such as the limit and the time of `rate_limited`. */
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
   /** Custom facts, as the option `metadata` of the consumer or dispatcher gave them. */

@@ -92,6 +92,15 @@ describe('saving a letter again', () => {
     expect(back).toMatchObject({ expiresAfterMs: 'never', expiresAt: undefined })
   })
 
+  it('B9: a copy that does not know the ordering keeps that of the letter, and a later one replaces it', () => {
+    const first = letterOf({ ordering: 'by-key' })
+    expect(mergeLetter(first, letterOf({ at: 200 })).ordering).toBe('by-key')
+    expect(mergeLetter(letterOf({ at: 200 }), first).ordering).toBe('by-key')
+    const later = letterOf({ at: 200, ordering: 'none' })
+    expect(mergeLetter(first, later).ordering).toBe('none')
+    expect(mergeLetter(later, first).ordering).toBe('none')
+  })
+
   it('R15: a copy without metadata keeps those of the letter, and later metadata replace them', () => {
     const first = letterOf({ metadata: { tenant: 'acme' } })
     expect(mergeLetter(first, letterOf({ at: 200 })).metadata).toEqual({ tenant: 'acme' })

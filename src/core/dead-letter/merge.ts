@@ -56,6 +56,8 @@ function merged(existing: DeadLetter, incoming: DeadLetter, caps: LetterCaps): D
     expiresAt: expiry.expiresAt,
     expiresAfterMs: expiry.expiresAfterMs,
     autoReplay: newer.autoReplay,
+    // A copy of a collector does not know it.
+    ordering: newer.ordering ?? older.ordering,
     detail: detailWith(newer.detail, notReplayable(original)),
     metadata: newer.metadata ?? older.metadata,
     job: newer.job,

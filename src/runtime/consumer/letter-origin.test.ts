@@ -34,3 +34,23 @@ it.each<[what: string, of: (broker: Broker) => Broker, kind: string | undefined]
   expect(body.origin).toEqual({ broker: 'shop', ...(brokerKind && { brokerKind }), queue: 'orders' })
   await consumer.close()
 })
+
+it.each(['none', 'by-key'] as const)(
+  'B9: a letter says that its consumer has the ordering %s',
+  async ordering => {
+    const { clock, store, make, ask } = serverWorld()
+    const broker = memoryBroker({ clock, name: 'shop' })
+    const consumer = createConsumer({
+      ...{ broker, channel: 'orders', name: 'bill', ordering, deadLetters: store.deadLetters, clock },
+      ...{ retry: { attempts: 1 }, leaveOpen: true },
+      handle: () => Promise.reject(new Error('out of order')),
+    })
+    await consumer.start()
+    await broker.publish([make.event({ channel: 'orders', key: 'a' })])
+    await clock.advance(1_000)
+    const [letter] = (await store.deadLetters.list()).letters
+    const { body } = await ask(`/api/v1/dead-letters/${encodeURIComponent(letter!.id)}`)
+    expect(body.ordering).toBe(ordering)
+    await consumer.close()
+  },
+)

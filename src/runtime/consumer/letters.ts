@@ -180,8 +180,19 @@ export class ConsumerLetters {
   }
 
   #letter(work: Work, giveUp: GiveUp, replay: CheckedReplay | undefined): DeadLetter {
-    const { name, channel, broker, caps, clock, release, host, expiresAfterMs, replayLimit, autoReplay } =
-      this.#policy
+    const {
+      name,
+      channel,
+      broker,
+      caps,
+      clock,
+      release,
+      host,
+      expiresAfterMs,
+      replayLimit,
+      autoReplay,
+      ordering,
+    } = this.#policy
     const { reason, failure } = giveUp
     const letter = createLetter(
       {
@@ -198,6 +209,7 @@ export class ConsumerLetters {
         replayId: replay?.replayId,
         isUnverified: replay?.isUnverified,
         expiresAfterMs: expiresAfterMs(channel, reason),
+        ordering,
         metadata: this.#metadata(work, giveUp),
         release,
         host,

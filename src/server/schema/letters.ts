@@ -140,6 +140,10 @@ export const letterSummary = z.object({
     z.boolean(),
     'Whether automatic replay may send the letter, by the policy of its consumer or dispatcher. Absent when it may not.',
   ),
+  ordering: optional(
+    z.enum(['none', 'by-key']),
+    'The ordering of the consumer that gave up. With `by-key`, later events of the key wait for the letter. Absent when the letter does not say it.',
+  ),
   release: optionalText('The release of the process that gave up. Absent when it named none.'),
   host: optionalText('The host of the process that gave up. Absent when it named none.'),
 })

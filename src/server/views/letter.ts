@@ -37,6 +37,7 @@ export function letterSummary(
       'replayId',
       'expiresAfterMs',
       'autoReplay',
+      'ordering',
       'release',
       'host',
     ),

@@ -52,6 +52,10 @@ export function EventFacts({ letter }: { letter: LetterDetail }) {
               letter.expiresAt ? <Timestamp key="kept" at={letter.expiresAt} /> : expiryText(letter),
             ],
             ['automatic replay', letter.autoReplay && 'allowed'],
+            [
+              'order by key',
+              letter.ordering === 'by-key' && letter.event.key !== undefined && orderText(letter),
+            ],
             ['release', letter.release && plainText(letter.release)],
             ['host', letter.host && plainText(letter.host)],
             ['job', letter.job && plainText(letter.job)],
@@ -83,6 +87,10 @@ function Filter({ name, value }: { name: string; value: string }) {
 /** Without an expiry of its own, a letter is kept as the retention of its store says. */
 function expiryText({ expiresAfterMs }: LetterDetail): string | undefined {
   return expiresAfterMs === 'never' ? 'a person decides' : undefined
+}
+
+function orderText({ state }: LetterDetail): string {
+  return state === 'resolved' || state === 'discarded' ? 'yes' : 'yes, later events of its key wait for it'
 }
 
 function Id({ id }: { id: string }) {

@@ -70,6 +70,7 @@ export function fullLetter(world: LetterWorld): DeadLetter {
     replayedBy: 'ada',
     expiresAfterMs: 3_600_000,
     autoReplay: true,
+    ordering: 'by-key',
     detail: { limit: 1_000, list: [1, 'two', null] },
     metadata: { tenant: 'acme', tags: ['a', null], nested: { level: 2 } },
     job: 'nightly',

@@ -39,6 +39,14 @@ export function sendingTests(suite: DeadLetterStoreConformance): void {
     }
   })
 
+  it('B9: whether the consumer keeps keys in order is stored, and letters that do not say it stay readable', async world => {
+    for (const ordering of ['by-key', 'none', undefined] as const) {
+      const letter = world.make.letter({ ordering })
+      await world.send(letter)
+      assert.equal((await world.store.get(letter.id))?.ordering, ordering)
+    }
+  })
+
   it('P2: a payload of bytes comes back as bytes', async world => {
     const payload = new Uint8Array([0, 1, 127, 128, 255])
     const letter = world.make.letter({ event: world.make.event({ payload }) })
