@@ -4,7 +4,8 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import { type LetterState, WAITING_STATES } from '../core/dead-letter/state.ts'
 import type { DeadLetterStore, SeenLetter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
-import type { BulkAction, BulkDecision } from './bulk.ts'
+import type { BulkAction } from './bulk.ts'
+import type { Decision } from './decision.ts'
 import { deleteStep } from './freeze.ts'
 import { triageGroup } from './triage.ts'
 
@@ -25,12 +26,12 @@ export const DISCARDED_FROM: readonly LetterState[] = WAITING_STATES
 export const DISCARD: BulkAction = {
   name: 'letters.discard',
   done: 'changed',
-  step: (store, decision) => (batch, done) =>
+  step: (store, decision, keys) => (batch, done) =>
     each(batch, async seen => {
       const discarded = await changeSeen(store, seen, 'discarded', decision)
       if (discarded === undefined) return
       done(seen.id)
-      await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
+      await keys.afterDiscard(discarded, decision)
     }),
 }
 
@@ -102,7 +103,7 @@ function changeSeen(
   { deadLetters }: Pick<Store, 'deadLetters'>,
   { id, state, lastFailedAt }: SeenLetter,
   to: LetterState,
-  { at, by }: BulkDecision,
+  { at, by }: Decision,
 ): Promise<DeadLetter | undefined> {
   return deadLetters.change(id, { to, from: state, onlyIfLastFailedAt: lastFailedAt, at, by })
 }

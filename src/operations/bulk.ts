@@ -7,6 +7,7 @@ import type { JsonValue } from '../core/event/event.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { LetterFilter } from '../ports/dead-letters.ts'
 import type { Store } from '../ports/store.ts'
+import type { Decision } from './decision.ts'
 import { auditedFilter } from './filter-text.ts'
 import {
   type Batch,
@@ -16,6 +17,7 @@ import {
   freeze,
   workOnFrozen,
 } from './freeze.ts'
+import { KeyUnblocker } from './unblock-keys.ts'
 
 /** The letters to work on. */
 export interface BulkRequest {
@@ -41,13 +43,7 @@ export interface BulkAction {
   readonly done: 'deleted' | 'changed' | 'exported'
   /** More for the audit entry. */
   readonly detail?: Readonly<Record<string, JsonValue>> | undefined
-  step(store: Store, decision: BulkDecision): FrozenStep
-}
-
-/** Who acts, and when. */
-export interface BulkDecision {
-  readonly by: string
-  readonly at: number
+  step(store: Store, decision: Decision, keys: KeyUnblocker): FrozenStep
 }
 
 /** The first step: selects the letters. The later steps count, show and change exactly these letters. */
@@ -96,13 +92,15 @@ export async function runBulk(
     readonly at?: number
     /** Why, for the audit. */
     readonly note?: string | undefined
+    /** Unblocks the keys of discarded letters [in the broker of the store]. */
+    readonly keys?: KeyUnblocker
     /** Called after every letter, with how many were worked on. A batch that fails has worked on some of its letters. */
     onDone?(done: number): void
     /** Called after every batch, with its size and the time that it took. */
     onProgress?(done: number, batch: Batch): Promise<void> | void
   } = {},
 ): Promise<number> {
-  const { signal, clock, at = request.at, note, onDone, onProgress } = around
+  const { signal, clock, at = request.at, note, keys = new KeyUnblocker(store), onDone, onProgress } = around
   const count = frozen.letters.size
   if (count === 0) return 0
   let done = 0
@@ -121,7 +119,7 @@ export async function runBulk(
     },
   }
   const work = async () => {
-    await workOnFrozen(frozen, action.step(store, { by, at }), {
+    await workOnFrozen(frozen, action.step(store, { by, at, note }, keys), {
       signal,
       clock,
       onDone: () => {
@@ -134,8 +132,11 @@ export async function runBulk(
   }
   return await withAudit(store.audit, entry, work, {
     progress: () => ({ [action.done]: done }),
-    shortfall: ended =>
-      ended === count ? undefined : { [action.done]: ended, ...(signal?.aborted ? { cancelled: true } : {}) },
+    shortfall: ended => {
+      const blocked = keys.shortfall()
+      if (ended === count) return blocked && { [action.done]: ended, ...blocked }
+      return { [action.done]: ended, ...(signal?.aborted ? { cancelled: true } : {}), ...blocked }
+    },
   })
 }
 

@@ -3,18 +3,11 @@ import { lastSendingOf } from '../core/dead-letter/change.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
 import { TransitionError, transition } from '../core/dead-letter/transition.ts'
-import type { AuditEntry } from '../ports/audit.ts'
-import type { Broker } from '../ports/broker.ts'
 import type { ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
 import { unconfirmedItems } from '../runtime/fleet/open-delivery.ts'
-
-/** Who decides, when and why. */
-export interface Decision {
-  readonly by: string
-  readonly at: number
-  readonly note?: string | undefined
-}
+import { type Decision, entryOf } from './decision.ts'
+import { KeyUnblocker } from './unblock-keys.ts'
 
 /** The states that a person may take back. */
 const REOPENED: readonly LetterState[] = ['parked', 'quarantined', 'discarded']
@@ -23,36 +16,28 @@ const OVER: readonly ReplayState[] = ['finished', 'cancelled']
 
 /**
  * Records the decision that the event need not be handled. The letter stays visible, and events of the same key that wait
- * for it continue. Resolves to undefined if the letter was deleted; rejects with TransitionError if the state does not allow it.
+ * for it continue; `keys` knows those that do not. Resolves to undefined if the letter was deleted; rejects with
+ * TransitionError if the state does not allow it.
  */
 export async function discardLetter(
   store: Store,
   id: string,
   decision: Decision,
+  keys: KeyUnblocker = new KeyUnblocker(store),
 ): Promise<DeadLetter | undefined> {
   const { at, by } = decision
   const letter = await store.deadLetters.get(id)
   if (letter === undefined) return undefined
   // A refused decision changes nothing, so it is not reported as a change.
   transition(letter, 'discarded', at)
-  return await withAudit(store.audit, entryOf('letter.discard', id, decision), async () => {
+  const discard = async () => {
     const discarded = await store.deadLetters.change(id, { to: 'discarded', at, by })
-    if (discarded !== undefined)
-      await store.broker?.unblockKey(discarded.channel, discarded.event.id, discarded.handler)
+    if (discarded !== undefined) await keys.afterDiscard(discarded, decision)
     return discarded
+  }
+  return await withAudit(store.audit, entryOf('letter.discard', id, decision), discard, {
+    shortfall: () => keys.shortfall(id),
   })
-}
-
-/** Lets events that wait for a letter of their key continue. The letter stays as it is. `broker` is the one that it came from. */
-export async function unblockLetter(
-  { audit }: Pick<Store, 'audit'>,
-  broker: Pick<Broker, 'unblockKey'>,
-  { id, channel, event, handler }: DeadLetter,
-  decision: Decision,
-): Promise<void> {
-  await withAudit(audit, entryOf('letter.unblock', id, decision), () =>
-    broker.unblockKey(channel, event.id, handler),
-  )
 }
 
 /**
@@ -88,8 +73,4 @@ async function requireReplayOver(store: Store, letter: DeadLetter, now: number):
   const { underWay } = await unconfirmedItems(store, id, now)
   if (underWay.some(({ letterId }) => letterId === letter.id))
     throw refuse(`a process may still be sending its event for replay ${id}: try again in a minute`)
-}
-
-function entryOf(action: string, target: string, { at, by, note }: Decision): AuditEntry {
-  return { at, by, action, target, ...(note === undefined ? {} : { detail: { note } }) }
 }

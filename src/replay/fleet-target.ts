@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
+import { noRoute } from '../operations/origin-broker.ts'
 import { monotonicNow } from '../ports/clock.ts'
 import type { ReplayRoute } from '../ports/collector.ts'
 import type { CommandRecord } from '../ports/commands.ts'
@@ -9,7 +10,6 @@ import { DELIVERY_MS, type Delivered, type DeliverTask } from '../runtime/fleet/
 import { mayBeSending, OVER_AFTER_MS } from '../runtime/fleet/open-delivery.ts'
 import { sleep } from '../runtime/sleep.ts'
 import { type LetterOwner, LivingProcesses, ownerOf } from './living-processes.ts'
-import { noRoute } from './routes.ts'
 import {
   type DeliveryAnswer,
   type FleetDeliveries,

@@ -2,14 +2,13 @@ import type { Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { redirectedFrom } from '../core/event/replay-headers.ts'
 import { LazaretError } from '../core/failure/errors.ts'
+import { isFrom, noRoute } from '../operations/origin-broker.ts'
 import type { Broker } from '../ports/broker.ts'
-import type { Collector, ReplayRoute } from '../ports/collector.ts'
+import type { Collector } from '../ports/collector.ts'
 import { type ReplayTarget, routeThrough } from './target.ts'
 
-const UNROUTABLE = 'LAZARET_BROKER_UNROUTABLE'
-
-/** The part of a broker that takes replays. */
-export type ReplayBroker = Pick<Broker, 'name' | 'kind' | 'publish'>
+/** The part of a broker that takes replays, and unblocks the keys of discarded letters. */
+export type ReplayBroker = Pick<Broker, 'name' | 'kind' | 'publish'> & Partial<Pick<Broker, 'unblockKey'>>
 
 /**
  * Routes a letter to the broker or the collector that its origin names, and every other letter to the replay target of the
@@ -66,38 +65,8 @@ export function replayToBroker(broker: ReplayBroker, others: ReplayTarget | unde
   }
 }
 
-/** Two brokers of different kinds can have the same name. Older letters do not say the kind. */
-export function isFrom(
-  { broker, brokerKind }: Origin,
-  { name, kind }: Pick<Broker, 'name' | 'kind'>,
-): boolean {
-  return broker === name && (brokerKind === undefined || kind === undefined || brokerKind === kind)
-}
-
 function areRedirected(events: readonly LazaretEvent[]): boolean {
   return events.some(event => redirectedFrom(event) !== undefined)
-}
-
-/** Explains to the person who plans the replay why there is no route. `own` is the broker of the store, if it has one. */
-export function noRoute(
-  { broker, brokerKind, collectedFrom }: Origin,
-  own?: string,
-): Extract<ReplayRoute, { readonly kind: 'none' }> {
-  const redirect = own === undefined ? '' : `, or send it to a channel of '${own}' with --to CHANNEL`
-  if (broker === undefined)
-    return {
-      kind: 'none',
-      reason: `it did not come from a broker; only the process whose sink or function failed can send it again${redirect}`,
-    }
-  if (collectedFrom !== undefined)
-    return {
-      kind: 'none',
-      reason: `it came from broker '${broker}', found in '${collectedFrom}', and there is no route to '${broker}'; configure a collector named '${broker}'${redirect}`,
-    }
-  return {
-    kind: 'none',
-    reason: `it came from broker '${broker}', and no ${brokerKind === undefined ? '' : `${brokerKind} `}broker named '${broker}' is configured; add it to brokers in lazaret.yaml${redirect}`,
-  }
 }
 
 /** The letter must not go to another broker: no consumer would read it there, and the replay would wait forever. */
@@ -105,11 +74,9 @@ class NoRouteError extends LazaretError {
   override readonly name = 'NoRouteError'
 
   constructor(reason: string) {
-    super(`the letter cannot be sent from here: ${reason}`, { code: UNROUTABLE, retryable: false })
+    super(`the letter cannot be sent from here: ${reason}`, {
+      code: 'LAZARET_BROKER_UNROUTABLE',
+      retryable: false,
+    })
   }
-}
-
-/** Whether the event was certainly not published. */
-export function isUnroutable(error: unknown): error is LazaretError {
-  return error instanceof LazaretError && error.code === UNROUTABLE
 }

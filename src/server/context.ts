@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs'
 import { SerialQueue } from '../adapter-kit/serial-queue.ts'
 import { createIdSource } from '../core/event/uuid.ts'
 import { DEFAULT_WATCH } from '../core/watch/options.ts'
+import { type KeyBroker, KeyUnblocker } from '../operations/unblock-keys.ts'
 import { consumerGates } from '../replay/consumer-gates.ts'
 import { fleetGate } from '../replay/fleet-gate.ts'
 import { replayThroughFleet } from '../replay/fleet-target.ts'
-import { replayToBroker, routeReplays } from '../replay/routes.ts'
+import { type ReplayBroker, replayToBroker, routeReplays } from '../replay/routes.ts'
 import { type ReplayEnvironment, type ReplayTarget, withRoutes } from '../replay/target.ts'
 import { joinFleet } from '../runtime/fleet/join-fleet.ts'
 import { Authenticator } from './auth/authenticator.ts'
@@ -106,6 +107,9 @@ export function createServerContext(options: ServerOptions) {
     }
     return targets.get(store)
   }
+  const keyBrokers = given.brokers.filter(
+    (broker): broker is ReplayBroker & KeyBroker => broker.unblockKey !== undefined,
+  )
   const log = new ServerLog(given.logger)
   const signIn = given.signIn && createSignIn(given.signIn, given.basePath, { clock, log })
   const replaying = {
@@ -181,6 +185,10 @@ export function createServerContext(options: ServerOptions) {
       const reason = `${named.store.url} cannot deliver events, so this server cannot send its letters`
       if (target === undefined) return { ...environment, routeOf: () => ({ kind: 'none', reason }) }
       return withRoutes(environment, target)
+    },
+    /** Unblocks the keys of letters of a store, for one request. */
+    keysOf({ store }: Pick<NamedStore, 'store'>): KeyUnblocker {
+      return new KeyUnblocker(store, { brokers: () => keyBrokers, clock })
     },
     /** Announces a change through this server: it drops caches and notifies the readers of the stream. */
     announce(...topics: readonly Topic[]): void {

@@ -81,7 +81,7 @@ export interface ServerOptions extends ClockAndRandomOptions {
   readonly collectors?: readonly CollectorAssignment[] | undefined
   /**
    * Brokers beside those of the stores [none]. Each takes the replays of letters whose origin has its name, such as letters
-   * of RabbitMQ that Postgres keeps. The caller closes them.
+   * of RabbitMQ that Postgres keeps, and unblocks the keys of those that are discarded. The caller closes them.
    */
   readonly brokers?: readonly ReplayBroker[] | undefined
   /**

@@ -8,9 +8,10 @@ import { createFactory } from '../../src/testing/index.ts'
 import { openBrowser } from '../services/chromium.ts'
 import { changed } from '../support/conformance.ts'
 import { expectFreshConsole, openPage } from '../support/console-page.ts'
+import { serveLetters } from '../support/console-server.ts'
 import { inBrowser } from '../support/in-browser.ts'
 
-const { letter } = createFactory({ clock: systemClock })
+const { event, letter } = createFactory({ clock: systemClock })
 
 let browser: Browser
 beforeAll(async () => {
@@ -108,6 +109,36 @@ inBrowser('actions on every letter that matches', () => {
       await confirm(page, 'load test', /^Discard 400 letters$/)
       await page.getByRole('heading', { name: 'No letter matches' }).waitFor()
       expect((await server.store.deadLetters.stats()).byState).toEqual({ discarded: 400 })
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('B9: a discard says which keys stay blocked and what to do, of all that match and of one letter', async () => {
+    const origin = { broker: 'kafka', brokerKind: 'kafka' }
+    const letters = [1, 2, 3].map(() =>
+      letter({ event: event({ key: 'a' }), channel: 'orders', origin, ordering: 'by-key' }),
+    )
+    const server = await serveLetters(letters)
+    try {
+      const { page } = await openPage(browser)
+      const dialog = page.getByRole('dialog')
+      const blocked = async (what: string) => {
+        await dialog.getByText(what).waitFor()
+        await dialog.getByText('lazaret dlq unblock').waitFor()
+        await dialog.getByRole('button', { name: 'Close', exact: true }).last().click()
+        await dialog.waitFor({ state: 'detached' })
+      }
+      await page.goto(`${server.url}/letters/${encodeURIComponent(letters[0]!.id)}`)
+      await page.getByText('later events of its key wait for it').waitFor()
+      await page.getByRole('button', { name: 'Discard letter…' }).click()
+      await confirm(page, 'a test order', /^Discard letter$/)
+      await blocked(`events of the key of ${letters[0]!.id} still wait`)
+      await page.goto(`${server.url}/letters?state=dead`)
+      await page.getByText('More for all matching').click()
+      await page.getByRole('button', { name: 'Discard…' }).click()
+      await confirm(page, 'test orders', /^Discard 2 letters$/)
+      await blocked('events of the keys of 2 discarded letters still wait')
     } finally {
       await server.close()
     }

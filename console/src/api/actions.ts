@@ -9,10 +9,10 @@ import type {
   ChannelChange,
   CommandAnswer,
   CommandBody,
+  DecidedLetter,
   DemoState,
   GroupDetail,
   GroupPatch,
-  LetterDetail,
   PauseBody,
   PlanBody,
   PlanProgress,
@@ -36,9 +36,9 @@ export function useChange<Given, Made>(change: (given: Given) => Promise<Made>) 
 export const reveal = (id: string, reason: string) =>
   send<RevealedLetter>('POST', pathOf('dead-letters', id, 'reveal'), { reason })
 export const discard = (id: string, reason: string) =>
-  send<LetterDetail>('POST', pathOf('dead-letters', id, 'discard'), { reason })
+  send<DecidedLetter>('POST', pathOf('dead-letters', id, 'discard'), { reason })
 export const reopen = (id: string, reason: string) =>
-  send<LetterDetail>('POST', pathOf('dead-letters', id, 'reopen'), { reason })
+  send<DecidedLetter>('POST', pathOf('dead-letters', id, 'reopen'), { reason })
 /** An action on every letter that matches. */
 export type BulkVerb = 'purge' | 'discard' | 'release' | 'assign' | 'export'
 

@@ -12,6 +12,7 @@ import { digestFrozen } from '../../operations/freeze.ts'
 import type { Context } from '../command.ts'
 import { type assignFlags, type bulkFlags, filterOf, type purgeFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
+import { withKeyUnblocker } from '../key-unblocker.ts'
 import { counted } from '../print/fields.ts'
 import { jsonLine } from '../print/json.ts'
 import { Progress } from '../print/progress.ts'
@@ -73,7 +74,8 @@ export async function runOnMatching(
 ): Promise<ExitCode> {
   if ((flags.until === undefined) !== (flags.digest === undefined))
     throw new UsageError(`${name}: give --until and --digest together, as ${name} --preview prints them`)
-  return withStore(io, flags, async ({ store, by }) => {
+  return withStore(io, flags, async session => {
+    const { store, by } = session
     const filter = filterOf(flags)
     const now = io.clock.now()
     const isExpiredOnly = flags.expired === true
@@ -108,22 +110,26 @@ export async function runOnMatching(
       await io.stderr.write(`nothing was ${words.were}\n`)
       return 1
     }
-    const progress = new Progress(io, total)
-    const done = await runBulk(store, selection, action, by, {
-      signal,
-      clock: io.clock,
-      at: now,
-      note: flags.note,
-      onProgress: count => progress.show(count),
+    return withKeyUnblocker(session, async keys => {
+      const progress = new Progress(io, total)
+      const done = await runBulk(store, selection, action, by, {
+        signal,
+        clock: io.clock,
+        at: now,
+        note: flags.note,
+        keys,
+        onProgress: count => progress.show(count),
+      })
+      await progress.clear()
+      await tell(done)
+      if (selection.frozen.isCut)
+        await io.stderr.write('more letters match; run the command again for them\n')
+      if (!signal.aborted || done === total) return 0
+      await io.stderr.write(
+        `interrupted: ${done} of ${counted(total, 'letter')} were ${words.were} and the others stay; run the command again for them\n`,
+      )
+      return 3
     })
-    await progress.clear()
-    await tell(done)
-    if (selection.frozen.isCut) await io.stderr.write('more letters match; run the command again for them\n')
-    if (!signal.aborted || done === total) return 0
-    await io.stderr.write(
-      `interrupted: ${done} of ${counted(total, 'letter')} were ${words.were} and the others stay; run the command again for them\n`,
-    )
-    return 3
   })
 }
 

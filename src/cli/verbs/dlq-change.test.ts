@@ -102,6 +102,46 @@ describe('dlq discard and reopen', () => {
     })
   })
 
+  it('B9: a key that is certainly still blocked makes the discard one that was done in part', async () => {
+    const { lazaret, bury, factory, store } = cliWorld()
+    const origin = { broker: 'kafka', brokerKind: 'kafka' }
+    const keyed = () => factory.letter({ event: factory.event({ key: 'a' }), origin, ordering: 'by-key' })
+    const [one, two, three] = await bury(keyed(), keyed(), keyed())
+    const reason =
+      "it came from broker 'kafka', and no kafka broker named 'kafka' is configured; add it to brokers in lazaret.yaml"
+    expect(await lazaret('dlq', 'discard', one!.id)).toMatchObject({
+      code: 3,
+      out: `${one!.id} is discarded\n`,
+      err: `warning: events of the key of ${one!.id} still wait: ${reason}. Then run: lazaret dlq unblock ${one!.id}\n`,
+    })
+    const all = await lazaret('dlq', 'discard', '--state', 'dead', '--yes')
+    expect(all).toMatchObject({ code: 3, out: 'discarded 2 dead letters\n' })
+    expect(all.err).toContain(
+      `warning: events of the keys of 2 discarded letters still wait: ${reason}. Then run: lazaret dlq unblock `,
+    )
+    for (const { id } of [two!, three!]) expect(all.err).toContain(id)
+    expect((await store.audit.list()).entries).toMatchObject([
+      { action: 'letters.discard.partial', detail: { changed: 2, stillBlocked: 2 } },
+      { action: 'letters.discard' },
+      { action: 'letter.discard.partial', target: one!.id, detail: { stillBlocked: 1 } },
+      { action: 'letter.discard' },
+    ])
+  })
+
+  it('B9: a letter that blocks no key is discarded without a warning', async () => {
+    const { lazaret, bury, factory } = cliWorld()
+    const origin = { broker: 'kafka', brokerKind: 'kafka' }
+    const event = factory.event({ key: 'a' })
+    await bury(
+      factory.letter({ event, origin, ordering: 'none' }),
+      factory.letter({
+        origin: { ...origin, collectedFrom: 'orders.dlq' },
+        event: factory.event({ key: 'a' }),
+      }),
+    )
+    expect(await lazaret('dlq', 'discard', '--state', 'dead', '--yes')).toMatchObject({ code: 0, err: '' })
+  })
+
   it('K8: a parked, quarantined or discarded letter can be made dead again, so that a replay can take it', async () => {
     const { lazaret, bury, factory, store, audited } = cliWorld()
     const [a, b, c] = await bury(

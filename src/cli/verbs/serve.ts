@@ -1,7 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { type LoadedConfig, loadConfig } from '../../config/load.ts'
 import type { AlertNotifier } from '../../integrations/notify/index.ts'
-import type { Broker } from '../../ports/broker.ts'
 import type { Collector } from '../../ports/collector.ts'
 import type { Store } from '../../ports/store.ts'
 import { createServer, type LazaretServer } from '../../server/index.ts'
@@ -105,7 +104,7 @@ async function startServer(io: Io, flags: Flags, loaded: LoadedConfig): Promise<
   const onError = (error: unknown) => void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {})
   const { stores, isInMemory } = await openStores(io, flags.store, loaded)
   let notifier: AlertNotifier | undefined
-  let brokers: readonly Pick<Broker, 'name' | 'publish' | 'close'>[] = []
+  let brokers: Awaited<ReturnType<typeof openBrokers>> = []
   let server: LazaretServer | undefined
   let closed: Promise<void> | undefined
   const closeParts = async () => {

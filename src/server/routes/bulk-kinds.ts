@@ -9,7 +9,7 @@ import { letterDetailView } from '../views/letter.ts'
 
 export type BulkContext = Pick<
   ServerContext,
-  'stores' | 'searches' | 'clock' | 'announce' | 'masks' | 'onError'
+  'stores' | 'searches' | 'clock' | 'announce' | 'masks' | 'keysOf' | 'onError'
 >
 
 /** What a route does with the letters of one store. `write` is for an export. */

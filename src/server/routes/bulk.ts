@@ -11,6 +11,7 @@ import {
 } from '../../operations/bulk.ts'
 import { DISCARD, DISCARDED_FROM, PURGE, RELEASE, RELEASED_FROM } from '../../operations/bulk-actions.ts'
 import { countStates, digestFrozen } from '../../operations/freeze.ts'
+import type { KeyUnblocker } from '../../operations/unblock-keys.ts'
 import type { LetterCounts } from '../../ports/dead-letters.ts'
 import type { Caller } from '../auth/caller.ts'
 import { answerLines, wantsLines } from '../http/json-lines.ts'
@@ -33,6 +34,7 @@ import type { Action } from '../schema/me.ts'
 import type { StoreFault } from '../store-fault.ts'
 import { type NamedStore, withFaults } from '../stores/federation.ts'
 import { toLetterFilter } from '../views/filter.ts'
+import { withBlockedKeys } from '../views/letter.ts'
 import { type ActionFor, assignAction, type BulkContext, exportAction } from './bulk-kinds.ts'
 import { auditSearch } from './letters.ts'
 
@@ -186,6 +188,7 @@ async function runAll<S extends typeof bulkBody>(
   let word: BulkAction['done'] = 'changed'
   const failed: StoreFault[] = []
   const incomplete: StoreFault[] = []
+  const unblockers: KeyUnblocker[] = []
   for (const [index, { name, store, selection }] of selections.entries()) {
     if (signal.aborted) break
     let here = 0
@@ -195,8 +198,10 @@ async function runAll<S extends typeof bulkBody>(
       here = soFar
     }
     const onBatch = () => onProgress?.(word, done + here)
+    const keys = context.keysOf({ store })
+    unblockers.push(keys)
     try {
-      const around = { signal, clock, at: clock.now(), note: body.reason, onDone, onProgress: onBatch }
+      const around = { signal, clock, keys, at: clock.now(), note: body.reason, onDone, onProgress: onBatch }
       await runBulk(store, selection, action, caller.name, around)
     } catch (error) {
       // The error of a letter quotes what is stored.
@@ -218,6 +223,7 @@ async function runAll<S extends typeof bulkBody>(
   const isCancelled = signal.aborted && done < countAll(selections)
   return {
     [word]: done,
+    ...withBlockedKeys(unblockers),
     ...(isCancelled ? { cancelled: true as const } : {}),
     ...withFaults([...failed, ...incomplete]),
   }

@@ -6,8 +6,10 @@ import { masksOfLetter } from '../../core/dead-letter/event-masks.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { eventToJson } from '../../core/event/json.ts'
 import { isBytes } from '../../core/event/plain.ts'
-import { type Decision, discardLetter, reopenLetter } from '../../operations/decide.ts'
+import { discardLetter, reopenLetter } from '../../operations/decide.ts'
+import type { Decision } from '../../operations/decision.ts'
 import { masksFor, ReplayPatches } from '../../operations/replay-patches.ts'
+import type { KeyUnblocker } from '../../operations/unblock-keys.ts'
 import type { LetterFilter } from '../../ports/dead-letters.ts'
 import type { Store } from '../../ports/store.ts'
 import { judge } from '../../replay/judge.ts'
@@ -19,12 +21,12 @@ import { notFound } from '../problem.ts'
 import { id, iso, type Json, storeName } from '../schema/common.ts'
 import {
   type Destination,
+  decidedLetter,
   letterDetail,
   letterPage,
   letterQuery,
   letterStats,
   letterStatsQuery,
-  letterSummary as letterSummarySchema,
   reasonBody,
   revealedLetter,
 } from '../schema/letters.ts'
@@ -34,7 +36,7 @@ import { statsOf } from '../stores/search-stats.ts'
 import { addStats } from '../stores/stats-cache.ts'
 import { auditView } from '../views/audit.ts'
 import { toLetterFilter } from '../views/filter.ts'
-import { letterDetailView, letterSummary } from '../views/letter.ts'
+import { letterDetailView, letterSummary, withBlockedKeys } from '../views/letter.ts'
 
 const LETTERS = `${API}/dead-letters`
 const AUDIT_SHOWN = 50
@@ -45,7 +47,7 @@ export const whichStore = z.strictObject({
 
 type Context = Pick<
   ServerContext,
-  'stores' | 'searches' | 'masks' | 'clock' | 'replayDefaults' | 'environmentOf' | 'announce'
+  'stores' | 'searches' | 'masks' | 'clock' | 'replayDefaults' | 'environmentOf' | 'keysOf' | 'announce'
 >
 
 const route = routeFor<Context>()
@@ -178,8 +180,8 @@ export const letterRoutes = [
   }),
   decisionRoute(
     'discard',
-    'Discards a letter whose event need not be handled. The letter stays visible.',
-    (store, letter, decision) => discardLetter(store, letter.id, decision),
+    'Discards a letter whose event need not be handled. The letter stays visible. Events of the same key that wait for it continue.',
+    (store, letter, decision, keys) => discardLetter(store, letter.id, decision, keys),
   ),
   decisionRoute(
     'reopen',
@@ -228,7 +230,12 @@ async function destinationOf(context: Context, named: NamedStore, letter: DeadLe
 function decisionRoute(
   verb: 'discard' | 'reopen',
   about: string,
-  decide: (store: Store, letter: DeadLetter, decision: Decision) => Promise<DeadLetter | undefined>,
+  decide: (
+    store: Store,
+    letter: DeadLetter,
+    decision: Decision,
+    keys: KeyUnblocker,
+  ) => Promise<DeadLetter | undefined>,
 ) {
   return route({
     method: 'POST',
@@ -238,14 +245,18 @@ function decisionRoute(
     params: oneId,
     query: whichStore,
     body: reasonBody,
-    answer: letterSummarySchema,
+    answer: decidedLetter,
     async handle({ context, caller, params, query, body }) {
       const { value: letter, name, store } = await findLetter(context, params.id, query.store)
       const decision = { by: caller.name, at: context.clock.now(), note: body.reason }
-      const changed = await decide(store, letter, decision)
+      const keys = context.keysOf({ store })
+      const changed = await decide(store, letter, decision, keys)
       if (changed === undefined) throw notFound('dead letter', params.id)
       context.announce('letters', 'groups')
-      return letterSummary(name, changed, await masksFor(store, [changed], context.masks))
+      return {
+        ...letterSummary(name, changed, await masksFor(store, [changed], context.masks)),
+        ...withBlockedKeys([keys]),
+      }
     },
   })
 }

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { count, faults, optional, optionalText, reason, text, time } from './common.ts'
-import { letterFilter, letterState, oneStore } from './letters.ts'
+import { letterFilter, letterState, oneStore, stillBlocked } from './letters.ts'
 
 const PREVIEW_FIRST = 'send POST to the same path with /preview first, and copy the value from its answer'
 
@@ -59,6 +59,10 @@ export const bulkDone = z.object({
   exported: optional(count, 'The number of exported letters.'),
   text: optionalText(
     'The exported letters. Absent for JSON lines of progress, which have it in their parts.',
+  ),
+  stillBlocked: optional(
+    stillBlocked,
+    'The discarded letters whose keys are, or may be, still blocked: their brokers are not configured here or did not answer. Absent when there are none.',
   ),
   cancelled: optional(z.literal(true), 'The client closed the connection, and the other letters stay.'),
   faults,

@@ -149,6 +149,25 @@ export const letterSummary = z.object({
 })
 export type LetterSummary = z.infer<typeof letterSummary>
 
+/** The discarded letters whose keys are still blocked. */
+export const stillBlocked = z.object({
+  count: count.describe('The number of these letters.'),
+  ids: z.array(id).describe('The ids of these letters.'),
+  problems: z
+    .array(z.string())
+    .describe('Which events still wait, why, and what to do about it, in sentences.'),
+})
+export type StillBlocked = z.infer<typeof stillBlocked>
+
+/** The letter after a person decided about it. */
+export const decidedLetter = letterSummary.extend({
+  stillBlocked: optional(
+    stillBlocked,
+    'Present when the letter is discarded and its key is, or may be, still blocked: its broker is not configured here or did not answer.',
+  ),
+})
+export type DecidedLetter = z.infer<typeof decidedLetter>
+
 export const letterPage = z.object({
   letters: z.array(letterSummary).describe('The letters of this page, in the order of the list.'),
   cursor: cursor.optional(),

@@ -7,6 +7,7 @@ import { MASK } from '../../core/dead-letter/mask-text.ts'
 import type { Masks } from '../../core/dead-letter/masks.ts'
 import { reasonText } from '../../core/dead-letter/reason.ts'
 import { traceContextOf } from '../../core/event/trace-context.ts'
+import type { KeyUnblocker } from '../../operations/unblock-keys.ts'
 import { iso, isoOr, type Json } from '../schema/common.ts'
 import type {
   Attempt,
@@ -15,6 +16,7 @@ import type {
   LetterDetail,
   LetterEvent,
   LetterSummary,
+  StillBlocked,
 } from '../schema/letters.ts'
 import { pick } from './pick.ts'
 
@@ -59,6 +61,17 @@ export function letterSummary(
     updatedAt: iso(letter.updatedAt),
     expiresAt: isoOr(letter.expiresAt),
   }
+}
+
+/** So many ids are in one sentence. The field `ids` has all of them. */
+const MAX_IDS_IN_TEXT = 20
+
+/** The field `stillBlocked` of an answer, or nothing when no key is blocked. */
+export function withBlockedKeys(all: readonly KeyUnblocker[]): { stillBlocked?: StillBlocked } {
+  const ids = all.flatMap(({ blocked }) => blocked.map(({ letterId }) => letterId))
+  if (ids.length === 0) return {}
+  const problems = all.flatMap(keys => keys.problems(MAX_IDS_IN_TEXT))
+  return { stillBlocked: { count: ids.length, ids, problems } }
 }
 
 /** All fields of the letter itself, masked. */

@@ -5,6 +5,7 @@ import { planUrl } from '../../lib/letter-filters.ts'
 import { both, useCan } from '../../lib/use-can.ts'
 import { Button, LinkButton } from '../../ui/buttons.tsx'
 import { AskReason } from '../../ui/dialog.tsx'
+import { StillBlockedDialog } from '../letters/still-blocked.tsx'
 
 const HELD = new Set(['dead', 'quarantined', 'parked'])
 
@@ -46,6 +47,9 @@ export function LetterActions({ letter }: { letter: LetterDetail }) {
       <LinkButton look="main" href={planUrl({ ids: [letter.id] })} may={both(canPlan, canBeSent)} hotkey="r">
         Edit or replay letter
       </LinkButton>
+      {asking === undefined && change.data?.stillBlocked && (
+        <StillBlockedDialog blocked={change.data.stillBlocked} onClose={() => change.reset()} />
+      )}
       {asking && (
         <AskReason
           title={asking === 'discard' ? 'Discard letter' : reopening.verb}

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { type BulkVerb, runBulk, useChange } from '../../api/actions.ts'
 import { useBulkPreview } from '../../api/queries.ts'
-import type { AssignBody, BulkBody, ExportBody } from '../../api/types.ts'
+import type { AssignBody, BulkBody, ExportBody, StillBlocked } from '../../api/types.ts'
 import { now } from '../../lib/browser-clock.ts'
 import { type FilterTexts, filterForServer, filterInWords } from '../../lib/letter-filters.ts'
 import { counted } from '../../lib/numbers.ts'
@@ -34,7 +34,8 @@ const WORDS: Readonly<Record<BulkVerb, Words>> = {
     done: 'discarded',
     running: 'Discarding letters',
     noun: 'Discard',
-    about: 'Only dead, quarantined and parked letters are discarded. They stay visible.',
+    about:
+      'Only dead, quarantined and parked letters are discarded. They stay visible. Events that wait for them continue.',
   },
   release: {
     title: letters => `Release ${letters} from quarantine`,
@@ -63,10 +64,12 @@ interface BulkProps {
   readonly verb: BulkVerb
   readonly texts: FilterTexts
   readonly onClose: () => void
+  /** Receives the letters whose keys are still blocked after a discard. */
+  readonly onBlocked: (blocked: StillBlocked) => void
 }
 
 /** Shows how many letters are meant, and works on these or none: the server compares them with the preview shown here. */
-export function BulkDialog({ verb, texts, onClose }: BulkProps) {
+export function BulkDialog({ verb, texts, onClose, onBlocked }: BulkProps) {
   const words = WORDS[verb]
   // "2 hours ago" is resolved once, so that the preview and the action mean the same letters.
   const [filter] = useState(() => filterForServer(texts, now()))
@@ -82,6 +85,7 @@ export function BulkDialog({ verb, texts, onClose }: BulkProps) {
   }
   const change = useChange(async (body: BulkBody) => {
     const ended = await runBulk(verb, body, onProgress, stop.current.signal)
+    if (ended?.stillBlocked !== undefined) onBlocked(ended.stillBlocked)
     if (verb === 'export' && ended?.exported !== undefined)
       saveAs(`letters.${format}`, format === 'csv' ? 'text/csv' : 'application/x-ndjson', parts.current)
     return ended

@@ -1,8 +1,8 @@
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 import { useSearch } from 'wouter'
 import { useLetterPage, useLetterStats } from '../../api/queries.ts'
 import { lettersQuery } from '../../api/screen-queries.ts'
-import type { LetterPage, LetterStats } from '../../api/types.ts'
+import type { LetterPage, LetterStats, StillBlocked } from '../../api/types.ts'
 import { now } from '../../lib/browser-clock.ts'
 import { type FilterTexts, lettersUrl, readFilter } from '../../lib/letter-filters.ts'
 import { type ListOrder, orderAfterClick, orderParams, readOrder } from '../../lib/letter-order.ts'
@@ -18,6 +18,7 @@ import { OrderBar } from './order-bar.tsx'
 import { SavedViews } from './saved-views.tsx'
 import { SelectionBar } from './selection-bar.tsx'
 import { ShowNewLetters } from './show-new-letters.tsx'
+import { StillBlockedDialog } from './still-blocked.tsx'
 
 export function LettersScreen() {
   const search = useSearch()
@@ -67,17 +68,31 @@ function Lead({ stats }: { stats: LetterStats | undefined }) {
   )
 }
 
-function Letters({
+interface LettersProps {
+  readonly page: LetterPage
+  readonly texts: FilterTexts
+  readonly stats: LetterStats | undefined
+  readonly order: ListOrder
+}
+
+/** A discard of all letters empties the list and removes its bar. The dialog about blocked keys stays. */
+function Letters(props: LettersProps) {
+  const [blocked, setBlocked] = useState<StillBlocked>()
+  return (
+    <>
+      <LetterList {...props} onBlocked={setBlocked} />
+      {blocked && <StillBlockedDialog blocked={blocked} onClose={() => setBlocked(undefined)} />}
+    </>
+  )
+}
+
+function LetterList({
   page,
   texts,
   stats,
   order,
-}: {
-  page: LetterPage
-  texts: FilterTexts
-  stats: LetterStats | undefined
-  order: ListOrder
-}) {
+  onBlocked,
+}: LettersProps & { readonly onBlocked: (blocked: StillBlocked) => void }) {
   const selection = useSelection(page.letters)
   if (page.letters.length === 0 && page.cursor !== undefined)
     return (
@@ -102,7 +117,7 @@ function Letters({
     )
   return (
     <>
-      <SelectionBar page={page} selected={selection.ids} texts={texts} stats={stats} />
+      <SelectionBar page={page} selected={selection.ids} texts={texts} stats={stats} onBlocked={onBlocked} />
       <Panel bare>
         <LetterTable
           letters={page.letters}

@@ -1,6 +1,6 @@
 import { useState } from 'react'
 import type { BulkVerb } from '../../api/actions.ts'
-import type { Action, LetterPage, LetterStats, Permission } from '../../api/types.ts'
+import type { Action, LetterPage, LetterStats, Permission, StillBlocked } from '../../api/types.ts'
 import { type FilterTexts, planUrl } from '../../lib/letter-filters.ts'
 import { counted, whole } from '../../lib/numbers.ts'
 import { both, useCan } from '../../lib/use-can.ts'
@@ -14,10 +14,12 @@ interface SelectionBarProps {
   readonly texts: FilterTexts
   /** The counts of the letters that match, on all pages together; undefined while they are counted. */
   readonly stats: LetterStats | undefined
+  /** Receives the letters whose keys are still blocked after a discard. */
+  readonly onBlocked: (blocked: StillBlocked) => void
 }
 
 /** The letters selected on this page and all that match: two choices that must not be confused. */
-export function SelectionBar({ page, selected, texts, stats }: SelectionBarProps) {
+export function SelectionBar({ page, selected, texts, stats, onBlocked }: SelectionBarProps) {
   const canPlan = useCan('replay.plan')
   const hasSelected = { allowed: selected.size > 0, reason: 'Select letters on this page first.' }
   const isCounted = {
@@ -39,7 +41,7 @@ export function SelectionBar({ page, selected, texts, stats }: SelectionBarProps
             ? 'Replay all matching'
             : `Replay all ${counted(stats.count, 'matching', 'matching')}`}
         </LinkButton>
-        <BulkActions texts={texts} isCounted={isCounted} />
+        <BulkActions texts={texts} isCounted={isCounted} onBlocked={onBlocked} />
       </span>
     </div>
   )
@@ -53,7 +55,11 @@ const MORE = [
 ] as const
 
 /** The other actions on every letter that matches. */
-function BulkActions({ texts, isCounted }: { texts: FilterTexts; isCounted: Permission }) {
+function BulkActions({
+  texts,
+  isCounted,
+  onBlocked,
+}: Pick<SelectionBarProps, 'texts' | 'onBlocked'> & { isCounted: Permission }) {
   const [asked, setAsked] = useState<BulkVerb>()
   // A count that stopped early may be 0 although letters match, so only the preview can say that there are none.
   return (
@@ -80,7 +86,13 @@ function BulkActions({ texts, isCounted }: { texts: FilterTexts; isCounted: Perm
         onPress={() => setAsked('purge')}
       />
       {asked !== undefined && (
-        <BulkDialog key={asked} verb={asked} texts={texts} onClose={() => setAsked(undefined)} />
+        <BulkDialog
+          key={asked}
+          verb={asked}
+          texts={texts}
+          onClose={() => setAsked(undefined)}
+          onBlocked={onBlocked}
+        />
       )}
     </>
   )

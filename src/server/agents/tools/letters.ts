@@ -2,13 +2,13 @@ import * as z from 'zod'
 import { oneId, whichStore } from '../../routes/letters.ts'
 import { limit } from '../../schema/common.ts'
 import {
+  type DecidedLetter,
+  decidedLetter,
   type LetterDetail,
   type LetterPage,
-  type LetterSummary,
   letterDetail,
   letterPage,
   letterQuery,
-  letterSummary,
   reasonBody,
 } from '../../schema/letters.ts'
 import { askRoute, counted, more, tool } from '../tool.ts'
@@ -55,13 +55,17 @@ export const letterTools = [
     changes: 'The letter becomes `discarded`. A person can reopen it.',
     isDestructive: true,
     input: z.strictObject({ ...oneRecord.shape, ...reasonBody.shape }),
-    answer: letterSummary,
+    answer: decidedLetter,
     run: (call, { id, store, reason }) =>
-      askRoute<LetterSummary>(call, 'POST', '/dead-letters/:id/discard', {
+      askRoute<DecidedLetter>(call, 'POST', '/dead-letters/:id/discard', {
         params: { id },
         query: { store },
         body: { reason },
       }),
-    say: ({ state }) => `The letter is ${state}. A person can reopen it in the console.`,
+    say: ({ state, stillBlocked }) =>
+      [
+        `The letter is ${state}. A person can reopen it in the console.`,
+        ...(stillBlocked?.problems ?? []),
+      ].join(' '),
   }),
 ]
