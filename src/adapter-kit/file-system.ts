@@ -5,6 +5,10 @@ const open = promisify(fs.open)
 const close = promisify(fs.close)
 const write = promisify(fs.write)
 const fsync = promisify(fs.fsync)
+const fstat = promisify(fs.fstat)
+const read = promisify(fs.read)
+
+const NEWLINE = 10
 
 /** Writes all of the bytes at a position, or at the end of a file that is open for appending. */
 export async function writeAll(fd: number, bytes: Uint8Array, position: number | 'end'): Promise<void> {
@@ -27,6 +31,25 @@ export function fileBehind(stream: object): number | undefined {
     return fs.fstatSync(fd).isFile() ? fd : undefined
   } catch {
     return undefined
+  }
+}
+
+/** Whether an open file ends within a line. False also where the system does not tell. */
+export async function endsWithinLine(fd: number): Promise<boolean> {
+  const { size } = await fstat(fd)
+  if (size === 0) return false
+  try {
+    // A shell opens the file of `service >> out.log` for writing alone, so it is opened again.
+    const reader = await open(`/dev/fd/${fd}`, 'r')
+    try {
+      const last = Buffer.alloc(1)
+      const { bytesRead } = await read(reader, last, 0, 1, size - 1)
+      return bytesRead === 1 && last[0] !== NEWLINE
+    } finally {
+      await close(reader)
+    }
+  } catch {
+    return false
   }
 }
 

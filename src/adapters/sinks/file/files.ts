@@ -14,7 +14,7 @@ export interface Files {
   read(fd: number, into: Uint8Array, position: number): Promise<number>
   datasync(fd: number): Promise<void>
   truncate(fd: number, length: number): Promise<void>
-  stat(fd: number): Promise<{ readonly size: number; readonly mtimeMs: number }>
+  stat(fd: number): Promise<FileStats>
   syncFolder(path: string): Promise<void>
   makeFolder(path: string): Promise<unknown>
   list(path: string): Promise<string[]>
@@ -22,6 +22,13 @@ export interface Files {
   remove(path: string): Promise<void>
   /** Bytes that this process may still write on the disk of that folder. */
   freeBytes(folder: string): Promise<number>
+}
+
+export interface FileStats {
+  readonly size: number
+  readonly mtimeMs: number
+  /** False for a device or a pipe. */
+  isFile(): boolean
 }
 
 const open = promisify(fs.open)
@@ -37,7 +44,7 @@ export const realFiles: Files = {
   },
   datasync: promisify(fs.fdatasync),
   truncate: promisify(fs.ftruncate),
-  stat: promisify(fs.fstat) as (fd: number) => Promise<fs.Stats>,
+  stat: promisify(fs.fstat) as (fd: number) => Promise<FileStats>,
   syncFolder,
   makeFolder: path => fs.promises.mkdir(path, { recursive: true }),
   list: path => fs.promises.readdir(path),

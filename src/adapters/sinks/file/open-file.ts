@@ -1,53 +1,84 @@
+import { endsWithinLine } from '../../../adapter-kit/file-system.ts'
+import { followPath } from '../../../adapter-kit/followed-path.ts'
 import type { Files } from './files.ts'
 
 const NEWLINE = 10
 const LOOK_BACK_BYTES = 65_536
 
+interface Opened {
+  readonly fd: number
+  /** Somebody else has opened the descriptor and closes it. */
+  readonly isBorrowed: boolean
+  /** Where the file is, behind all links. */
+  readonly path: string
+  /**
+   * It is a device, a pipe, or a file that a descriptor such as `/dev/stderr` names. The sink only appends to it: a device or a
+   * pipe that was moved away would be lost, and others write to the file behind a descriptor.
+   */
+  readonly isShared: boolean
+}
+
 /** The file that is being written, and how much of it is whole lines. */
 export class OpenFile {
   readonly #files: Files
-  readonly #fd: number
+  readonly #opened: Opened
   /** The time of the last write, by this or an earlier process. */
   writtenAt: number
   size: number
 
-  private constructor(files: Files, fd: number, size: number, writtenAt: number) {
+  private constructor(files: Files, opened: Opened, size: number, writtenAt: number) {
     this.#files = files
-    this.#fd = fd
+    this.#opened = opened
     this.size = size
     this.writtenAt = writtenAt
   }
 
+  get path(): string {
+    return this.#opened.path
+  }
+
+  get isShared(): boolean {
+    return this.#opened.isShared
+  }
+
   /** Opens the file. A crash may have torn the last line. It was never acknowledged, so its rest is removed. */
-  static async open(files: Files, path: string): Promise<OpenFile> {
-    const fd = await files.open(path)
+  static async open(files: Files, given: string): Promise<OpenFile> {
+    const { path, descriptor } = await followPath(given)
+    // Text through a second descriptor would be overwritten by those who write to a file through the first.
+    const isBorrowed = typeof descriptor === 'number' && (await files.stat(descriptor)).isFile()
+    const fd = isBorrowed ? descriptor : await files.open(given)
     try {
-      const { size, mtimeMs } = await files.stat(fd)
-      const whole = await wholeLines(files, fd, size)
+      const stats = await files.stat(fd)
+      const { size, mtimeMs } = stats
+      const isShared = descriptor !== undefined || !stats.isFile()
+      const whole = isShared ? size : await wholeLines(files, fd, size)
       if (whole < size) await files.truncate(fd, whole)
-      return new OpenFile(files, fd, whole, mtimeMs)
+      return new OpenFile(files, { fd, isBorrowed, path, isShared }, whole, mtimeMs)
     } catch (error) {
-      await files.close(fd).catch(() => {})
+      if (!isBorrowed) await files.close(fd).catch(() => {})
       throw error
     }
   }
 
-  /** Appends all lines, or none: the part that a full disk accepted is removed again. */
+  /** Appends all lines, or none: the part that a full disk accepted is removed again. In a shared file it stays. */
   async append(lines: Uint8Array, isDurable: boolean, now: number): Promise<void> {
+    const { fd, isShared } = this.#opened
+    const isTorn = isShared && (await endsWithinLine(fd))
     try {
-      await this.#files.append(this.#fd, lines)
-      if (isDurable) await this.#files.datasync(this.#fd)
+      await this.#files.append(fd, isTorn ? Buffer.concat([Buffer.from('\n'), lines]) : lines)
+      if (isDurable) await this.#files.datasync(fd)
     } catch (error) {
       // Lines that cannot even be cut off are written again by the next attempt: duplicates, never a gap.
-      await this.#files.truncate(this.#fd, this.size).catch(() => {})
+      if (!isShared) await this.#files.truncate(fd, this.size).catch(() => {})
       throw error
     }
     this.size += lines.length
     this.writtenAt = now
   }
 
-  close(): Promise<void> {
-    return this.#files.close(this.#fd)
+  async close(): Promise<void> {
+    const { fd, isBorrowed } = this.#opened
+    if (!isBorrowed) await this.#files.close(fd)
   }
 }
 

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { encodeEvent } from '../../../core/event/json.ts'
@@ -23,7 +24,6 @@ export function file(options: FileSinkOptions): FileSink {
 export class FileSink implements Sink {
   readonly #settings: FileSinkSettings
   readonly #files: Files
-  readonly #rotatedFiles: RotatedFiles
   readonly #onHangUp = () => void this.reopen()
   #open: OpenFile | undefined
   #isClosed = false
@@ -34,7 +34,6 @@ export class FileSink implements Sink {
   constructor(settings: FileSinkSettings, files: Files) {
     this.#settings = settings
     this.#files = files
-    this.#rotatedFiles = new RotatedFiles(settings.path)
   }
 
   /** @internal From the start on: until somebody listens, SIGHUP ends the process. */
@@ -56,8 +55,10 @@ export class FileSink implements Sink {
   async probe(): Promise<void> {
     await this.#turns.run(async () => {
       if (this.#isClosed) throw closed(this.#settings.path)
-      await this.#closingOnError('probing', () => this.#opened())
-      const { folder } = this.#rotatedFiles
+      const { path, isShared } = await this.#closingOnError('probing', () => this.#opened())
+      // Whether a device or a pipe takes more is not known before the write.
+      if (isShared) return
+      const folder = dirname(path)
       const free = await this.#files.freeBytes(folder).catch(() => undefined)
       if (free === 0) throw new TransientError(`${folder}: the disk is full; free disk space`)
     })
@@ -85,24 +86,25 @@ export class FileSink implements Sink {
     const open = await this.#opened()
     const { rotate } = this.#settings
     const isOld = rotate.daily && dayOf(open.writtenAt) !== dayOf(now)
-    if (open.size === 0 || !(isOld || open.size + bytes > rotate.bytes)) return open
+    const isFull = open.size + bytes > rotate.bytes
+    if (open.isShared || open.size === 0 || !(isOld || isFull)) return open
     await this.#closeFile()
-    await this.#rotatedFiles.rotate(this.#files, dayOf(open.writtenAt), rotate.keep)
+    await new RotatedFiles(open.path).rotate(this.#files, dayOf(open.writtenAt), rotate.keep)
     return await this.#opened()
   }
 
   async #opened(): Promise<OpenFile> {
     if (this.#open !== undefined) return this.#open
     const { path, durable } = this.#settings
-    await this.#files.makeFolder(this.#rotatedFiles.folder)
+    await this.#files.makeFolder(dirname(path))
     this.#open = await OpenFile.open(this.#files, path)
-    if (durable) await this.#files.syncFolder(this.#rotatedFiles.folder)
+    if (durable && !this.#open.isShared) await this.#files.syncFolder(dirname(this.#open.path))
     return this.#open
   }
 
-  async #closingOnError(doing: string, work: () => Promise<unknown>): Promise<void> {
+  async #closingOnError<T>(doing: string, work: () => Promise<T>): Promise<T> {
     try {
-      await work()
+      return await work()
     } catch (error) {
       await this.#closeFile()
       throw fileSinkError(doing, this.#settings.path, error)
