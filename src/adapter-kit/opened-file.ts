@@ -30,11 +30,16 @@ export function foundByError(error: unknown): FoundFile {
 }
 
 /** Throws if the path no longer names the file that was opened. The file may come back: then it is in place again. */
-export function requireInPlace({ path, identity }: OpenedFile, found: FoundFile): void {
-  if (found === 'unknown') return
-  if (found === 'missing') throw new FileGoneError(path)
+export function requireInPlace(opened: OpenedFile, found: FoundFile): void {
+  if (!isInPlace(opened, found)) throw new FileGoneError(opened.path)
+}
+
+/** Whether the path still names the file that was opened, as far as the system says. */
+export function isInPlace({ identity }: OpenedFile, found: FoundFile): boolean {
+  if (found === 'unknown') return true
+  if (found === 'missing') return false
   const isCompared = identity !== NO_INODE && found.identity !== NO_INODE
-  if (isCompared && found.identity !== identity) throw new FileGoneError(path)
+  return !isCompared || found.identity === identity
 }
 
 /** The remedy for a FileGoneError. */

@@ -18,6 +18,8 @@ function adviceFor(code: unknown): { readonly remedy: string; readonly retryable
     case 'ENOSPC':
     case 'EDQUOT':
       return { remedy: 'free disk space', retryable: true }
+    case 'ENOENT':
+      return { remedy: 'put its folder back, or restart the service', retryable: true }
     case 'EMFILE':
     case 'ENFILE':
       return { remedy: 'allow more open files (ulimit -n)', retryable: true }

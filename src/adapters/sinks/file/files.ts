@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import { promisify } from 'node:util'
 import { syncFolder, writeAll } from '../../../adapter-kit/file-system.ts'
+import { type FoundFile, foundByError, identityOf } from '../../../adapter-kit/opened-file.ts'
 
 /**
  * The operations that the sink needs from the file system. They form one object, so that a test can make any single call
@@ -15,6 +16,8 @@ export interface Files {
   datasync(fd: number): Promise<void>
   truncate(fd: number, length: number): Promise<void>
   stat(fd: number): Promise<FileStats>
+  /** What the path names now. */
+  find(path: string): Promise<FoundFile>
   syncFolder(path: string): Promise<void>
   makeFolder(path: string): Promise<unknown>
   list(path: string): Promise<string[]>
@@ -28,10 +31,12 @@ export interface FileStats {
   readonly size: number
   readonly mtimeMs: number
   /** False for a device or a pipe. */
-  isFile(): boolean
+  readonly isFile: boolean
+  readonly identity: string
 }
 
 const open = promisify(fs.open)
+const fstat = promisify(fs.fstat)
 
 export const realFiles: Files = {
   // Readable too, to find the end of the last whole line.
@@ -44,7 +49,18 @@ export const realFiles: Files = {
   },
   datasync: promisify(fs.fdatasync),
   truncate: promisify(fs.ftruncate),
-  stat: promisify(fs.fstat) as (fd: number) => Promise<FileStats>,
+  async stat(fd) {
+    const stats = await fstat(fd, { bigint: true })
+    const { size, mtimeMs } = stats
+    return {
+      size: Number(size),
+      mtimeMs: Number(mtimeMs),
+      isFile: stats.isFile(),
+      identity: identityOf(stats),
+    }
+  },
+  find: path =>
+    fs.promises.stat(path, { bigint: true }).then(stats => ({ identity: identityOf(stats) }), foundByError),
   syncFolder,
   makeFolder: path => fs.promises.mkdir(path, { recursive: true }),
   list: path => fs.promises.readdir(path),

@@ -1,5 +1,6 @@
 import { endsWithinLine } from '../../../adapter-kit/file-system.ts'
 import { followPath } from '../../../adapter-kit/followed-path.ts'
+import { isInPlace, type OpenedFile, requireInPlace } from '../../../adapter-kit/opened-file.ts'
 import type { Files } from './files.ts'
 
 const NEWLINE = 10
@@ -16,6 +17,8 @@ interface Opened {
    * pipe that was moved away would be lost, and others write to the file behind a descriptor.
    */
   readonly isShared: boolean
+  /** What the path of the sink named when it was opened. */
+  readonly named: OpenedFile
 }
 
 /** The file that is being written, and how much of it is whole lines. */
@@ -45,28 +48,40 @@ export class OpenFile {
   static async open(files: Files, given: string): Promise<OpenFile> {
     const { path, descriptor } = await followPath(given)
     // Text through a second descriptor would be overwritten by those who write to a file through the first.
-    const isBorrowed = typeof descriptor === 'number' && (await files.stat(descriptor)).isFile()
+    const isBorrowed = typeof descriptor === 'number' && (await files.stat(descriptor)).isFile
     const fd = isBorrowed ? descriptor : await files.open(given)
     try {
-      const stats = await files.stat(fd)
-      const { size, mtimeMs } = stats
-      const isShared = descriptor !== undefined || !stats.isFile()
+      const { size, mtimeMs, isFile, identity } = await files.stat(fd)
+      const isShared = descriptor !== undefined || !isFile
       const whole = isShared ? size : await wholeLines(files, fd, size)
       if (whole < size) await files.truncate(fd, whole)
-      return new OpenFile(files, { fd, isBorrowed, path, isShared }, whole, mtimeMs)
+      const named = { path: given, identity }
+      return new OpenFile(files, { fd, isBorrowed, path, isShared, named }, whole, mtimeMs)
     } catch (error) {
       if (!isBorrowed) await files.close(fd).catch(() => {})
       throw error
     }
   }
 
+  /**
+   * Whether the path of the sink still names this file. The system keeps writing to a file that was removed or moved, and
+   * nobody finds there what was written.
+   */
+  async isInPlace(): Promise<boolean> {
+    const { named } = this.#opened
+    return isInPlace(named, await this.#files.find(named.path))
+  }
+
   /** Appends all lines, or none: the part that a full disk accepted is removed again. In a shared file it stays. */
   async append(lines: Uint8Array, isDurable: boolean, now: number): Promise<void> {
-    const { fd, isShared } = this.#opened
+    const { fd, isShared, named } = this.#opened
     const isTorn = isShared && (await endsWithinLine(fd))
     try {
       await this.#files.append(fd, isTorn ? Buffer.concat([Buffer.from('\n'), lines]) : lines)
-      if (isDurable) await this.#files.datasync(fd)
+      if (isDurable) {
+        await this.#files.datasync(fd)
+        requireInPlace(named, await this.#files.find(named.path))
+      }
     } catch (error) {
       // Lines that cannot even be cut off are written again by the next attempt: duplicates, never a gap.
       if (!isShared) await this.#files.truncate(fd, this.size).catch(() => {})

@@ -1,12 +1,26 @@
 import { execFileSync } from 'node:child_process'
-import { constants, lstat, mkdir, open, readdir, stat, symlink } from 'node:fs/promises'
+import {
+  constants,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { linesOf, withTempFolder } from '../../../../test/support/folder.ts'
-import { neverAborted } from '../../../../test/support/sink-writes.ts'
+import { neverAborted, rejection } from '../../../../test/support/sink-writes.ts'
 import { decodeEvent } from '../../../core/event/json.ts'
+import { classify } from '../../../core/failure/classify.ts'
 import { createFactory } from '../../../testing/factories.ts'
-import { file } from './sink.ts'
+import { type Files, realFiles } from './files.ts'
+import { resolveFileSinkOptions } from './options.ts'
+import { FileSink, file } from './sink.ts'
 
 const make = createFactory()
 const idsIn = async (path: string) => (await linesOf(path)).map(line => decodeEvent(line).id)
@@ -72,4 +86,76 @@ describe('the path of a file sink', () => {
       })
     },
   )
+
+  it.each([true, false])(
+    'E17: a file that was removed or moved is followed by a new one (durable: %s)',
+    async durable => {
+      await withTempFolder(async dir => {
+        const path = join(dir, 'events.jsonl')
+        const sink = file({ path, durable })
+        const events = make.events(4)
+        await sink.write([events[0]!], neverAborted())
+        await rm(path)
+        await sink.write([events[1]!], neverAborted())
+        expect(await idsIn(path)).toEqual([events[1]!.id])
+        await rename(path, join(dir, 'moved.jsonl'))
+        await sink.probe()
+        expect(await idsIn(path)).toEqual([])
+        await sink.write([events[2]!], neverAborted())
+        await writeFile(join(dir, 'other.jsonl'), '')
+        await rename(join(dir, 'other.jsonl'), path)
+        await sink.write([events[3]!], neverAborted())
+        await sink.close()
+        expect(await idsIn(join(dir, 'moved.jsonl'))).toEqual([events[1]!.id])
+        expect(await idsIn(path)).toEqual([events[3]!.id])
+      })
+    },
+  )
+
+  it.each([true, false])(
+    'E2: a folder that was removed is a failed write until it is back (durable: %s)',
+    async durable => {
+      await withTempFolder(async dir => {
+        const path = join(dir, 'log/events.jsonl')
+        const sink = file({ path, durable })
+        const [before, after] = [make.event(), make.event()]
+        await sink.write([before], neverAborted())
+        await rm(join(dir, 'log'), { recursive: true })
+        for (const attempt of [sink.write([after], neverAborted()), sink.probe()]) {
+          const error = await rejection(attempt)
+          expect(classify(error).retryable).toBe(true)
+          expect(String(error)).toContain('put its folder back')
+        }
+        expect(await readdir(dir)).toEqual([])
+        await mkdir(join(dir, 'log'))
+        await sink.write([after], neverAborted())
+        await sink.close()
+        expect(await idsIn(path)).toEqual([after.id])
+      })
+    },
+  )
+
+  it('E2: a durable batch whose file is moved meanwhile is not written, neither there nor here', async () => {
+    await withTempFolder(async dir => {
+      const path = join(dir, 'events.jsonl')
+      const moved = join(dir, 'moved.jsonl')
+      let isMoved = true
+      const datasync: Files['datasync'] = async fd => {
+        await realFiles.datasync(fd)
+        if (isMoved) return
+        isMoved = true
+        await rename(path, moved)
+      }
+      const sink = new FileSink(resolveFileSinkOptions({ path, durable: true }), { ...realFiles, datasync })
+      const events = make.events(2)
+      await sink.write([events[0]!], neverAborted())
+      isMoved = false
+      const error = await rejection(sink.write([events[1]!], neverAborted()))
+      expect(classify(error).retryable).toBe(true)
+      expect(String(error)).toContain('was removed or replaced while it was open')
+      await sink.write([events[1]!], neverAborted())
+      await sink.close()
+      expect([await idsIn(moved), await idsIn(path)]).toEqual(idsOf(events).map(id => [id]))
+    })
+  })
 })

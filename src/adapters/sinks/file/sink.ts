@@ -19,13 +19,15 @@ export function file(options: FileSinkOptions): FileSink {
 
 /**
  * Each batch is one append. The first batch opens the file, and it stays open. After any failure it is closed, and the
- * next batch opens it again, which also repairs a torn last line.
+ * next batch opens it again, which also repairs a torn last line. A file that was removed or moved is opened again too.
  */
 export class FileSink implements Sink {
   readonly #settings: FileSinkSettings
   readonly #files: Files
   readonly #onHangUp = () => void this.reopen()
   #open: OpenFile | undefined
+  /** A folder that goes missing later is not made again: it may be on a disk that is not mounted. */
+  #wasOpened = false
   #isClosed = false
   /** Operations on the file run one after the other, also when a lane writes several batches at once. */
   readonly #turns = new SerialQueue()
@@ -94,10 +96,13 @@ export class FileSink implements Sink {
   }
 
   async #opened(): Promise<OpenFile> {
-    if (this.#open !== undefined) return this.#open
+    const open = this.#open
+    if (open !== undefined && (await open.isInPlace())) return open
+    await this.#closeFile()
     const { path, durable } = this.#settings
-    await this.#files.makeFolder(dirname(path))
+    if (!this.#wasOpened) await this.#files.makeFolder(dirname(path))
     this.#open = await OpenFile.open(this.#files, path)
+    this.#wasOpened = true
     if (durable && !this.#open.isShared) await this.#files.syncFolder(dirname(this.#open.path))
     return this.#open
   }
