@@ -11,7 +11,7 @@ export function dayOf(ms: number): string {
 
 /**
  * Names of files that were rotated: `events.jsonl` becomes `events-2026-11-15-000001.jsonl`, by the day it was written
- * and a number within it. Sorted by name they are sorted by age.
+ * and a number within it. Sorted by name they are sorted by age, while the clock is right.
  */
 export class RotatedFiles {
   readonly folder: string
@@ -33,9 +33,12 @@ export class RotatedFiles {
     const number = last === undefined ? 1 : this.#numberIn(last) + 1
     const name = `${this.#stem}-${day}-${String(number).padStart(NUMBER_DIGITS, '0')}${this.#ending}`
     await files.rename(this.#path, join(this.folder, name))
-    names.push(name)
-    names.sort()
-    for (const old of names.slice(0, Math.max(0, names.length - keep))) {
+    // No file is newer than this one. A later name is of a time when the clock was ahead, or is now behind, so such a file is older
+    // than its name says. Its time of modification would say the same as its name.
+    const later = names.filter(each => each > name)
+    const earlier = names.filter(each => each < name)
+    const oldestFirst = [...later, ...earlier, name]
+    for (const old of oldestFirst.slice(0, Math.max(0, oldestFirst.length - keep))) {
       // A file that cannot be removed is tried again at the next rotation. The write of the event must not fail for it.
       await files.remove(join(this.folder, old)).catch(() => {})
     }

@@ -134,6 +134,25 @@ describe('file sink', () => {
     })
   })
 
+  it.each([400, -400])('E17: the newest files are kept after a clock that was %s days wrong', async days => {
+    await withTempFolder(async dir => {
+      const path = join(dir, 'events.jsonl')
+      const clock = new FakeClock()
+      const sink = file({ path, rotate: { bytes: 1, keep: 3 }, clock })
+      const ids: string[] = []
+      for (let written = 0; written < 15; written++) {
+        if (written === 5) clock.jump(days * DAY_MS)
+        if (written === 10) clock.jump(-days * DAY_MS)
+        const event = make.event()
+        ids.push(event.id)
+        await sink.write([event], neverAborted())
+        const kept = await Promise.all((await readdir(dir)).map(name => idsIn(join(dir, name))))
+        expect(kept.flat().sort()).toEqual(ids.slice(-4).sort())
+      }
+      await sink.close()
+    })
+  })
+
   it('E17: files of others in the folder are left alone', async () => {
     await withTempFolder(async dir => {
       const path = join(dir, 'events.jsonl')
