@@ -97,6 +97,21 @@ describe('lazaret as a process', () => {
     expect(out.split('\n').at(-2)).toBe('same')
   })
 
+  it('F8: an export to a descriptor adds to the file that the shell has opened, and its messages go elsewhere', async () => {
+    const { code, out, err } = await run(
+      `{ echo header; lazaret dlq export --out /dev/stdout; echo footer; } > group.jsonl
+      echo header > added.jsonl
+      lazaret dlq export --out /dev/fd/3 3>> added.jsonl
+      echo footer >> added.jsonl
+      lazaret dlq export --out /dev/stdout | sed '1i header' | sed '$a footer' > piped.jsonl
+      (echo header; cat letters.jsonl; echo footer) | sort > expected
+      for file in group added piped; do sort $file.jsonl | cmp - expected && sed -n '1p;$p' $file.jsonl; done`,
+    )
+    expect({ code, out }).toEqual({ code: 0, out: 'header\nfooter\n'.repeat(3) })
+    const to = (name: string) => `exported 3 000 dead letters to ${name}\n`
+    expect(err).toBe(to('/dev/stdout') + to('/dev/fd/3') + to('/dev/stdout'))
+  })
+
   it('F8: LAZARET_STORE names the store', async () => {
     const { out } = await run('lazaret dlq stats --json', { LAZARET_STORE: 'file:./letters' })
     expect(JSON.parse(out)).toMatchObject({ count: LETTERS })

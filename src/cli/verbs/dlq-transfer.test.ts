@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import {
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -99,6 +110,78 @@ describe('dlq export', () => {
     expect(await lazaret('dlq', 'export', '--out', 'link')).toMatchObject({ code: 0 })
     expect((await lstat(join(folder, 'link'))).isSymbolicLink()).toBe(true)
     expect((await readFile(join(folder, 'disk/letters.jsonl'), 'utf8')).split('\n')).toHaveLength(5)
+  })
+
+  it('F8: an export to a link without a file behind it creates that file', async () => {
+    const { lazaret } = await varied()
+    await symlink('letters.jsonl', join(folder, 'link'))
+    await symlink('circle', join(folder, 'circle'))
+    expect(await lazaret('dlq', 'export', '--out', 'link')).toMatchObject({ code: 0 })
+    expect((await readFile(join(folder, 'letters.jsonl'), 'utf8')).split('\n')).toHaveLength(5)
+    const { code, err } = await lazaret('dlq', 'export', '--out', 'circle')
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('cannot write circle (ELOOP)') })
+    for (const name of ['link', 'circle'])
+      expect((await lstat(join(folder, name))).isSymbolicLink()).toBe(true)
+    expect((await readdir(folder)).sort()).toEqual(['circle', 'letters.jsonl', 'link'])
+  })
+
+  it.runIf(process.platform !== 'win32')(
+    'F8: an export to a descriptor adds to what the shell has opened',
+    async () => {
+      const { lazaret } = await varied()
+      // As a shell opens the file of `{ echo header; lazaret …; echo footer; } 3> all.jsonl`.
+      const shell = await open(join(folder, 'all.jsonl'), 'w')
+      await shell.write('header\n')
+      const named = `/dev/fd/${shell.fd}`
+      expect(await lazaret('dlq', 'export', '--out', named)).toMatchObject({
+        code: 0,
+        out: '',
+        err: `exported 4 dead letters to ${named}\n`,
+      })
+      await shell.write('footer\n')
+      await shell.close()
+      const lines = (await readFile(join(folder, 'all.jsonl'), 'utf8')).trimEnd().split('\n')
+      expect([lines.length, lines[0], lines.at(-1)]).toEqual([6, 'header', 'footer'])
+      expect(await readdir(folder)).toEqual(['all.jsonl'])
+      expect((await lazaret('dlq', 'export', '--out', '/dev/fd/99999')).err).toContain(
+        'cannot write /dev/fd/99999',
+      )
+    },
+  )
+
+  it.runIf(process.platform !== 'win32')(
+    'F8: an export to standard output or error has nothing but the letters in it',
+    async () => {
+      const { lazaret } = await varied()
+      const { out: lines } = await lazaret('dlq', 'export')
+      expect(await lazaret('dlq', 'export', '--json', '--out', '/dev/stdout')).toMatchObject({
+        code: 0,
+        out: lines,
+        err: '{"exported":4,"file":"/dev/stdout"}\n',
+      })
+      await symlink('/dev/stderr', join(folder, 'link'))
+      expect(await lazaret('dlq', 'export', '--out', 'link')).toMatchObject({
+        code: 0,
+        out: 'exported 4 dead letters to link\n',
+        err: lines,
+      })
+    },
+  )
+
+  it('F8: two exports to one file at once do not mix, and the last one to end stays', async () => {
+    const { lazaret, store } = await varied()
+    const { list } = store.deadLetters
+    let second: Awaited<ReturnType<typeof lazaret>> | undefined
+    store.deadLetters.list = async (...query) => {
+      store.deadLetters.list = list
+      second = await lazaret('dlq', 'export', '--state', 'parked', '--out', 'letters.jsonl')
+      expect((await readFile(join(folder, 'letters.jsonl'), 'utf8')).split('\n')).toHaveLength(2)
+      return await list.apply(store.deadLetters, query)
+    }
+    expect(await lazaret('dlq', 'export', '--out', 'letters.jsonl')).toMatchObject({ code: 0, err: '' })
+    expect(second).toMatchObject({ code: 0, err: '' })
+    expect((await readFile(join(folder, 'letters.jsonl'), 'utf8')).split('\n')).toHaveLength(5)
+    expect(await readdir(folder)).toEqual(['letters.jsonl'])
   })
 
   it('F8: an export to the name of a folder is one line, and leaves nothing behind', async () => {

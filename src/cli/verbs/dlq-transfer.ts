@@ -1,4 +1,4 @@
-import { open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { withAudit } from '../../adapter-kit/with-audit.ts'
 import { auditedFilter } from '../../operations/filter-text.ts'
@@ -7,6 +7,7 @@ import { watchMissingLetters } from '../../operations/missing-letters.ts'
 import type { Context } from '../command.ts'
 import { type exportFlags, filterOf, type importFlags } from '../flags.ts'
 import { type ExitCode, FailedError, type Io, UsageError } from '../io.ts'
+import { openOutput } from '../output-file.ts'
 import { counted } from '../print/fields.ts'
 import { jsonLine } from '../print/json.ts'
 import { Progress } from '../print/progress.ts'
@@ -14,8 +15,6 @@ import { safeText } from '../print/safe-text.ts'
 import { withStore } from '../session.ts'
 import { exportCsv, exportLines, ImportFailedError, importLines, linesOf, NOT_JSON } from '../transfer.ts'
 
-/** The file has unmasked payloads, so only the owner may read it. */
-const OWNER_ONLY = 0o600
 /** A file of another format has this fault in every line. */
 const MAX_NOT_JSON_SHOWN = 5
 
@@ -31,7 +30,7 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
       target,
       detail: { ...detail, ...(isCsv ? { format: 'csv' } : {}), to: flags.out ?? 'stdout' },
     })
-    const out = flags.out === undefined ? undefined : await openAtomic(resolve(io.cwd, flags.out), flags.out)
+    const out = flags.out === undefined ? undefined : await openOutput(io, flags.out)
     const progress = new Progress(io, undefined)
     const missingOf = await watchMissingLetters(store.deadLetters, filter)
     let exported = 0
@@ -52,7 +51,7 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
       await progress.clear()
     }
     if (out !== undefined)
-      await io.stdout.write(
+      await out.messages.write(
         flags.json
           ? jsonLine({ exported, file: flags.out })
           : `exported ${counted(exported, 'dead letter')} to ${flags.out}\n`,
@@ -65,45 +64,6 @@ export function dlqExport({ io, flags }: Context<typeof exportFlags>): Promise<E
     )
     return 3
   })
-}
-
-/**
- * Writes a file atomically: it gets its final name after the last byte. Lines for a device or a pipe, such as
- * `/dev/stdout`, go into it at once, because a file of that name would replace it.
- */
-async function openAtomic(given: string, named: string) {
-  // A link stays, and the file behind it is replaced. The path of a pipe in `/dev` leads to a name that does not exist.
-  const path = await realpath(given).catch(() => given)
-  const found = await stat(path).catch(() => undefined)
-  const isAtomic = found === undefined || found.isFile() || found.isDirectory()
-  const unfinished = isAtomic ? `${path}.part` : path
-  // An existing file would keep its mode and owner.
-  if (isAtomic) await rm(unfinished, { force: true }).catch(() => {})
-  const file = await open(unfinished, isAtomic ? 'wx' : 'w', OWNER_ONLY).catch(
-    (error: NodeJS.ErrnoException) => {
-      throw new FailedError(
-        `cannot write ${named} (${error.code}); check that its folder exists and that you may write to it`,
-      )
-    },
-  )
-  return {
-    write: async (text: string) => void (await file.appendFile(text)),
-    async finish() {
-      if (isAtomic) await file.sync()
-      await file.close()
-      if (!isAtomic) return
-      await rename(unfinished, path).catch(async (error: NodeJS.ErrnoException) => {
-        await rm(unfinished, { force: true })
-        const problem =
-          error.code === 'EISDIR' ? `${named} is a folder` : `cannot write ${named} (${error.code})`
-        throw new FailedError(`${problem}; give the name of a file`)
-      })
-    },
-    async abandon() {
-      await file.close().catch(() => {})
-      if (isAtomic) await rm(unfinished, { force: true })
-    },
-  }
 }
 
 export async function dlqImport({ io, args, flags }: Context<typeof importFlags>): Promise<ExitCode> {
