@@ -52,6 +52,16 @@ describe('stdout sink of a process', () => {
     expect(ids).toEqual(['0', '1', true, '0', false])
   })
 
+  it('E21: a line that an earlier process left unfinished does not spoil the next one', async () => {
+    const { err } = await run(
+      'await write(1); await write(1)',
+      'printf \'{"v":1\' > torn.jsonl; service >> torn.jsonl',
+    )
+    expect(err).toBe('written\nwritten\n')
+    const [torn, ...lines] = (await readFile(join(folder, 'torn.jsonl'), 'utf8')).trimEnd().split('\n')
+    expect([torn, ...lines.map(line => JSON.parse(line).id)]).toEqual(['{"v":1', '0', '0'])
+  })
+
   it('E17: events reach a file in the order of writing', async () => {
     const { err } = await run('await Promise.all([write(2), write(1)])', 'service > both.jsonl')
     expect(err).toBe('written\nwritten\n')

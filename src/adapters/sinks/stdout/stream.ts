@@ -1,4 +1,4 @@
-import { fileBehind, writeAll } from '../../../adapter-kit/file-system.ts'
+import { endsWithinLine, fileBehind, writeAll } from '../../../adapter-kit/file-system.ts'
 import { PermanentError, TransientError } from '../../../core/failure/signals.ts'
 import { untilAborted } from '../../../ports/clock.ts'
 
@@ -27,8 +27,8 @@ export class Output {
   readonly #file: number | undefined
   /** The write to the file that is under way. It never rejects. */
   #appending: Promise<void> | undefined
-  /** The file may end within a line, because the disk took a part of a batch. */
-  #isTorn = false
+  /** The file may end within a line, because the disk took a part of a batch. Undefined before the first batch. */
+  #isTorn: boolean | undefined
   #isGuarded = false
   /** After a broken pipe, Node reports `process.stdout` as writable again, and as full for good. */
   #isBroken = false
@@ -85,9 +85,11 @@ export class Output {
   }
 
   async #appendAll(file: number, text: string): Promise<void> {
-    const bytes = Buffer.from(this.#isTorn ? `\n${text}` : text)
-    this.#isTorn = true
     try {
+      // A process before this one may have been killed within a line.
+      this.#isTorn ??= await endsWithinLine(file)
+      const bytes = Buffer.from(this.#isTorn ? `\n${text}` : text)
+      this.#isTorn = true
       await writeAll(file, bytes, 'end')
       this.#isTorn = false
     } catch (error) {
