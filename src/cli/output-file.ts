@@ -9,7 +9,7 @@ import { FailedError, type Io, type Out } from './io.ts'
 const OWNER_ONLY = 0o600
 
 /** Where a command writes its result, as `--out` names it. */
-export interface OutputFile {
+interface OutputFile {
   /** For the messages of the command, so that they do not end up in the result. */
   readonly messages: Out
   write(text: string): Promise<void>

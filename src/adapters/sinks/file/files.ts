@@ -27,7 +27,7 @@ export interface Files {
   freeBytes(folder: string): Promise<number>
 }
 
-export interface FileStats {
+interface FileStats {
   readonly size: number
   readonly mtimeMs: number
   /** False for a device or a pipe. */
