@@ -75,10 +75,7 @@ interface Connecting {
   giveUp(): Promise<void>
 }
 
-function connect(
-  client: AnyRedisClient,
-  { clock, timeoutMs, onError }: RedisConnectionSettings,
-): Connecting {
+function connect(client: AnyRedisClient, { clock, timeoutMs, onError }: RedisConnectionSettings): Connecting {
   const hasSocket = new Promise(resolve => client.on('connect', resolve))
   const connected = client.connect()
   const giveUp = async () => {
