@@ -34,26 +34,33 @@ async function handleHeld(broker: KafkaBroker, channel: string, events: readonly
 }
 
 describe.runIf(found)(`Kafka from one consumer to the next${why}`, () => {
-  it('B8: crashes of an event are counted while a ledger keeps the claim of its dead process', async () => {
-    const channel = uniqueName('claimed')
-    const sessionTimeoutMs = 3_000
-    await (await subscribe(open(), channel)).subscription.close()
-    await open().publish([make.event({ channel })])
-    const counted: number[] = []
-    for (let run = 0; run < 4; run++) {
-      const mortal = gateWritesTo('.held')
-      const inbox = await subscribe(open({ client: mortal.client, sessionTimeoutMs }), channel)
-      const claimed = await inbox.next()
-      counted.push(claimed.started)
-      if (run > 0) await inbox.release(claimed, systemClock.now() + HELD_MS)
-      const delivery = run > 0 ? await inbox.next() : claimed
-      expect(delivery.started).toBe(claimed.started)
-      await inbox.begin(delivery)
-      mortal.die()
-    }
-    // The first crash makes it a suspect, and the second one proves it.
-    expect(counted).toEqual([0, 0, 2, 3])
-  })
+  // The first crash makes it a suspect, and the second one proves it. One that is held is known to run from then on.
+  it.each([
+    ['in no order', {}, {}, [0, 0, 2, 3]],
+    ['without a key among ordered ones', BY_KEY, {}, [0, 0, 2, 3]],
+    ['with a key', BY_KEY, { key: 'a' }, [0, 0, 1, 2]],
+  ])(
+    'B8: crashes of an event %s are counted while a ledger keeps the claim of its dead process',
+    async (_, ordering, key, expected) => {
+      const channel = uniqueName('claimed')
+      const sessionTimeoutMs = 3_000
+      await (await subscribe(open(), channel, ordering)).subscription.close()
+      await open().publish([make.event({ channel, ...key })])
+      const counted: number[] = []
+      for (let run = 0; run < 4; run++) {
+        const mortal = gateWritesTo('.held')
+        const inbox = await subscribe(open({ client: mortal.client, sessionTimeoutMs }), channel, ordering)
+        const claimed = await inbox.next()
+        counted.push(claimed.started)
+        if (run > 0) await inbox.release(claimed, systemClock.now() + HELD_MS)
+        const delivery = run > 0 ? await inbox.next() : claimed
+        expect(delivery.started).toBe(claimed.started)
+        await inbox.begin(delivery)
+        mortal.die()
+      }
+      expect(counted).toEqual(expected)
+    },
+  )
 
   it('B9: events on their way to the held topic are there before the next consumer reads it', async () => {
     const channel = uniqueName('moving')

@@ -320,10 +320,11 @@ export class KafkaSubscription implements Subscription {
 
   /**
    * No attempt of a suspect has begun here, as when a ledger still has the claim of the process that died. It waits where it
-   * is: published again, it would no longer be a suspect, and its crashes would never count. Held events count their own.
+   * is: published again, it would no longer be a suspect, and its crashes would never count. One in a line is held, and the
+   * crashes of held events are counted where they are held.
    */
   #isStillSuspect({ entry, isChanged }: KafkaDelivery): boolean {
-    return entry.isSuspect && !isChanged && this.#order === undefined
+    return entry.isSuspect && !isChanged && entry.line === undefined
   }
 
   #release(delivery: KafkaDelivery, waitMs: number, known: AttemptLog | undefined): void {
