@@ -1,7 +1,7 @@
 import { OptionsError } from '../../../core/options/faults.ts'
 import type { PgQueryable } from '../connection/client.ts'
 import { runQuery } from '../connection/query.ts'
-import { asTime, storableText, storableTextOrNull, timeParameter } from '../connection/values.ts'
+import { storableText, storableTextOrNull } from '../connection/values.ts'
 import type { ClaimScope } from './claim.ts'
 import { eventUuid } from './publish.ts'
 
@@ -42,26 +42,21 @@ export async function adoptRows(on: PgQueryable, channel: string): Promise<boole
 
 /**
  * Unblocks the key of a dead-lettered event. Answers whether there was such an event. If the event is in flight, its row
- * remembers `at`, when that was asked for: its letter may be saved already.
+ * remembers when that was asked for, by the clock of the server: its letter may be saved already.
  */
 export async function unblockKey(
   on: PgQueryable,
-  { channel, eventId, handler, at }: UnblockRequest,
+  channel: string,
+  eventId: string,
+  handler?: string,
 ): Promise<boolean> {
   const { rows } = await runQuery(
     on,
     `unblocking the key of event ${eventId}`,
-    `select lazaret.outbox_unblock($1, $2, $3, ${asTime(4)}) as "isUnblocked"`,
-    [storableText(channel), eventUuid(eventId), storableTextOrNull(handler), timeParameter(at)],
+    `select lazaret.outbox_unblock($1, $2, $3, clock_timestamp()) as "isUnblocked"`,
+    [storableText(channel), eventUuid(eventId), storableTextOrNull(handler)],
   )
   return rows[0].isUnblocked
-}
-
-interface UnblockRequest {
-  readonly channel: string
-  readonly eventId: string
-  readonly handler: string | undefined
-  readonly at: number
 }
 
 /** Pending rows are counted by their indexes and rows in flight by the claims, so other rows do not slow it down. */

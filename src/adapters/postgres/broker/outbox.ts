@@ -134,8 +134,7 @@ export class PostgresOutbox implements Broker {
 
   async unblockKey(channel: string, eventId: string, handler?: string): Promise<void> {
     this.#requireOpen()
-    const { pool, clock } = this.#settings
-    if (!(await unblockKey(pool, { channel, eventId, handler, at: clock.now() }))) return
+    if (!(await unblockKey(this.#settings.pool, channel, eventId, handler))) return
     this.#subscriptions.wake(channel)
     await this.#notifier.notify(channel)
   }

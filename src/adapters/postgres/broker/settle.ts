@@ -175,7 +175,7 @@ export class Settler {
 
   #markDead(delivery: OutboxDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {
     const { pool, clock } = this.#settings
-    if (isSaved) return markFailedWithLetter(pool, delivery, letter)
+    if (isSaved) return markFailedWithLetter(pool, delivery, letter, clock)
     return inTransaction(pool, 'settling an event as dead', async client => {
       if (!(await lockOpen(client, delivery))) return false
       await this.#letters.save(client, letter)
@@ -184,7 +184,7 @@ export class Settler {
         const ended = { to: 'dead', at: clock.now(), onlyIfSentBy: replay.claim } as const
         await this.#letters.endReplay(client, replay.letterId!, ended)
       }
-      return markFailed(client, delivery, letter, true)
+      return markFailed(client, delivery, letter, { clock, isKept: true })
     })
   }
 
