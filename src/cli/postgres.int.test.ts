@@ -43,12 +43,12 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
       const printed = await lazaretWith({}, 'outbox', 'migrate', '--print')
       expect(printed.out).toContain('create table lazaret.outbox')
       expect((await lazaretWith(on, 'outbox', 'migrate', '--json')).json).toEqual([
-        { version: 12, applied: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12] },
+        { version: 13, applied: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13] },
       ])
       expect(await lazaretWith(on, 'outbox', 'migrate')).toMatchObject({
         code: 0,
         out: '',
-        err: 'schema lazaret was already up to date, version 12\n',
+        err: 'schema lazaret was already up to date, version 13\n',
       })
       expect((await lazaretWith(on, 'outbox', 'status')).err).toContain('no event is enqueued')
     } finally {
@@ -93,7 +93,7 @@ describe.runIf(found.found)(`lazaret outbox${why}`, () => {
     const { json } = await lazaretWith(on, 'outbox', 'status', '--json')
     const handlers = json[0].handlers.map(({ oldestPendingAt, ...each }: Record<string, unknown>) => each)
     expect({ ...json[0], handlers }).toEqual({
-      version: 12,
+      version: 13,
       consumers: 1,
       handlers: [
         { channel: 'nobodys', handler: null, isByKey: false, pending: 1, waiting: 0, inFlight: 0, failed: 0 },

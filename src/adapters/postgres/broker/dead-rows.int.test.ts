@@ -130,13 +130,45 @@ describe.runIf(found.found)(`failed rows that are decided${why}`, () => {
   })
 })
 
+/** Delivered rows at the end of the table. `at` is when they were created and delivered. */
+const addDelivered = (count: number, at: string) =>
+  database!.pool.query(
+    `insert into lazaret.outbox (channel, type, target, payload, status, owner, created_at, delivered_at)
+     select 'orders', 'order.placed', 'bill', '{}', 'delivered', 0, ${at}, ${at} from generate_series(1, ${count})`,
+  )
+
 describe.runIf(found.found)(`the retention of a large table${why}`, () => {
+  const STEP = 10_000
+
+  it('S1: goes on behind rows of a time when the clock of the server was ahead', async () => {
+    await database!.pool.query('delete from lazaret.outbox')
+    await addDelivered(STEP, `now() + interval '1 year'`)
+    await addDelivered(5, `now() - interval '2 days'`)
+    const { pool } = database!
+    const settings = {
+      pool,
+      clock: new FakeClock(),
+      delivered: 'keep',
+      deliveredRetentionMs: DAY_MS,
+    } as const
+    const retention = new Retention(settings)
+    expect(await retention.apply()).toEqual({ rows: 0, partitions: 0 })
+    expect(await retention.apply()).toEqual({ rows: 5, partitions: 0 })
+  })
+
+  it.each([
+    ['later', `now() + interval '1 year'`],
+    ['young', `now() - interval '1 hour'`],
+  ])('S1: removeDelivered() removes old rows behind many %s ones', async (_, at) => {
+    await database!.pool.query('delete from lazaret.outbox')
+    await addDelivered(STEP, at)
+    await addDelivered(5, `now() - interval '2 days'`)
+    expect(await world.process().removeDelivered(DAY_MS)).toBe(5)
+  })
+
   it('S1: goes back to the oldest rows as soon as it reads young ones', async () => {
     await database!.pool.query('delete from lazaret.outbox')
-    await database!.pool.query(
-      `insert into lazaret.outbox (channel, type, target, payload, status, owner, delivered_at)
-       select 'orders', 'order.placed', 'bill', '{}', 'delivered', 0, now() from generate_series(1, 40000)`,
-    )
+    await addDelivered(4 * STEP, 'now()')
     const { pool } = database!
     const settings = {
       pool,

@@ -59,7 +59,7 @@ export class Retention {
     const startedAt = monotonicNow(clock)
     let rows = 0
     for (let hasMore = true; hasMore && monotonicNow(clock) - startedAt < MAX_CLEAN_MS; ) {
-      const { deleted, next } = await deleteStep(pool, olderThanMs, this.#next)
+      const { deleted, next } = await deleteStep(pool, olderThanMs, this.#next, 'to young ones')
       this.#next = next ?? 0
       rows += deleted
       hasMore = deleted > 0 && next !== null
@@ -93,7 +93,7 @@ export async function removeDelivered(pool: PgQueryable, olderThanMs: number): P
   for (let dropped = 1; dropped > 0; removed += dropped)
     dropped = await dropPartitions(pool, olderThanMs, true)
   for (let from: number | null = 0; from !== null; ) {
-    const step = await deleteStep(pool, olderThanMs, from)
+    const step = await deleteStep(pool, olderThanMs, from, 'all')
     removed += step.deleted
     from = step.next
   }
@@ -102,19 +102,29 @@ export async function removeDelivered(pool: PgQueryable, olderThanMs: number): P
 
 interface Step {
   readonly deleted: number
-  /** The start of the next step; null after the last old row. */
+  /** The start of the next step; null after the last one. */
   readonly next: number | null
 }
 
 const BEFORE = `clock_timestamp() - ${asInterval(1)}`
 
-async function deleteStep(pool: PgQueryable, olderThanMs: number, from: number): Promise<Step> {
+/** The end of the rows that a step has looked at. */
+const LOOKED_TO = `select max(seq) + 1
+  from (select seq from lazaret.outbox where seq >= $2::bigint order by seq limit ${ROWS_PER_STEP}) looked`
+
+/** A step that finds only young rows is the last one, unless all rows are read. */
+async function deleteStep(
+  pool: PgQueryable,
+  olderThanMs: number,
+  from: number,
+  read: 'all' | 'to young ones',
+): Promise<Step> {
   const { rows } = await runQuery(
     pool,
     'removing delivered events',
-    `select deleted::float8 as deleted, next::float8 as next
+    `select deleted::float8 as deleted, coalesce(next, case when $3 then (${LOOKED_TO}) end)::float8 as next
      from lazaret.outbox_cleanup(${BEFORE}, $2::bigint, ${ROWS_PER_STEP})`,
-    [olderThanMs, from],
+    [olderThanMs, from, read === 'all'],
   )
   return rows[0]
 }

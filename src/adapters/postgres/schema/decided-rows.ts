@@ -7,9 +7,9 @@
  * once more when it has its lock. The letter is looked up row by row: with `exists` the planner may read all letters instead.
  *
  * Nearly all rows after a young one are young. A step that finds only young rows is the last one, so that the next one begins
- * with the oldest rows again.
+ * with the oldest rows again. `hasNext` says of the rows of a step whether it is not the last one.
  */
-export const DECIDED_ROWS = `
+const cleanup = (hasNext: string) => `
 create or replace function lazaret.outbox_cleanup(p_before timestamptz, p_from bigint default 0, p_rows integer default 10000,
   out deleted bigint, out next bigint) language sql
 set search_path = pg_catalog, pg_temp as $$
@@ -33,6 +33,19 @@ set search_path = pg_catalog, pg_temp as $$
     from gone where status = 'failed' having count(*) > 0
   )
   select (select count(*) from gone),
-    (select max(seq) + 1 from looked having min(least(created_at, delivered_at)) < p_before)
+    (select max(seq) + 1 from looked having ${hasNext})
 $$;
 `
+
+const HAS_OLD_ROW = 'min(least(created_at, delivered_at)) < p_before'
+
+export const DECIDED_ROWS = cleanup(HAS_OLD_ROW)
+
+/**
+ * While the clock of the server is ahead, rows are created with times that lie in the future once the clock is right again. Such
+ * a row does not show that the rows after it are young.
+ */
+export const ROWS_FROM_THE_FUTURE = cleanup(
+  `${HAS_OLD_ROW}
+      or not bool_or(created_at between p_before and pg_catalog.clock_timestamp())`,
+)

@@ -16,6 +16,7 @@ const RELEASED = [
   '10 669a1596804401a7',
   '11 cdc5c4e7d80cdc52',
   '12 57ed807e266c8a1b',
+  '13 d10fba52af694fba',
 ]
 
 it('S1: the SQL of a released migration stays the same, byte for byte', () => {

@@ -6,7 +6,7 @@ import {
   LETTER_FACET_COMMENTS,
   SNAPSHOT_COMMENTS,
 } from './comments.ts'
-import { DECIDED_ROWS } from './decided-rows.ts'
+import { DECIDED_ROWS, ROWS_FROM_THE_FUTURE } from './decided-rows.ts'
 import { DELIVERED } from './delivered.ts'
 import { FUNCTIONS } from './functions.ts'
 import { LETTER_COUNTS } from './letter-counts.ts'
@@ -100,6 +100,12 @@ export const MIGRATIONS: readonly Migration[] = [
     name: 'keys that are unblocked before their event is dead',
     worksWith: 1,
     sql: `${UNBLOCK}\n`,
+  },
+  {
+    version: 13,
+    name: 'removal of rows behind those from the future',
+    worksWith: 1,
+    sql: `${ROWS_FROM_THE_FUTURE}\n`,
   },
 ]
 
