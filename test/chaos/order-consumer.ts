@@ -23,6 +23,7 @@ const consumer = createConsumer<{ n: number; kind: string }>({
   retry: { attempts: 10, backoff: fixed({ delayMs: 150 }) },
   observer: { eventProcessed: ({ outcome }) => writeLine(outcome) },
   async handle({ key, payload: { n, kind } }, { attempt }) {
+    if (kind === 'deadly at once') process.kill(process.pid, 'SIGKILL')
     await pause(HANDLER_MS)
     if (kind === 'deadly') process.kill(process.pid, 'SIGKILL')
     if (kind === 'fails once' && attempt === 1) throw new Error('try again')

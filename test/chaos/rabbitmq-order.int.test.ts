@@ -127,18 +127,8 @@ describe.runIf(isOurs)(`ordering by key on RabbitMQ${why}`, () => {
           make.event({ channel, key, payload: { n, kind } })
         const deadly = event('a', 1, 'deadly')
         await broker.publish([event('a', 0), deadly, event('a', 2), event('b', 0), event('b', 1)])
-        let deaths = 0
-        for (let isOver = false; !isOver; ) {
-          const ledger = isWithLedger === 'with' ? [join(folder, 'ledger.db')] : []
-          const child = await consume(server!.url, channel, queueType, file, ...ledger)
-          await timing.eventually(async () => {
-            isOver = await isQuarantined(channel)
-            return isOver || child.signalCode !== null
-          }, 'it dies, or gives up')
-          if (!isOver) deaths++
-          expect(deaths).toBeLessThan(6)
-        }
-        expect(deaths).toBe(3)
+        const ledger = isWithLedger === 'with' ? [join(folder, 'ledger.db')] : []
+        expect(await deathsUntilQuarantine(channel, queueType, file, ...ledger)).toBe(3)
         await timing.eventually(async () => (await countOf(file)) === 3, 'the others are handled')
         await timing.quiet()
         expect(await handled(file)).toEqual(
@@ -155,7 +145,41 @@ describe.runIf(isOurs)(`ordering by key on RabbitMQ${why}`, () => {
         await broker.close()
       }),
   )
+
+  it.each(['quorum', 'classic'] as const)(
+    'B8: on %s queues, an event without a key that kills its process at once is in quarantine after 3 attempts, and no copy of it is left',
+    queueType =>
+      withTempFolder(async folder => {
+        const file = join(folder, 'handled')
+        const channel = uniqueName('order')
+        const broker = rabbitmq({ url: server!.url, queueType })
+        const deadly = make.event({ channel, payload: { n: 0, kind: 'deadly at once' } })
+        await broker.publish([deadly, make.event({ channel, key: 'a', payload: { n: 0, kind: 'valid' } })])
+        expect(await deathsUntilQuarantine(channel, queueType, file)).toBe(3)
+        await timing.eventually(async () => (await countOf(file)) === 1, 'the other is handled')
+        for (const each of children) await kill(each, 'SIGTERM')
+        const outside = await RabbitmqAdmin.at(server!.url)
+        expect([await outside.depth(channel), await outside.depth(`${channel}.held`)]).toEqual([0, 0])
+        await outside.close()
+        await broker.close()
+      }),
+  )
 })
+
+/** Starts one consumer after another until a letter is quarantined. Answers how many have died. */
+async function deathsUntilQuarantine(channel: string, ...args: readonly string[]): Promise<number> {
+  let deaths = 0
+  for (let isOver = false; !isOver; ) {
+    const child = await consume(server!.url, channel, ...args)
+    await timing.eventually(async () => {
+      isOver = await isQuarantined(channel)
+      return isOver || child.signalCode !== null
+    }, 'it dies, or gives up')
+    if (!isOver) deaths++
+    expect(deaths).toBeLessThan(6)
+  }
+  return deaths
+}
 
 async function isQuarantined(channel: string): Promise<boolean> {
   const outside = await RabbitmqAdmin.at(server!.url)

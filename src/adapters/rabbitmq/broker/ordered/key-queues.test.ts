@@ -1,5 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { createFactory } from '../../../../testing/factories.ts'
+import type { RabbitmqDelivery } from '../consume/delivery.ts'
 import { KeyQueues, type QueuedEvent } from './key-queues.ts'
 
 function entry(key: string, place: number, state: QueuedEvent['state'] = 'ready'): QueuedEvent {
@@ -67,5 +69,24 @@ describe('the lines of keys', () => {
     lines.add(entry('b', 2, 'open'))
     expect(lines.dead('a-1')?.place).toBe(1)
     expect(lines.dead('b-2')).toBeUndefined()
+  })
+
+  it('E10: of events without a key that have one id, only the same event is taken for a copy', () => {
+    const event = createFactory().event({ source: 'shop', payload: { n: 1 } })
+    const held = {
+      ...entry('place 1', 1),
+      id: event.id,
+      delivery: { event } as RabbitmqDelivery,
+      isHeld: true,
+    }
+    const lines = new KeyQueues()
+    lines.add(held)
+    const found = (other: typeof event) => lines.sameAs({ id: other.id, event: other }, 'place 2')
+    expect(found(structuredClone(event))).toBe(held)
+    expect(found({ ...event, source: 'till' })).toBeUndefined()
+    expect(found({ ...event, headers: { 'x-replay-id': 'replay-1' } })).toBeUndefined()
+    expect(found({ ...event, id: 'other' })).toBeUndefined()
+    held.isHeld = false
+    expect(found(event)).toBeUndefined()
   })
 })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { AmqpMessage } from '../../connection/amqp.ts'
 import type { RabbitmqDelivery } from '../consume/delivery.ts'
 
@@ -120,8 +121,15 @@ export class KeyQueues {
     return this.withId(id).find(each => each.key === key && each.place > place && each.state === 'ready')
   }
 
-  of(key: string): readonly QueuedEvent[] {
-    return this.#queues.get(key) ?? []
+  /**
+   * An entry of the same event. One without a key has a line of its own, so that its copy in the held queue stands in another
+   * line than the message of a process that died before it could settle that. The id alone does not show that both are the
+   * same event: two sources may use one id, and a replay has the id of its event.
+   */
+  sameAs({ id, event }: Pick<RabbitmqDelivery, 'id' | 'event'>, key: string): QueuedEvent | undefined {
+    const inLine = this.#queues.get(key)?.find(entry => entry.id === id)
+    if (inLine !== undefined || event === undefined || event.key !== undefined) return inLine
+    return this.withId(id).find(entry => entry.isHeld && isDeepStrictEqual(entry.delivery?.event, event))
   }
 
   /** The lines, each with its first event first. */

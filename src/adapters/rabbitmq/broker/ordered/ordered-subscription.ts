@@ -272,7 +272,7 @@ export class OrderedSubscription implements Subscription {
     const { id } = delivery
     const place = this.#queues.nextPlace()
     const key = lineOf(delivery, place)
-    const same = this.#queues.of(key).find(entry => entry.id === id)
+    const same = this.#queues.sameAs(delivery, key)
     if (same?.state === 'dead') void this.#publishedAgain(same, delivery)
     else if (same !== undefined && isStray) channel.settled(message)
     else this.#add({ ...this.#newEntry(key, place, message), id, delivery, isStray })
