@@ -57,6 +57,18 @@ describe('failure rate', () => {
     expect(state.mode).toBe('closed')
   })
 
+  it('E16: opens as early after the clock was set by an hour, whichever way, as without it', () => {
+    const policy = byRate(0.5, 10_000, 10)
+    for (const stepMs of [-3_600_000, 0, 3_600_000]) {
+      let state = settle(policy, initialBreaker(policy, T0), 0, 'success', T0)
+      let now = T0 + stepMs
+      for (let call = 0; call < 100; call++, now += 500) state = settle(policy, state, 0, 'success', now)
+      let failed = 0
+      for (; state.mode === 'closed'; failed++, now += 500) state = settle(policy, state, 0, 'failure', now)
+      expect([stepMs, failed]).toEqual([stepMs, 10])
+    }
+  })
+
   it('E16: fires if and only if the rate over the window reaches the threshold with enough calls', () => {
     const calls = fc.array(fc.record({ waitMs: fc.nat(2_500), failed: fc.boolean() }), { maxLength: 60 })
     fc.assert(

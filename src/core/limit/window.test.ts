@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { addToWindow, emptyWindow, windowTotal } from './window.ts'
+import { addToWindow, emptyWindow, followClock, isInNewestSlice, windowTotal } from './window.ts'
 
 describe('sliding window', () => {
   it('B2: is ten slices unless told otherwise, all empty', () => {
@@ -20,11 +20,20 @@ describe('sliding window', () => {
     expect(addToWindow(window, 9e12, 1).counts).toEqual([0, 0, 1])
   })
 
-  it('B2: a clock going backwards counts into the newest slice', () => {
+  it('B2: a clock that goes back by less than a slice counts into the newest slice', () => {
     const window = addToWindow(emptyWindow(3_000, 3), 10_500, 2)
-    const later = addToWindow(window, 4_000, 3)
+    const later = addToWindow(window, 9_600, 3)
     expect(later).toEqual({ sliceMs: 1_000, slice: 10, counts: [0, 0, 5] })
-    expect(windowTotal(later, 0)).toBe(5)
+    expect(windowTotal(later, 9_600)).toBe(5)
+    expect(followClock(later, 9_600)).toBe(later)
+  })
+
+  it('B2: a clock that is set back takes the counts with it, and they expire as they would have', () => {
+    const before = addToWindow(addToWindow(emptyWindow(3_000, 3), 9_500, 1), 10_500, 2)
+    const window = addToWindow(before, 4_000, 3)
+    expect(window).toEqual({ sliceMs: 1_000, slice: 4, counts: [0, 1, 5] })
+    expect(followClock(before, 4_000)).toEqual({ sliceMs: 1_000, slice: 4, counts: [0, 1, 2] })
+    expect([0, 4_999, 5_000, 6_000, 7_000].map(now => windowTotal(window, now))).toEqual([6, 6, 6, 5, 0])
   })
 
   it('B2: adding makes a new value and leaves the old one', () => {
@@ -50,6 +59,50 @@ describe('sliding window', () => {
           expect(window.counts).toHaveLength(slices)
         }
         expect(JSON.parse(JSON.stringify(window))).toEqual(window)
+      }),
+    )
+  })
+
+  it('B2: however the clock is set, counts last a window, and one that is only set back loses none', () => {
+    const moves = fc.array(
+      fc.record({
+        afterMs: fc.nat(400),
+        stepMs: fc.constantFrom(0, 0, 0, 0, -90, -110, -3_600_000, 3_600_000),
+        amount: fc.nat(10),
+      }),
+      { maxLength: 60, size: 'max' },
+    )
+    fc.assert(
+      fc.property(fc.integer({ min: 1e12, max: 2e12 }), fc.boolean(), moves, (start, isForward, moves) => {
+        const slices = 10
+        let window = emptyWindow(slices * 100, slices)
+        let elapsed = 0
+        // Without the time before each step back, of which a clock tells nothing.
+        let shown = 0
+        let now = start
+        let stepsBack = 0
+        const added: { at: number; shownAt: number; amount: number; stepsBack: number }[] = []
+        for (const { afterMs, stepMs, amount } of moves) {
+          const step = isForward ? stepMs : Math.min(0, stepMs)
+          elapsed += afterMs
+          now += afterMs + step
+          if (step < 0) stepsBack++
+          else shown += afterMs
+          const isNewest = isInNewestSlice(window, now)
+          const { slice } = window
+          window = addToWindow(window, now, amount)
+          expect(window.slice === slice).toBe(isNewest)
+          added.push({ at: elapsed, shownAt: shown, amount, stepsBack })
+          const sum = (some: typeof added) => some.reduce((total, { amount }) => total + amount, 0)
+          // A step back may put two slices' worth of time into one.
+          const late = added.filter(
+            ({ shownAt, stepsBack: then }) => shown - shownAt < slices * 100 + 200 * (stepsBack - then),
+          )
+          expect(windowTotal(window, now)).toBeLessThanOrEqual(sum(late))
+          if (isForward) continue
+          const recent = added.filter(({ at }) => elapsed - at <= (slices - 1) * 100)
+          expect(windowTotal(window, now)).toBeGreaterThanOrEqual(sum(recent))
+        }
       }),
     )
   })

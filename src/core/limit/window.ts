@@ -19,31 +19,51 @@ export function emptyWindow(windowMs: number, slices: number = DEFAULT_SLICES): 
   return { sliceMs: windowMs / slices, slice: 0, counts: new Array<number>(slices).fill(0) }
 }
 
-/** A new value; old slices drop out. A clock going backwards counts into the newest slice. */
+/** A new value; old slices drop out. A clock that was set back takes the counts with it. */
 export function addToWindow(window: Window, now: number, amount: number): Window {
   const { sliceMs, slice, counts } = window
-  const newest = Math.max(slice, Math.floor(now / sliceMs))
+  const newest = newestSlice(window, now)
   const last = counts.length - 1
-  const moved = newest === slice ? counts.slice() : shiftSlices(counts, newest - slice)
+  const moved = newest > slice ? shiftSlices(counts, newest - slice) : counts.slice()
   moved[last] = moved[last]! + amount
   return { sliceMs, slice: newest, counts: moved }
 }
 
-/** Whether something at this time counts into the newest slice. Everything before it does too: the clock was set back. */
-export function isInNewestSlice({ sliceMs, slice }: Window, now: number): boolean {
-  return Math.floor(now / sliceMs) <= slice
+/** Whether something at this time counts into the newest slice as it is. */
+export function isInNewestSlice(window: Window, now: number): boolean {
+  return newestSlice(window, now) === window.slice
 }
 
 /** A new value with more in the newest slice. */
-export function addToNewestSlice(window: Window, amount: number): Window {
-  return addToWindow(window, Number.NEGATIVE_INFINITY, amount)
+export function addToNewestSlice({ sliceMs, slice, counts }: Window, amount: number): Window {
+  const more = counts.slice()
+  more[more.length - 1]! += amount
+  return { sliceMs, slice, counts: more }
+}
+
+/**
+ * The same window if the clock was not set back. Otherwise its counts move with the clock. Call it before `windowTotal` if
+ * nothing may be added for long: only a window that has moved forgets its counts in time.
+ */
+export function followClock(window: Window, now: number): Window {
+  const newest = newestSlice(window, now)
+  return newest < window.slice ? { ...window, slice: newest } : window
+}
+
+/**
+ * The index of the newest slice at this time. A clock that was set back by a little counts into the slice that is there:
+ * moved each time, the counts would never expire while the clock swings around the border of two slices.
+ */
+function newestSlice({ sliceMs, slice }: Window, now: number): number {
+  const current = Math.floor(now / sliceMs)
+  return current === slice - 1 ? slice : current
 }
 
 function shiftSlices(counts: readonly number[], passed: number): number[] {
   return counts.map((_, index) => counts[index + passed] ?? 0)
 }
 
-/** The total of the slices that have not expired. */
+/** The total of the slices that have not expired. A clock that was set back expires none. */
 export function windowTotal(window: Window, now: number): number {
   const { sliceMs, slice, counts } = window
   const passed = Math.max(0, Math.floor(now / sliceMs) - slice)

@@ -10,6 +10,8 @@ export class SlidingRatio {
   readonly #good = new Float64Array(SLICES)
   readonly #bad = new Float64Array(SLICES)
   #newest = 0
+  /** How many slices the clock was set back in all: the ring goes on, whatever the clock shows. */
+  #setBack = 0
 
   constructor(windowMs: number) {
     this.#sliceMs = windowMs / SLICES
@@ -30,9 +32,11 @@ export class SlidingRatio {
     return all === 0 ? undefined : good / all
   }
 
-  /** A clock that was set back counts into the newest slice. */
+  /** A clock that was set back by less than a slice counts into the newest slice. */
   #moveTo(now: number): void {
-    const slice = Math.max(this.#newest, Math.floor(now / this.#sliceMs))
+    const shown = Math.floor(now / this.#sliceMs) + this.#setBack
+    if (shown < this.#newest - 1) this.#setBack += this.#newest - shown
+    const slice = Math.max(this.#newest, shown)
     for (let passed = Math.max(this.#newest + 1, slice - SLICES + 1); passed <= slice; passed++) {
       this.#good[passed % SLICES] = 0
       this.#bad[passed % SLICES] = 0

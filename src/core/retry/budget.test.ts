@@ -53,6 +53,25 @@ describe('retry budget', () => {
     expect(admitted(policy, spent, 50, 14_000)[0]).toBe(20)
   })
 
+  it('B2: a clock that is set by an hour, whichever way, holds the budget up for one window at most', () => {
+    const policy = resolveBudget({ ratio: 0, floorPerSecond: 1, windowMs: 10_000 })
+    for (const stepMs of [-3_600_000, 3_600_000]) {
+      const start = 1_700_000_000_000
+      const [, spent] = admitted(policy, initialBudget(policy), 10, start)
+      let [count, state] = admitted(policy, spent, 1, start + stepMs)
+      expect([stepMs, count]).toEqual([stepMs, stepMs < 0 ? 0 : 1])
+      ;[count, state] = admitted(policy, state, 1, start + stepMs + 11_000)
+      expect([stepMs, count]).toEqual([stepMs, 1])
+    }
+  })
+
+  it('B2: calls from before the clock was set back expire too, also if only retries ask', () => {
+    const policy = resolveBudget({ ratio: 1, floorPerSecond: 0, windowMs: 10_000 })
+    const start = 1_700_000_000_000
+    const [, state] = admitted(policy, calls(initialBudget(policy), 5, start), 1, start - 3_600_000)
+    expect(admitted(policy, state, 1, start - 3_600_000 + 11_000)[0]).toBe(0)
+  })
+
   it('B2: a refused retry leaves the state as it is', () => {
     const policy = resolveBudget({ ratio: 0, floorPerSecond: 0 })
     const state = initialBudget(policy)

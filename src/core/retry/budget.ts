@@ -2,6 +2,7 @@ import {
   addToNewestSlice,
   addToWindow,
   emptyWindow,
+  followClock,
   isInNewestSlice,
   type Window,
   windowTotal,
@@ -80,7 +81,11 @@ export function admitRetry(
   now: number,
 ): { readonly admitted: boolean; readonly state: BudgetState } {
   const { ratio, floorPerSecond, windowMs } = policy
-  const allowed = ratio * windowTotal(state.calls, now) + floorPerSecond * (windowMs / 1_000)
-  if (windowTotal(state.retries, now) + 1 > allowed + ROUNDING) return { admitted: false, state }
-  return { admitted: true, state: { calls: state.calls, retries: addToWindow(state.retries, now, 1) } }
+  // Also where it refuses: otherwise it would refuse until a clock that was set back has caught up.
+  const calls = followClock(state.calls, now)
+  const retries = followClock(state.retries, now)
+  const followed = calls === state.calls && retries === state.retries ? state : { calls, retries }
+  const allowed = ratio * windowTotal(calls, now) + floorPerSecond * (windowMs / 1_000)
+  if (windowTotal(retries, now) + 1 > allowed + ROUNDING) return { admitted: false, state: followed }
+  return { admitted: true, state: { calls, retries: addToWindow(retries, now, 1) } }
 }

@@ -3,6 +3,7 @@ import {
   addToNewestSlice,
   addToWindow,
   emptyWindow,
+  followClock,
   isInNewestSlice,
   type Window,
   windowTotal,
@@ -62,7 +63,7 @@ class RecentCount {
   }
 
   total(now: number): number {
-    this.#window = this.#counted()
+    this.#window = followClock(this.#counted(), now)
     return windowTotal(this.#window, now)
   }
 

@@ -1,5 +1,5 @@
 import type { Masks } from '../../core/dead-letter/masks.ts'
-import { addToWindow, emptyWindow, type Window, windowTotal } from '../../core/limit/window.ts'
+import { addToWindow, emptyWindow, followClock, type Window, windowTotal } from '../../core/limit/window.ts'
 import { RENEW_MS } from '../../operations/held-lease.ts'
 import type { Cancel } from '../../ports/clock.ts'
 import type { Observer } from '../../ports/observer.ts'
@@ -79,7 +79,10 @@ export class ReplayRunner {
   /** Letters per second over the last minute; undefined when this server does not run the replay. */
   rateOf(id: string): number | undefined {
     const run = this.#runs.get(id)
-    return run && windowTotal(run.sent, this.#options.environment.clock.now()) / (RATE_WINDOW_MS / 1_000)
+    if (run === undefined) return undefined
+    const now = this.#options.environment.clock.now()
+    run.sent = followClock(run.sent, now)
+    return windowTotal(run.sent, now) / (RATE_WINDOW_MS / 1_000)
   }
 
   /** Records outcomes that arrived after a replay stopped. Concurrent calls share one run, so that each outcome counts once. */
