@@ -43,8 +43,8 @@ export function advance(rate: Rate, tat: number, now: number): number {
 }
 
 /**
- * For a bucket from which nothing is ever reserved: after a step back of the clock its tat lies further ahead than
- * taking could have brought it, and without this it would refuse everything until the clock has caught up.
+ * For a bucket from which nothing is ever reserved: its tat lies no further ahead than taking could have brought it. Without
+ * this it would refuse everything for years after its rate was lowered, because the slots of a lower rate are longer.
  */
 export function withoutReservations(rate: Rate, tat: number, now: number): number {
   return Math.min(tat, toSlots(rate, now) + rate.burst)

@@ -1,4 +1,4 @@
-import { advance, IDLE, notBefore, type Rate, rate, withoutReservations } from '../../core/limit/gcra.ts'
+import { advance, IDLE, moveClock, notBefore, type Rate, rate } from '../../core/limit/gcra.ts'
 import { ProblemError } from '../problem.ts'
 
 /** A limit on requests per second. */
@@ -13,13 +13,15 @@ export interface RequestLimitOptions {
 export class RequestLimiter {
   readonly #rate: Rate
   readonly #tats = new Map<string, number>()
+  #seenAt = Number.NEGATIVE_INFINITY
 
   constructor(options: RequestLimitOptions) {
     this.#rate = rate(options)
   }
 
   require(caller: string, now: number): void {
-    const tat = withoutReservations(this.#rate, this.#tats.get(caller) ?? IDLE, now)
+    this.#notice(now)
+    const tat = this.#tats.get(caller) ?? IDLE
     const at = notBefore(this.#rate, tat, now)
     if (at <= now) {
       this.#tats.set(caller, advance(this.#rate, tat, now))
@@ -29,5 +31,13 @@ export class RequestLimiter {
     throw new ProblemError('too-many-requests', `Too many requests. Retry in ${seconds} s.`, {
       headers: { 'retry-after': String(seconds) },
     })
+  }
+
+  /** A clock that was set back takes all callers with it. Otherwise they would be refused until it has caught up. */
+  #notice(now: number): void {
+    if (now < this.#seenAt)
+      for (const [caller, tat] of this.#tats)
+        this.#tats.set(caller, moveClock(this.#rate, tat, this.#seenAt, now))
+    this.#seenAt = now
   }
 }
