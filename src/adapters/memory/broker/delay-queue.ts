@@ -1,18 +1,22 @@
 import { Heap } from '../../../core/heap.ts'
-import type { Cancel, Clock } from '../../../ports/clock.ts'
+import { type Cancel, type Clock, monotonicNow } from '../../../ports/clock.ts'
 import type { MemoryDelivery } from './delivery.ts'
 
-/** Caps sleeps so that clock changes are noticed. */
-const MAX_SLEEP_MS = 60_000
+/** The longest sleep. Timers have an upper limit. */
+const MAX_SLEEP_MS = 3_600_000
 
 interface Waiting {
   readonly delivery: MemoryDelivery
-  readonly notBefore: number
+  /** By the clock that never steps. */
+  readonly dueAt: number
   /** The order of arrival, which decides between deliveries with the same time. */
   readonly order: number
 }
 
-/** Holds deliveries until they are due. One timer serves all of them, for the earliest one. */
+/**
+ * Holds deliveries until they are due. One timer serves all of them, for the earliest one. A wait does not change when the wall
+ * clock is set.
+ */
 export class DelayQueue {
   readonly #clock: Clock
   readonly #onDue: (delivery: MemoryDelivery) => void
@@ -27,8 +31,9 @@ export class DelayQueue {
   }
 
   add(delivery: MemoryDelivery, notBefore: number): void {
-    this.#waiting.push({ delivery, notBefore, order: this.#order++ })
-    if (notBefore < this.#wakesAt) this.#sleep()
+    const dueAt = monotonicNow(this.#clock) + Math.max(0, notBefore - this.#clock.now())
+    this.#waiting.push({ delivery, dueAt, order: this.#order++ })
+    if (dueAt < this.#wakesAt) this.#sleep()
   }
 
   close(): void {
@@ -41,17 +46,17 @@ export class DelayQueue {
     this.#wakesAt = Number.POSITIVE_INFINITY
     const { first } = this.#waiting
     if (first === undefined) return
-    const now = this.#clock.now()
+    const now = monotonicNow(this.#clock)
     // A timer may fire a little early. A delay of at least 1 ms prevents a busy loop.
-    const delayMs = Math.min(MAX_SLEEP_MS, Math.max(1, first.notBefore - now))
+    const delayMs = Math.min(MAX_SLEEP_MS, Math.max(1, first.dueAt - now))
     this.#wakesAt = now + delayMs
     this.#cancel = this.#clock.schedule(delayMs, () => this.#wake())
   }
 
   #wake(): void {
-    const now = this.#clock.now()
+    const now = monotonicNow(this.#clock)
     for (let first = this.#waiting.first; first !== undefined; first = this.#waiting.first) {
-      if (first.notBefore > now) break
+      if (first.dueAt > now) break
       this.#waiting.shift()
       this.#onDue(first.delivery)
     }
@@ -60,5 +65,5 @@ export class DelayQueue {
 }
 
 function isBefore(a: Waiting, b: Waiting): boolean {
-  return a.notBefore < b.notBefore || (a.notBefore === b.notBefore && a.order < b.order)
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order)
 }
