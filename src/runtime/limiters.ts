@@ -35,10 +35,11 @@ import {
   recordNewestCalls,
   resolveBudget,
 } from '../core/retry/budget.ts'
-import { type Cancel, type Clock, monotonicNow, systemClock } from '../ports/clock.ts'
+import { type Cancel, systemClock } from '../ports/clock.ts'
 import type { SharedLimit } from '../ports/shared-limit.ts'
 import { observe } from './observe.ts'
 import { port } from './option-rules.ts'
+import { SetBackDetector } from './set-back-detector.ts'
 import { FleetRateLimit, type LimitOwner } from './shared-limit/fleet-link.ts'
 import { type FleetTurns, fleetTurns, type PendingTurn, type RetryTurn } from './shared-limit/fleet-turns.ts'
 import { safeObserver } from './user-functions/observer-faults.ts'
@@ -51,16 +52,12 @@ const DEFAULT_OWNER: LimitOwner = Object.freeze({ name: 'limit', clock: systemCl
 export class RateLimiter {
   #rate: Rate
   readonly #fleet: FleetRateLimit | undefined
-  readonly #clock: Clock
+  readonly #setBack: SetBackDetector
   #tat = IDLE
-  /** When it was last asked. Before the first time, every clock seems to be set back. */
-  #seenAt = Number.POSITIVE_INFINITY
-  /** The wall clock less the one that never steps, since the wall clock was last set back. */
-  #setTo = 0
 
   constructor(policy: Shareable<RateLimitPolicy>, owner: LimitOwner = DEFAULT_OWNER) {
     this.#rate = rate(policy)
-    this.#clock = owner.clock
+    this.#setBack = new SetBackDetector(owner.clock)
     this.#fleet = policy.shared && new FleetRateLimit(policy.shared, 'rate', policy, owner)
   }
 
@@ -70,25 +67,12 @@ export class RateLimiter {
    */
   take(now: number): number | Promise<number> {
     if (this.#fleet !== undefined) return this.#fleet.enter(now)
-    if (now < this.#seenAt) this.#followClock(now)
-    this.#seenAt = now
+    const movedMs = this.#setBack.look(now)
+    if (movedMs < 0) this.#tat = moveClock(this.#rate, this.#tat, now - movedMs, now)
     const tat = withoutReservations(this.#rate, this.#tat, now)
     const at = notBefore(this.#rate, tat, now)
     if (at <= now) this.#tat = advance(this.#rate, tat, now)
     return at
-  }
-
-  /**
-   * Moves the tat with a clock that was set back. The other clock knows the time that has passed meanwhile: the limit may be
-   * idle again. Only here is it read, because a second clock would cost every call.
-   */
-  #followClock(now: number): void {
-    const steady = monotonicNow(this.#clock)
-    if (Number.isFinite(this.#seenAt)) {
-      const unset = Math.max(this.#seenAt, this.#setTo + steady)
-      this.#tat = moveClock(this.#rate, this.#tat, unset, now)
-    }
-    this.#setTo = now - steady
   }
 
   /** Takes over another rate, unless the limit is shared: a file cannot set such a limit. */

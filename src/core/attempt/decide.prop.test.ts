@@ -29,7 +29,7 @@ function decide(policy: Policy, attempts: readonly FailedAttempt[]): AttemptDeci
   const { category } = attempts.at(-1)!
   const attempt = attempts.length
   const cycle = () => ({ attempts, started: attempt, ended: attempt })
-  const history = { attempt, firstStartedAt: NOW, previousDelayMs: 0, cycle }
+  const history = { attempt, elapsedMs: 0, previousDelayMs: 0, cycle }
   return decideAttempt(policy, history, { retryable: true, category, retryAfterMs: undefined }, NOW, () => 0)
 }
 

@@ -15,7 +15,8 @@ interface DecidingPolicies {
 export interface AttemptHistory {
   /** The number of the attempt that has just failed; 1 is the first. */
   readonly attempt: number
-  readonly firstStartedAt: number
+  /** Since the first attempt started. */
+  readonly elapsedMs: number
   /** The wait before that attempt; 0 before the first. */
   readonly previousDelayMs: number
   /** What the poison policy looks at, if it has to; undefined where nothing outlives the process. */
@@ -50,8 +51,8 @@ export function decideAttempt(
   now: number,
   random: Random,
 ): AttemptDecision {
-  const { attempt, previousDelayMs, firstStartedAt, cycle } = history
-  const failed = { failure, attempt, previousDelayMs, elapsedMs: now - firstStartedAt }
+  const { attempt, previousDelayMs, elapsedMs, cycle } = history
+  const failed = { failure, attempt, previousDelayMs, elapsedMs }
   const decision = decideRetry(retry, failed, random)
   const hasRetriesLeft = decision.action === 'retry'
   const mayBePoison = hasRetriesLeft ? blamesEvent(failure.category) : decision.reason !== 'permanent'

@@ -29,6 +29,8 @@ interface Case {
   readonly maxElapsedMs: number | undefined
   readonly budget: { readonly ratio: number; readonly floorPerSecond: number } | undefined
   readonly chance: number
+  /** The clock is set. */
+  readonly step?: { readonly atMs: number; readonly byMs: number }
 }
 
 const THROWN: Readonly<Record<Exclude<Step['kind'], 'timeout'>, () => unknown>> = {
@@ -80,9 +82,10 @@ class Trial {
   readonly #startedAt: number
   #attempts = 0
 
-  constructor({ script, attempts, backoff, maxElapsedMs, budget, chance }: Case) {
+  constructor({ script, attempts, backoff, maxElapsedMs, budget, chance, step }: Case) {
     this.#script = script
-    this.#startedAt = this.clock.now()
+    this.#startedAt = this.clock.monotonic()
+    if (step !== undefined) this.clock.schedule(step.atMs, () => this.clock.jump(step.byMs))
     this.breaker = createBreaker({ failures: 1_000 }, { clock: this.clock })
     this.options = {
       name: 'work',
@@ -98,7 +101,10 @@ class Trial {
   }
 
   readonly work = async (signal: AbortSignal): Promise<void> => {
-    this.recorder.all.push({ what: 'started' as never, event: this.clock.now() - this.#startedAt } as never)
+    this.recorder.all.push({
+      what: 'started' as never,
+      event: this.clock.monotonic() - this.#startedAt,
+    } as never)
     const step = this.#script[this.#attempts++]
     if (step === undefined) return
     if (step.kind === 'timeout')
@@ -148,6 +154,8 @@ async function asEvent(of: Case): Promise<unknown> {
     channel: 'orders',
     deadLetters: memoryDeadLetters(),
     poison: 'off',
+    // As for the call and the write: two retries without a wait would have to take turns.
+    retryLimit: 'off',
     handle: (_, { signal }) => trial.work(signal),
   })
   await consumer.start()
@@ -184,6 +192,25 @@ describe('a failing event, call and write under the same policy', () => {
         const call = await asCall(of)
         expect(await asEvent(of)).toEqual(call)
         expect(await asWrite(of)).toEqual(call)
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  it('E1: the same happens at the same moments when the clock is set by an hour meanwhile', async () => {
+    const steps = fc.record({
+      atMs: fc.integer({ min: 1, max: 12_000 }),
+      byMs: fc.constantFrom(-3_600_000, 3_600_000),
+    })
+    await fc.assert(
+      fc.asyncProperty(cases, steps, async (of, step) => {
+        // A budget counts by the wall clock, and forgets its calls when that is set forward.
+        const calm = { ...of, budget: undefined }
+        const expected = await asCall(calm)
+        expect(await asCall({ ...calm, step })).toEqual(expected)
+        expect(await asWrite({ ...calm, step })).toEqual(expected)
+        // The attempts of an event may be of many processes, which have only their wall clocks in common.
+        if (step.byMs < 0) expect(await asEvent({ ...calm, step })).toEqual(expected)
       }),
       { numRuns: 150 },
     )

@@ -106,10 +106,15 @@ export class FailedAttempts {
   next(work: Work, failed: FailedAttempt, run?: LateRun): Next | Promise<Next> {
     const { clock, poison, inProcessWaitMs } = this.#policy
     const { failure, attempt, startedAt, at } = failed
-    const { previousDelayMs, firstStartedAt = startedAt } = work
+    const now = clock.now()
     const cycle = poison === 'off' ? undefined : () => work.cycleHistory({ failure, at })
-    const history = { attempt, firstStartedAt, previousDelayMs, cycle }
-    const decision = decideNext(this.#policy, history, failure, clock.now())
+    const history = {
+      attempt,
+      elapsedMs: work.elapsedMs(clock, startedAt, now),
+      previousDelayMs: work.previousDelayMs,
+      cycle,
+    }
+    const decision = decideNext(this.#policy, history, failure, now)
     work.record(this.#recordOf(failed, decision.do === 'retry' ? decision.delayMs : undefined))
     if (decision.do === 'give-up') return this.#giveUp(work, failed, decision.because, run)
     if (decision.delayMs <= inProcessWaitMs) return { do: 'wait', delayMs: decision.delayMs }
@@ -129,10 +134,11 @@ export class FailedAttempts {
   stillRunning(work: Work, run: LateRun): Next | Promise<Next> {
     const { clock, retry, random, inProcessWaitMs } = this.#policy
     const { failure, startedAt } = run.failed
-    const { previousDelayMs, firstStartedAt = startedAt } = work
+    const { history, previousDelayMs } = work
     const now = clock.now()
     const attempt = work.started + ++run.skippedAttempts
-    const elapsedMs = now - firstStartedAt
+    // The history has the attempt already, if the event was delivered again.
+    const elapsedMs = work.elapsedMs(clock, history.length > 0 ? now : startedAt, now)
     const decision = decideRetry(retry, { failure, attempt, elapsedMs, previousDelayMs }, random)
     if (decision.action === 'give-up') return this.#giveUp(work, run.failed, 'still_running', run)
     const { delayMs } = decision

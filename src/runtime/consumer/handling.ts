@@ -163,7 +163,7 @@ export class Handling {
   }
 
   async #attempt(work: Work, now: number): Promise<Next> {
-    const { clock, budget, breaker, name, handle, trails, observer, schema, inputOf } = this.#policy
+    const { clock, budget, breaker, name, handle, retry, trails, observer, schema, inputOf } = this.#policy
     const { subscription, closing } = this.#host
     let startedAt = now
     try {
@@ -181,6 +181,7 @@ export class Handling {
     // The grace time ended while the broker recorded the start, so nothing would abort this attempt.
     if (closing.aborted || work.isWithdrawn) return this.#interrupted(work)
     if (work.started === 1) budget?.recordCall(startedAt)
+    if (retry.maxElapsedMs !== undefined) work.measureElapsed(clock, startedAt)
     const step = trails?.attempt(work, startedAt)
     const context = new HandlerContext(work.started, work.replay, step)
     const { timeoutMs, deadlines } = this.#policy

@@ -1,3 +1,4 @@
+import { elapsedOf } from '../../core/attempt/elapsed.ts'
 import type { AttemptRecord, DeadLetter } from '../../core/dead-letter/letter.ts'
 import type { Reason } from '../../core/dead-letter/reason.ts'
 import type { LazaretEvent } from '../../core/event/event.ts'
@@ -7,7 +8,7 @@ import type { Failure } from '../../core/failure/failure.ts'
 import { hash128 } from '../../core/hash.ts'
 import type { CycleHistory } from '../../core/poison/poison.ts'
 import type { Delivery, Undecodable } from '../../ports/broker.ts'
-import type { Clock } from '../../ports/clock.ts'
+import { type Clock, monotonicNow } from '../../ports/clock.ts'
 import {
   type AttemptTrace,
   ignoreErrors,
@@ -75,6 +76,9 @@ export class Work {
   /** The time at which the handler ended. It is set only until the next wait, and saves a second reading of the clock. */
   endedAt: number | undefined = undefined
 
+  /** The first attempt of this delivery, and the time since the first of the event. Set only if the policy limits that time. */
+  #began: { readonly steadyAt: number; readonly elapsedMs: number } | undefined
+
   /** Aborts when the caller withdraws the delivery; undefined if nobody can. */
   readonly signal: AbortSignal | undefined
 
@@ -106,8 +110,18 @@ export class Work {
     return this.replayed?.attempt ?? 0
   }
 
-  get firstStartedAt(): number | undefined {
-    return this.history[0]?.startedAt
+  /** Measures what follows by the clock that never steps. */
+  measureElapsed(clock: Clock, startedAt: number): void {
+    this.#began ??= {
+      steadyAt: monotonicNow(clock),
+      elapsedMs: elapsedOf(this.history, startedAt, startedAt),
+    }
+  }
+
+  /** Since the first attempt of the event started. The attempts of earlier deliveries have only the wall clock in common. */
+  elapsedMs(clock: Clock, startedAt: number, now: number): number {
+    if (this.#began === undefined) return elapsedOf(this.history, startedAt, now)
+    return this.#began.elapsedMs + monotonicNow(clock) - this.#began.steadyAt
   }
 
   get previousDelayMs(): number {

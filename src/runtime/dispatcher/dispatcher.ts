@@ -276,7 +276,7 @@ class SinkDispatcher implements Dispatcher, ReloadablePart {
   }
 
   breaker(sink: string): Breaker | undefined {
-    return this.#lanes.get(sink)?.breaker
+    return this.#lanes.get(sink)?.policy.breaker
   }
 
   close({ graceMs = this.#policy.graceMs }: { readonly graceMs?: number | undefined } = {}): Promise<void> {

@@ -63,6 +63,8 @@ export class Call<A extends unknown[], R> implements Deadline {
   private whenLateEnds: (() => void) | undefined = undefined
   private epoch = 0
   private startedAt = 0
+  /** By the clock that never steps; only where the policy limits the time of all attempts. */
+  private startedSteadyAt = 0
   private latestFailure: LatestFailure | undefined = undefined
   private context: AttemptContext | undefined = undefined
   /** The trace of the call, if its caller has one. */
@@ -102,6 +104,7 @@ export class Call<A extends unknown[], R> implements Deadline {
     }
     const now = policy.readsClock ? policy.clock.now() : 0
     this.startedAt = now
+    if (policy.retry.maxElapsedMs !== undefined) this.startedSteadyAt = monotonicNow(policy.clock)
     policy.budget?.recordCall(now)
     policy.retryLimit?.join()
     if (policy.tracing !== undefined) this.trail = traceOf(policy.tracing, policy)
@@ -259,14 +262,15 @@ export class Call<A extends unknown[], R> implements Deadline {
 
   /** Decides what follows a failed attempt, waits, and starts the next one. Rejects if there is none. */
   private async recover(thrown: unknown): Promise<void> {
-    const { attempt, signal, policy, startedAt: firstStartedAt } = this
+    const { attempt, signal, policy } = this
     const { clock } = policy
     const now = clock.now()
     const lateUntilMs = this.late > 0 ? monotonicNow(clock) + policy.lateMs : 0
     const ended = { thrown, attempt, epoch: this.epoch, now }
     const failure = attemptFailed(policy, ended, failure => this.endTrace(failure, now))
     const previousDelayMs = this.latestFailure?.delayMs ?? 0
-    const next = decideNext(policy, { attempt, firstStartedAt, previousDelayMs }, failure, now)
+    const elapsedMs = policy.retry.maxElapsedMs === undefined ? 0 : monotonicNow(clock) - this.startedSteadyAt
+    const next = decideNext(policy, { attempt, elapsedMs, previousDelayMs }, failure, now)
     const delayMs = next.do === 'retry' ? next.delayMs : 0
     this.latestFailure = { thrown, failure, endedAt: now, delayMs }
     if (next.do === 'give-up') throw this.gaveUp(next.because)

@@ -147,8 +147,7 @@ function changeable(given: Settings, faults: UserFaults) {
         given.budget ||
         timeoutMs !== undefined ||
         observer.callSucceeded ||
-        given.tracing ||
-        retry.maxElapsedMs !== undefined,
+        given.tracing,
     ),
   }
 }

@@ -1,6 +1,7 @@
 import { summariseFailure } from '../../../core/dead-letter/create.ts'
 import type { AttemptFailure } from '../../../core/dead-letter/letter.ts'
 import { type Failure, isDependencyFailure } from '../../../core/failure/failure.ts'
+import { monotonicNow } from '../../../ports/clock.ts'
 import {
   classifyThrown,
   decideNext,
@@ -85,12 +86,13 @@ export function recordFailure(
   policy: LanePolicy,
   item: Item,
   { thrown, failure, summary, chance }: WriteFailure,
-  startedAt: number,
+  { startedAt, startedSteadyAt }: Pick<Write, 'startedAt' | 'startedSteadyAt'>,
   now: number,
 ): FailureDecision {
   item.failures ??= {
     attempts: 0,
     firstStartedAt: startedAt,
+    firstSteadyAt: startedSteadyAt,
     previousDelayMs: 0,
     failure,
     thrown,
@@ -101,8 +103,11 @@ export function recordFailure(
   history.failure = failure
   history.thrown = thrown
   observeFailedAttempt(policy, attempt, failure)
-  const { firstStartedAt, previousDelayMs, records } = history
-  const next = decideNext(policy, { attempt, firstStartedAt, previousDelayMs }, failure, now, () => chance)
+  const { firstStartedAt, firstSteadyAt, previousDelayMs, records } = history
+  // The limit may be new: it was read from a file after the first attempt.
+  const elapsedMs =
+    firstSteadyAt === undefined ? now - firstStartedAt : monotonicNow(policy.clock) - firstSteadyAt
+  const next = decideNext(policy, { attempt, elapsedMs, previousDelayMs }, failure, now, () => chance)
   const delayMs = next.do === 'retry' ? next.delayMs : undefined
   records.push({ number: attempt, startedAt, endedAt: now, failure: summary, delayMs })
   if (records.length > policy.caps.maxAttempts) records.splice(1, 1)

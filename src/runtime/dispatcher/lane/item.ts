@@ -7,6 +7,8 @@ import type { Tracked } from '../track/tracked.ts'
 interface FailureHistory {
   attempts: number
   readonly firstStartedAt: number
+  /** By the clock that never steps, see `Write`. */
+  readonly firstSteadyAt: number | undefined
   previousDelayMs: number
   failure: Failure
   thrown: unknown

@@ -4,8 +4,8 @@ import { Fifo } from '../../../core/fifo.ts'
 import type { Cancel } from '../../../ports/clock.ts'
 import type { GiveUpReason } from '../../../ports/observer.ts'
 import { observeGivingUp } from '../../attempt/after-failure.ts'
-import type { Breaker } from '../../breaker.ts'
 import { observe } from '../../observe.ts'
+import { SetBackDetector } from '../../set-back-detector.ts'
 import { Halves, mayBlameSome } from '../after/halves.ts'
 import { earliest, Retries } from '../after/retries.ts'
 import type { Starts } from '../after/retry-window.ts'
@@ -55,7 +55,7 @@ export class Lane {
   #isLookAsked = false
   /** The breaker refused. The lane does not ask again before this time, unless the breaker changes. */
   #refusedUntil: number | undefined
-  #seenAt: number
+  readonly #setBack: SetBackDetector
   #wakeAt: number | undefined
   #cancelWake: Cancel | undefined
   #isStopped = false
@@ -72,7 +72,7 @@ export class Lane {
     const giveUp = (item: Item, why: GiveUp, mayDrop: boolean) => this.#giveUp(item, why, mayDrop)
     this.#retries = new Retries(policy, giveUp, look)
     this.#holdChecks = new HoldChecks(policy.clock, item => this.#handOver(item), look)
-    this.#seenAt = policy.clock.now()
+    this.#setBack = new SetBackDetector(policy.clock)
     const inOwnContext = AsyncLocalStorage.snapshot()
     this.#look = () => inOwnContext(() => this.#startWrites())
     this.#unwatch = policy.breaker?.watch(() => this.breakerChanged())
@@ -87,10 +87,6 @@ export class Lane {
     changeLane(this.policy, settings, caps)
     this.#retries.limitChanged()
     this.#lookSoon()
-  }
-
-  get breaker(): Breaker | undefined {
-    return this.policy.breaker
   }
 
   /** Accepts or refuses an event, and reports the result to it. It never waits and never throws. */
@@ -191,16 +187,21 @@ export class Lane {
   #startWrites(): void {
     this.#isLookAsked = false
     if (this.#isStopped) return
-    const now = this.policy.clock.now()
-    if (now < this.#seenAt) {
-      // The clock was set back, and the breaker refused until a time of the earlier clock.
-      this.#refusedUntil = undefined
-      this.#retries.move(now - this.#seenAt)
-      for (const item of [...this.#held.values()].flat()) item.notBefore += now - this.#seenAt
-    }
-    this.#seenAt = now
+    const now = this.#now()
     while (this.#writes.size < this.policy.concurrency && this.#startNext(now)) {}
     this.#sleep(now)
+  }
+
+  /** The time. Everything here moves with a clock that was set back; what is added later waits for a time of the new clock. */
+  #now(): number {
+    const now = this.policy.clock.now()
+    const movedMs = this.#setBack.look(now)
+    if (movedMs < 0) {
+      this.#refusedUntil = undefined
+      this.#retries.move(movedMs)
+      for (const item of [...this.#held.values()].flat()) item.notBefore += movedMs
+    }
+    return now
   }
 
   #startNext(now: number): boolean {
@@ -300,7 +301,7 @@ export class Lane {
     if (!this.#writes.delete(write)) return
     const { policy } = this
     const { items, startedAt } = write
-    const now = policy.clock.now()
+    const now = this.#now()
     write.retries?.ended(now)
     const isLate = !end.ok && write.isLate
     const held: Item[] = []
@@ -317,7 +318,7 @@ export class Lane {
         this.#deliver(item, now)
         continue
       }
-      const next = recordFailure(policy, item, failure, startedAt, now)
+      const next = recordFailure(policy, item, failure, write, now)
       if (next.do === 'give-up') this.#giveUp(item, giveUpOn(item, next.because))
       else if (isLate) {
         item.notBefore = next.at

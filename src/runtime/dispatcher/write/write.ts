@@ -1,4 +1,5 @@
 import type { Failure } from '../../../core/failure/failure.ts'
+import { monotonicNow } from '../../../ports/clock.ts'
 import type { RejectedItem } from '../../../ports/sink.ts'
 import { discardSpan, endSpan, ignoreErrors, runInSpan, type TraceSpan } from '../../../ports/tracing.ts'
 import { Attempt, AttemptContext } from '../../attempt/attempt.ts'
@@ -20,6 +21,8 @@ export class Write {
   /** The breaker's, to settle it with. */
   readonly epoch: number
   readonly startedAt: number
+  /** By the clock that never steps; undefined unless the policy limits the time of all attempts. */
+  readonly startedSteadyAt: number | undefined
   readonly #attempt: Attempt
   readonly #policy: LanePolicy
   #closing: AbortController | undefined
@@ -38,6 +41,7 @@ export class Write {
     this.retries = retries
     this.epoch = epoch
     this.startedAt = startedAt
+    this.startedSteadyAt = policy.retry.maxElapsedMs === undefined ? undefined : monotonicNow(policy.clock)
     const context = new AttemptContext((items[0]?.failures?.attempts ?? 0) + 1)
     this.#attempt = new Attempt(context, policy.name, policy.timeoutMs, policy.deadlines)
   }
