@@ -4,6 +4,7 @@ import { drawExtras, withKindByHandler } from './draw-extras.ts'
 import { drawActions, drawFaultPlan, type PlannedAction } from './draw-faults.ts'
 import { drawFleet, fleetChance, withEmitters } from './draw-fleet.ts'
 import { drawEvents, drawHandlers } from './draw-handlers.ts'
+import { drawSwings } from './draw-swings.ts'
 import type { Extras } from './extras.ts'
 import type { FaultPlan } from './faults.ts'
 import type { FleetPlan } from './fleet-plan.ts'
@@ -72,7 +73,7 @@ export function drawPlan(seed: number): Plan {
     hasSpill: letters !== 'broker' && chance.maybe(0.6),
     brokerDelays: chance.maybe(0.85),
     faultPlan: drawFaultPlan(new Chance(seed, 2), faultPhaseMs, handlers, fleet?.rates),
-    actions: drawActions(new Chance(seed, 3), faultPhaseMs, machines),
+    actions: [...drawActions(new Chance(seed, 3), faultPhaseMs, machines), ...drawSwings(seed, faultPhaseMs)],
     extras,
     fleet,
   }

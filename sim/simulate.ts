@@ -22,8 +22,8 @@ import { Producer } from './producer.ts'
 import type { World } from './world.ts'
 
 /**
- * The time limit for becoming idle after the faults stop. Clock changes extend it. In the slowest correct world every
- * event fails, and a breaker that opens for half a minute admits one probe each time.
+ * The time limit for becoming idle after the faults stop, however the clock was set before. In the slowest correct world
+ * every event fails, and a breaker that opens for half a minute admits one probe each time.
  */
 const IDLE_WITHIN_MS = 2 * 60 * 60_000
 const CHECK_EVERY_MS = 1_000
@@ -162,7 +162,7 @@ class Simulation {
 
   async runUntilIdle(): Promise<boolean> {
     const { clock } = this.#world
-    const until = clock.elapsedMs + IDLE_WITHIN_MS + this.#clockShiftMs()
+    const until = clock.elapsedMs + IDLE_WITHIN_MS
     if (this.#world.history.of('fault').some(({ kind }) => kind === 'hang'))
       await clock.advance(HANGS_END_WITHIN_MS)
     for (let unblockedAt = 0; clock.elapsedMs < until; ) {
@@ -251,10 +251,6 @@ class Simulation {
   async #spilled(): Promise<number> {
     const sizes = await Promise.all(this.#machines.map(({ disk }) => disk.spill.size()))
     return sizes.reduce((sum, size) => sum + size, 0)
-  }
-
-  #clockShiftMs(): number {
-    return this.#world.history.of('jumped').reduce((sum, { ms }) => sum + Math.abs(ms), 0)
   }
 
   #machine(wanted: string): Machine {
