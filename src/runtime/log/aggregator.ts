@@ -63,7 +63,7 @@ export class LogAggregator {
     if (gathering !== undefined) {
       gathering.total++
       gathering.untold++
-      if (now - gathering.readAt >= READ_EVERY_MS || gathering.untold === 1) {
+      if (Math.abs(now - gathering.readAt) >= READ_EVERY_MS || gathering.untold === 1) {
         gathering.latest = read()
         gathering.readAt = now
       }

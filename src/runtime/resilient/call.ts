@@ -194,7 +194,7 @@ export class Call<A extends unknown[], R> implements Deadline {
   private succeeded(attempts: number, value: R): void {
     const { name, clock, observer } = this.policy
     if (observer.callSucceeded) {
-      const durationMs = clock.now() - this.startedAt
+      const durationMs = Math.max(0, clock.now() - this.startedAt)
       observe(observer, 'callSucceeded', { name, attempts, durationMs })
     }
     if (attempts > 1 && observer.retrySucceeded) observe(observer, 'retrySucceeded', { name, attempts })

@@ -72,7 +72,7 @@ export class ConsoleFiles {
   /** Lists the files again, so that a console that is rebuilt while the server runs is served. */
   async #listFiles(): Promise<void> {
     const now = this.#clock.now()
-    if (this.#folder === undefined || now - this.#listedAt < RELIST_EVERY_MS) return
+    if (this.#folder === undefined || Math.abs(now - this.#listedAt) < RELIST_EVERY_MS) return
     this.#listedAt = now
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(() => [])
     const root = this.#folder

@@ -1,6 +1,6 @@
 import { Fifo } from '../../../core/fifo.ts'
 import { Heap } from '../../../core/heap.ts'
-import type { Cancel } from '../../../ports/clock.ts'
+import { type Cancel, monotonicNow } from '../../../ports/clock.ts'
 import { observeRetryAllowed, observeRetryLimited } from '../../attempt/after-failure.ts'
 import type { RetryLimiter } from '../../limiters.ts'
 import { observe } from '../../observe.ts'
@@ -64,8 +64,8 @@ export class Retries {
   }
 
   /** Waits for nothing but a turn. */
-  ask(item: Item, now: number): void {
-    item.askedAt = now
+  ask(item: Item): void {
+    item.askedAt = monotonicNow(this.#policy.clock)
     this.#asking.push(item)
   }
 
@@ -79,7 +79,7 @@ export class Retries {
   /** Moves everything on as far as it may go now. */
   advance(now: number): void {
     for (let item = this.#backoff.takeDue(now); item !== undefined; item = this.#backoff.takeDue(now))
-      this.ask(item, now)
+      this.ask(item)
     this.#takeTurns(now)
     for (let item = this.#turns.takeDue(now); item !== undefined; item = this.#turns.takeDue(now))
       this.#askEntryLimit(item, now)
@@ -149,7 +149,7 @@ export class Retries {
     while (this.#asking.size > 0 && this.#reserved < this.#ahead) {
       const item = this.#asking.shift()!
       if (retryLimiter === undefined) this.#turns.add(item, now)
-      else if (this.#hasWaitedTooLong(item, now)) this.#applyTurn(item, { action: 'dead-letter' }, now)
+      else if (this.#hasWaitedTooLong(item)) this.#applyTurn(item, { action: 'dead-letter' }, now)
       else this.#takeTurn(retryLimiter, item, now)
     }
   }
@@ -212,9 +212,9 @@ export class Retries {
     return () => this.#pending.get(item) === cancel && this.#pending.delete(item)
   }
 
-  #hasWaitedTooLong(item: Item, now: number): boolean {
-    const maxWaitMs = this.#policy.retryLimit?.maxWaitMs
-    return maxWaitMs !== undefined && now - item.askedAt > maxWaitMs
+  #hasWaitedTooLong({ askedAt }: Item): boolean {
+    const { clock, retryLimit } = this.#policy
+    return retryLimit?.maxWaitMs !== undefined && monotonicNow(clock) - askedAt > retryLimit.maxWaitMs
   }
 }
 

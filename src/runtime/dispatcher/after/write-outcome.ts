@@ -47,7 +47,8 @@ export function settleWrite(
   if (count > 0) {
     write.ended()
     breaker?.succeeded(epoch)
-    if (observer.batchWritten) observe(observer, 'batchWritten', { name, count, durationMs: now - startedAt })
+    if (observer.batchWritten)
+      observe(observer, 'batchWritten', { name, count, durationMs: Math.max(0, now - startedAt) })
   } else {
     const all = Array.from(failures?.values() ?? [], ({ failure }) => failure)
     write.ended(all[0])
@@ -125,7 +126,7 @@ export function observeDelivered(
   const { attempts: failed = 0, firstStartedAt = startedAt } = failures ?? {}
   const attempts = failed + 1
   if (observer.callSucceeded)
-    observe(observer, 'callSucceeded', { name, attempts, durationMs: now - firstStartedAt })
+    observe(observer, 'callSucceeded', { name, attempts, durationMs: Math.max(0, now - firstStartedAt) })
   if (failed > 0 && observer.retrySucceeded) observe(observer, 'retrySucceeded', { name, attempts })
 }
 
@@ -133,5 +134,5 @@ export function observeDelivered(
 export function observeLateDelivery({ name, observer }: LanePolicy, { failures }: Item, now: number): void {
   const { attempts = 1, firstStartedAt = now } = failures ?? {}
   if (observer.callSucceeded)
-    observe(observer, 'callSucceeded', { name, attempts, durationMs: now - firstStartedAt })
+    observe(observer, 'callSucceeded', { name, attempts, durationMs: Math.max(0, now - firstStartedAt) })
 }

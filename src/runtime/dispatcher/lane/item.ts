@@ -25,7 +25,7 @@ export class Item {
   generation = 0
   /** When its backoff is over, or its turn has come. */
   notBefore = 0
-  /** Since when it asks for a turn; the lane gives up on an item that has waited too long. */
+  /** Since when it asks for a turn, by the clock that never steps; the lane gives up on an item that has waited too long. */
   askedAt = 0
   order = 0
 

@@ -148,8 +148,7 @@ export class Lane {
   #enter(item: Item): void {
     this.#entered++
     this.#buffer.enter(item)
-    if (this.#refusedUntil !== undefined && this.policy.whenOpen === 'wait')
-      this.#retries.ask(item, item.acceptedAt)
+    if (this.#refusedUntil !== undefined && this.policy.whenOpen === 'wait') this.#retries.ask(item)
     else this.#fresh.push(item)
     this.#lookSoon()
     item.tracked.answered()
@@ -242,7 +241,7 @@ export class Lane {
     }
     // Events for a failing sink wait for a turn like a retry: all together they would overload it again.
     if (whenOpen === 'wait' && breaker.state.mode !== 'closed' && breaker.state.mode !== 'forced-closed')
-      for (const item of this.#fresh.drain()) this.#retries.ask(item, now)
+      for (const item of this.#fresh.drain()) this.#retries.ask(item)
     if (isAdmitted) return admission
     this.#retries.loseTurns()
     this.#refusedUntil = admission.retryAt ?? Number.POSITIVE_INFINITY
