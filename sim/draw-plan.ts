@@ -73,7 +73,10 @@ export function drawPlan(seed: number): Plan {
     hasSpill: letters !== 'broker' && chance.maybe(0.6),
     brokerDelays: chance.maybe(0.85),
     faultPlan: drawFaultPlan(new Chance(seed, 2), faultPhaseMs, handlers, fleet?.rates),
-    actions: [...drawActions(new Chance(seed, 3), faultPhaseMs, machines), ...drawSwings(seed, faultPhaseMs)],
+    actions: [
+      ...drawActions(new Chance(seed, 3), faultPhaseMs, machines),
+      ...(fleet === undefined ? drawSwings(seed, faultPhaseMs) : []),
+    ],
     extras,
     fleet,
   }
