@@ -130,7 +130,12 @@ export type {
   Spill,
   TimelineSpan,
 } from './ports/dead-letters.ts'
-export { DeadLettersClosedError, DeadLettersFullError } from './ports/dead-letters.ts'
+export {
+  DeadLettersClosedError,
+  DeadLettersFullError,
+  isLetterFault,
+  UnreadableLetterError,
+} from './ports/dead-letters.ts'
 export type {
   Fleet,
   Instance,

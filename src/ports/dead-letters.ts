@@ -3,6 +3,7 @@ import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Reason } from '../core/dead-letter/reason.ts'
 import type { Retention } from '../core/dead-letter/retention.ts'
 import type { LetterState } from '../core/dead-letter/state.ts'
+import type { ErrorCode } from '../core/failure/catalogue.ts'
 import { LazaretError } from '../core/failure/errors.ts'
 import type { Category } from '../core/failure/failure.ts'
 
@@ -13,6 +14,8 @@ import type { Category } from '../core/failure/failure.ts'
  *   id), and sending it again merges cycles (core/dead-letter/merge), so a repeated send changes nothing.
  * - It rejects with DeadLettersClosedError after `close`, with DeadLettersFullError when it is full; then the
  *   caller still has the event and must not acknowledge it. No letter is ever dropped to make room.
+ * - It rejects with a fault of the letter (`isLetterFault`) if a letter with that id is stored and this process lacks its key: the
+ *   two cannot be merged.
  * - Concurrent sends are allowed, of the same letter too.
  * - `close` flushes all letters that were sent, then resolves. Closing twice is safe.
  */
@@ -172,6 +175,11 @@ export interface SeenLetter extends LetterVersion {
  *   fields, opens it if it is sealed, and compares (adapter-kit/query/examined-letters).
  * - `get`, `change` and `delete` return undefined or false for an unknown id. `delete` with the version that was `seen`
  *   returns false and deletes nothing if the letter has failed again or changed its state since.
+ * - `get` and `change` reject with a fault of the letter (`isLetterFault`) if the stored letter cannot be read: it is sealed with a
+ *   key that this process lacks, it is damaged, or a newer version wrote it. It stays as it is. A repeated call has the same
+ *   result, so callers do not wait for it: the consumer settles the event of such a letter once it is handled, and observes
+ *   `letterWriteFailed`. A store that knows the state of a letter beside its text may record the outcome of a replay there, and one
+ *   that finds a damaged letter may report the damage and answer as for an unknown id.
  * - `versions` returns the version of every letter that matches, in portions and in no order, without reading the letters
  *   themselves. A letter that was there before and does not change is in exactly one portion.
  * - `deleteMany` does what `delete` does with the version that was `seen`, for many letters in one short step of the store, and
@@ -221,6 +229,33 @@ export interface DeadLetterStore extends DeadLetterQueue {
 export interface Spill extends DeadLetterQueue {
   drain(target: DeadLetterQueue, failed?: (error: unknown) => void): Promise<number>
   size(): Promise<number>
+}
+
+const LETTER_FAULTS: readonly ErrorCode[] = ['LAZARET_LETTER_INVALID', 'LAZARET_SEAL_UNOPENED']
+
+/**
+ * Whether the error is a permanent fault of one letter, which this process cannot read or write, and not a fault of the store.
+ * Nobody repeats such a call until it succeeds, because all other letters would wait behind that one.
+ */
+export function isLetterFault(error: unknown): boolean {
+  if (!(error instanceof LazaretError)) return false
+  return (
+    LETTER_FAULTS.includes(error.code) ||
+    // The only fault of a letter that was sent is the one that the store found.
+    (error.code === 'LAZARET_LETTER_NOT_SAVED' && isLetterFault(error.cause))
+  )
+}
+
+/** The outcome of a replay could not be recorded, because this process cannot read its letter. The letter stays `replaying`. */
+export class UnreadableLetterError extends LazaretError {
+  override readonly name = 'UnreadableLetterError'
+
+  constructor(letterId: string, cause: unknown) {
+    super(
+      `letter ${letterId}: its replay has ended, but this process cannot read the letter, which stays 'replaying'; give this process the key or the version that reads it, then decide on the letter`,
+      { code: 'LAZARET_LETTER_INVALID', retryable: false, cause },
+    )
+  }
 }
 
 /** A call after `close`. The caller still has the event. */

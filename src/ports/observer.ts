@@ -175,6 +175,7 @@ export interface Observations {
 
   letterSaved: LetterObservation
   letterFiltered: { readonly channel: string; readonly name: string; readonly reason: Reason }
+  /** Without a letter it is an UnreadableLetterError: a replay has ended, and its letter cannot be read. */
   letterWriteFailed: {
     readonly channel: string
     readonly name: string

@@ -53,10 +53,10 @@ export async function postgresConforms(
   describe.runIf(found.found)(`dead letters on ${on}`, () => {
     deadLetterStoreConformance({
       test: it,
-      declares: { durable: true, bounded: true },
-      async setup({ capacity }) {
+      declares: { durable: true, bounded: true, codec: true },
+      async setup({ capacity, codec }) {
         await database!.clear()
-        const open = () => postgresDeadLetters({ pool: database!.pool, maxLetters: capacity })
+        const open = () => postgresDeadLetters({ pool: database!.pool, codec, maxLetters: capacity })
         return { store: open(), reopen: async () => open() }
       },
     })

@@ -1,9 +1,27 @@
+import { LetterError } from '../../core/dead-letter/errors.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { LazaretError } from '../../core/failure/errors.ts'
 import { yieldToEventLoop } from '../../ports/clock.ts'
+import type { LetterCodec } from '../../ports/codec.ts'
+import { isLetterFault } from '../../ports/dead-letters.ts'
 
 /** Letters read in one turn of the event loop: a large page must not hold up everything else. */
 const READ_PER_TURN = 50
+
+/** Reads a stored letter. Whatever the codec throws, the error of this function is a fault of the letter (`isLetterFault`). */
+export function readLetter(codec: LetterCodec, text: string): DeadLetter {
+  try {
+    return codec.decode(text)
+  } catch (error) {
+    if (isLetterFault(error)) throw error
+    const fault = {
+      path: 'text',
+      received: 'text that the codec cannot read',
+      remedy: 'give the codec that wrote it, or restore the text',
+    }
+    throw new LetterError('stored dead letter', [fault], error)
+  }
+}
 
 /**
  * The letter of a row; undefined if the row is not a letter, because another program changed it. A missing key is a fault of the reader

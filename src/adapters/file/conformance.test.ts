@@ -17,12 +17,12 @@ async function freshFolder(): Promise<{ readonly dir: string; readonly cleanup: 
 describe('dead letters in files', () => {
   deadLetterStoreConformance({
     test: it,
-    async setup({ capacity }) {
+    async setup({ capacity, codec }) {
       const { dir, cleanup } = await freshFolder()
-      const open = () => fileDeadLetters({ dir, capacity, rotateBytes: 20_000 })
+      const open = () => fileDeadLetters({ dir, capacity, codec, rotateBytes: 20_000 })
       return { store: open(), reopen: async () => open(), cleanup }
     },
-    declares: { durable: true, bounded: true },
+    declares: { durable: true, bounded: true, codec: true },
   })
 })
 

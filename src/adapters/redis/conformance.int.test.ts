@@ -51,10 +51,10 @@ describe.runIf(redis.found).each(WAYS)(`Redis %s${why}`, (way, options) => {
 
   deadLetterStoreConformance({
     test: tests,
-    declares: { durable: true, bounded: true },
-    async setup({ capacity }) {
+    declares: { durable: true, bounded: true, codec: true },
+    async setup({ capacity, codec }) {
       const prefix = uniqueName('letters')
-      const open = () => redisDeadLetters({ ...options(), prefix, maxLetters: capacity })
+      const open = () => redisDeadLetters({ ...options(), prefix, codec, maxLetters: capacity })
       return { store: open(), reopen: async () => open() }
     },
   })

@@ -44,9 +44,9 @@ describe('sqlite broker', () => {
 describe('sqlite dead letters', () => {
   deadLetterStoreConformance({
     test: it,
-    declares: { durable: true, bounded: true },
-    setup: async ({ capacity }) => {
-      const open = () => sqliteDeadLetters({ path, clock, maxLetters: capacity })
+    declares: { durable: true, bounded: true, codec: true },
+    setup: async ({ capacity, codec }) => {
+      const open = () => sqliteDeadLetters({ path, clock, codec, maxLetters: capacity })
       const store = open()
       await store.stats()
       file.clear()

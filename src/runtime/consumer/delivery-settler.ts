@@ -33,7 +33,10 @@ export interface Host {
   readonly saver: LetterSaver | undefined
   /** Aborted when the grace time of a shutdown is over. */
   readonly closing: AbortSignal
-  /** Repeats the task until it succeeds. Resolves to false if the consumer closes before that. */
+  /**
+   * Repeats the task until it succeeds. Resolves to false if the consumer closes before that. Rejects with a fault of the letter
+   * (`isLetterFault`), because all other events would wait for that one letter.
+   */
   persist(task: () => Promise<unknown>): Promise<boolean>
   processed(outcome: ProcessedOutcome, now: number): void
   ledgerAnswered(): void

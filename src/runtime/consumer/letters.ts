@@ -9,7 +9,7 @@ import { withJson } from '../../core/event/exact-numbers.ts'
 import type { EventReplay } from '../../core/event/replay-headers.ts'
 import type { Failure } from '../../core/failure/failure.ts'
 import type { Broker, Delivery, Settlement } from '../../ports/broker.ts'
-import type { LetterChange } from '../../ports/dead-letters.ts'
+import { isLetterFault, type LetterChange, UnreadableLetterError } from '../../ports/dead-letters.ts'
 import { filterSubject, isKept, isPoison, isStore, notifyOfLetter, SAVE_TIMEOUT_MS } from '../letter-saver.ts'
 import { observe } from '../observe.ts'
 import { type Resilient, resilient } from '../resilient/resilient.ts'
@@ -56,7 +56,8 @@ export class ConsumerLetters {
 
   /**
    * The letter is durable before anything is acknowledged. If the handler is still running, its run gets the letter, so
-   * that a late success can resolve it; if the run has succeeded before the letter was saved, there is none.
+   * that a late success can resolve it; if the run has succeeded before the letter was saved, there is none. Rejects if the store
+   * cannot merge the letter with the one that it has, and there is no spill: then the broker keeps the event.
    */
   async giveUp(work: Work, giveUp: GiveUp, startedAt: number, run?: LateRun): Promise<Next> {
     const { saver } = this.#host
@@ -99,20 +100,15 @@ export class ConsumerLetters {
     return this.#settler.done(work, outcome, startedAt)
   }
 
-  /** Resolves the letter of a replay. False when the consumer closes before that could be written down. */
+  /** Resolves the letter of a replay, if it can be read. False when the consumer closes before that could be written down. */
   async #resolve(work: Work, replay: EventReplay, outcome: 'recovered' | 'skipped'): Promise<boolean> {
     const { channel, clock, observer } = this.#policy
     const id = this.#letterOf(work, replay)
-    const change = this.#change
-    if (change !== undefined) {
-      const resolved = { to: 'resolved', at: clock.now(), onlyIfSentBy: claimOf(work.event, replay) } as const
-      let letter: unknown
-      const isWritten = await this.#host.persist(async () => {
-        letter = await change(id, resolved)
-      })
-      if (!isWritten) return false
+    if (this.#change !== undefined) {
+      const onlyIfSentBy = claimOf(work.event, replay)
+      const ended = await this.#endReplay(id, { to: 'resolved', at: clock.now(), onlyIfSentBy })
       // The claim is forged, stale or already recorded. The event is handled, and no letter waits for it.
-      if (letter === undefined) return true
+      if (ended !== 'recorded') return ended !== 'closing'
     }
     if (observer.replayOutcome) observe(observer, 'replayOutcome', { channel, letterId: id, outcome })
     return true
@@ -150,10 +146,32 @@ export class ConsumerLetters {
   /** Records the failure on the letter of a redirected event, which has another channel or handler. */
   async #bringBack({ event }: Work, replay: EventReplay, letter: DeadLetter): Promise<boolean> {
     const { letterId: origin } = replay
-    const change = this.#change
-    if (origin === undefined || origin === letter.id || change === undefined) return true
-    const dead = { to: 'dead', at: this.#policy.clock.now(), onlyIfSentBy: claimOf(event, replay) } as const
-    return this.#host.persist(() => change(origin, dead))
+    if (origin === undefined || origin === letter.id || this.#change === undefined) return true
+    const onlyIfSentBy = claimOf(event, replay)
+    return (
+      (await this.#endReplay(origin, { to: 'dead', at: this.#policy.clock.now(), onlyIfSentBy })) !==
+      'closing'
+    )
+  }
+
+  /**
+   * Records the outcome of a replay on its letter. A letter that cannot be read stays as it is, for a process that can read it:
+   * its event must neither run again nor hold up others because of it.
+   */
+  async #endReplay(id: string, outcome: LetterChange): Promise<'recorded' | 'not recorded' | 'closing'> {
+    const { channel, name, observer } = this.#policy
+    let letter: unknown
+    try {
+      const isAnswered = await this.#host.persist(async () => {
+        letter = await this.#change?.(id, outcome)
+      })
+      if (!isAnswered) return 'closing'
+    } catch (cause) {
+      if (!isLetterFault(cause)) throw cause
+      const error = new UnreadableLetterError(id, cause)
+      if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
+    }
+    return letter === undefined ? 'not recorded' : 'recorded'
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports/clock.ts'
+import { isLetterFault } from '../../ports/dead-letters.ts'
 import { sleep } from '../sleep.ts'
 import type { Pauses } from './pauses.ts'
 
@@ -21,14 +22,18 @@ export class StoreRetries {
     this.#goOn = goOn
   }
 
-  /** Resolves with false if the consumer closes before the store has taken it. */
+  /** Resolves with false if the consumer closes before the store has taken it. Rejects with a fault of the letter: the store works. */
   async persist(task: () => Promise<unknown>): Promise<boolean> {
     for (let delayMs = STORE_RETRY_MS; ; delayMs = Math.min(STORE_RETRY_MAX_MS, delayMs * 2)) {
       try {
         await task()
         this.#storeIsBack()
         return true
-      } catch {
+      } catch (error) {
+        if (isLetterFault(error)) {
+          this.#storeIsBack()
+          throw error
+        }
         if (this.#closing.aborted) return false
         this.#pauses.add('store')
         await sleep(this.#clock, delayMs, this.#closing).catch(() => {})

@@ -4,6 +4,7 @@ import { listingTests } from './dead-letters/listing.ts'
 import { capacityTests, letterDurabilityTests, sendingTests } from './dead-letters/sending.ts'
 import { sortingTests } from './dead-letters/sorting.ts'
 import type { DeadLetterStoreConformance } from './dead-letters/suite.ts'
+import { unreadableTests } from './dead-letters/unreadable.ts'
 
 /** Every sentence of the dead-letter store's contract, as tests. */
 export function deadLetterStoreConformance(suite: DeadLetterStoreConformance): void {
@@ -13,5 +14,6 @@ export function deadLetterStoreConformance(suite: DeadLetterStoreConformance): v
   sortingTests(suite)
   changingTests(suite)
   deletingTests(suite)
+  unreadableTests(suite)
   letterDurabilityTests(suite)
 }

@@ -1,5 +1,5 @@
 import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
-import { readableLetter } from '../../../adapter-kit/query/readable-letters.ts'
+import { readableLetter, readLetter } from '../../../adapter-kit/query/readable-letters.ts'
 import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import { changeLetter, type LetterReplay } from '../../../core/dead-letter/change.ts'
 import { groupingOf } from '../../../core/dead-letter/group.ts'
@@ -187,7 +187,7 @@ export class LetterTable {
 
   /** SQL may have changed the columns, so they count and not the body. */
   read(stored: StoredLetter): DeadLetter {
-    const letter = this.#codec.decode(stored.body)
+    const letter = readLetter(this.#codec, stored.body)
     const { state, replays, updatedAt } = stored
     if (state === letter.state && replays === letter.replays) return letter
     return { ...letter, state, replays, replayId: stored.replayId ?? undefined, updatedAt }

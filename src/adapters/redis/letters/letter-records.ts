@@ -1,3 +1,4 @@
+import { readLetter } from '../../../adapter-kit/query/readable-letters.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Retention } from '../../../core/dead-letter/retention.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
@@ -43,7 +44,7 @@ export class LetterRecords extends ScriptRunner {
   }
 
   decode(body: string): DeadLetter {
-    return this.#codec.decode(body)
+    return readLetter(this.#codec, body)
   }
 
   /** Decrypts a text that is stored beside letters, if it is sealed. */

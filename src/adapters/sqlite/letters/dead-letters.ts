@@ -13,7 +13,7 @@ import {
   resolveLetterQuery,
 } from '../../../adapter-kit/query/letter-query.ts'
 import { resolveTimeline } from '../../../adapter-kit/query/letter-timeline.ts'
-import { readLetterPage } from '../../../adapter-kit/query/readable-letters.ts'
+import { readLetter, readLetterPage } from '../../../adapter-kit/query/readable-letters.ts'
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
 import {
@@ -68,7 +68,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
       limit,
       // The reader adds one row to see whether there are more.
       rows: count => connection.read('letters', 'list', searched(filter), count - 1, order, startAfter),
-      read: body => this.#codec.decode(body),
+      read: body => readLetter(this.#codec, body),
     })
     const last = letters.at(-1)
     const isMore = hasMore && last !== undefined
@@ -77,7 +77,7 @@ export class SqliteDeadLetters implements DeadLetterStore {
 
   async get(id: string): Promise<DeadLetter | undefined> {
     const found = await this.#session.connection.read('letters', 'get', id)
-    return found && this.#codec.decode(found.body)
+    return found && readLetter(this.#codec, found.body)
   }
 
   async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {

@@ -1,6 +1,6 @@
 import { firstFailedAt } from '../../../adapter-kit/query/letter-order.ts'
 import { searchedTexts } from '../../../adapter-kit/query/letter-query.ts'
-import { readableLetter } from '../../../adapter-kit/query/readable-letters.ts'
+import { readableLetter, readLetter } from '../../../adapter-kit/query/readable-letters.ts'
 import { groupTextsAtRest } from '../../../adapter-kit/sealed/groups.ts'
 import { changeLetter } from '../../../core/dead-letter/change.ts'
 import { groupingOf } from '../../../core/dead-letter/group.ts'
@@ -52,7 +52,7 @@ export class LetterSaver {
         const { body } = answer
         // A row that cannot be read has nothing to merge with, and must not keep the letter from being saved.
         wanted = mergeLetter(
-          readableLetter(() => this.#codec.decode(body)),
+          readableLetter(() => readLetter(this.#codec, body)),
           letter,
         )
       }
@@ -62,7 +62,7 @@ export class LetterSaver {
   /** Returns undefined if the letter does not exist, or the change does not apply to it. */
   async change(id: string, change: LetterChange): Promise<DeadLetter | undefined> {
     for (let found = await this.#connection.read('letters', 'get', id); found !== undefined; ) {
-      const letter = this.#codec.decode(found.body)
+      const letter = readLetter(this.#codec, found.body)
       const changed = changeLetter(letter, change)
       if (changed === undefined || changed === letter) return changed
       const answer = await this.#replace(changed, found.revision)

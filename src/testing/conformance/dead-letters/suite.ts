@@ -1,4 +1,5 @@
 import type { DeadLetter } from '../../../core/dead-letter/letter.ts'
+import type { Codec } from '../../../ports/codec.ts'
 import type { DeadLetterStore, LetterQuery } from '../../../ports/dead-letters.ts'
 import { type Fixture, readPages, type TestFunction, type TestIn, testsIn, World } from '../harness.ts'
 
@@ -10,14 +11,24 @@ export interface DeadLetterStoreFixture extends Fixture<DeadLetterStore> {
 /** What `deadLetterStoreConformance()` needs to test a store. */
 export interface DeadLetterStoreConformance {
   readonly test: TestFunction
-  /** A new, empty store for every test; with `capacity`, a store that accepts that many letters. */
-  readonly setup: (options: { readonly capacity?: number }) => Promise<DeadLetterStoreFixture>
+  /**
+   * A new, empty store for every test; with `capacity`, a store that accepts that many letters; with `codec`, a store that
+   * writes and reads letters with it.
+   */
+  readonly setup: (options: LetterSetup) => Promise<DeadLetterStoreFixture>
   readonly declares: {
     /** Letters survive the end of the process; the fixture has `reopen`. */
     readonly durable: boolean
     /** The store has a configurable capacity. */
     readonly bounded: boolean
+    /** The store writes letters with a codec, which `setup` gets [false]. */
+    readonly codec?: boolean | undefined
   }
+}
+
+interface LetterSetup {
+  readonly capacity?: number
+  readonly codec?: Codec
 }
 
 /** One test's view of a dead-letter store. */
@@ -50,7 +61,7 @@ export class LetterWorld extends World<DeadLetterStore, DeadLetterStoreFixture> 
 
 export function inLetterWorld(
   { test, setup }: DeadLetterStoreConformance,
-  { skipBecause, ...options }: { readonly capacity?: number; readonly skipBecause?: string | undefined } = {},
+  { skipBecause, ...options }: LetterSetup & { readonly skipBecause?: string | undefined } = {},
 ): TestIn<LetterWorld> {
   return testsIn(test, async () => new LetterWorld(await setup(options)), skipBecause)
 }
