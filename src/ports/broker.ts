@@ -1,6 +1,7 @@
 import type { AttemptRecord, DeadLetter, Origin } from '../core/dead-letter/letter.ts'
 import type { LazaretEvent } from '../core/event/event.ts'
 import { LazaretError } from '../core/failure/errors.ts'
+import type { UnreadableLetterError } from './dead-letters.ts'
 
 /** The features of a broker. The runtime branches on these and never on the name of a broker. */
 export interface BrokerCapabilities {
@@ -83,12 +84,14 @@ export type StalledPart = 'deliveries' | 'settlements' | 'letters'
 
 /**
  * A report that a subscription stalls, or has recovered: a deleted queue, a full queue or a missing permission stalls it. Or
- * a report of what the retention of the broker removed of events that nobody needs: rows one by one, and whole partitions.
+ * a report of what the retention of the broker removed of events that nobody needs: rows one by one, and whole partitions. Or
+ * a report that a replay was settled whose letter the broker keeps and cannot read: the letter stays as it is.
  */
 export type SubscriptionStatus =
   | { readonly state: 'stalled'; readonly place: StalledPart; readonly error: Error }
   | { readonly state: 'recovered'; readonly place: StalledPart }
   | { readonly state: 'removed'; readonly rows: number; readonly partitions: number }
+  | { readonly state: 'unreadable'; readonly error: UnreadableLetterError }
 
 /**
  * The broker port: publishes to and consumes from channels. At-least-once is the whole promise: a delivery that is not
@@ -104,7 +107,8 @@ export type SubscriptionStatus =
  *   `deliver` must not throw and must not be called after the subscription's close has resolved.
  * - `onStatus`, if given, receives a report when the subscription stalls: a queue or table was deleted, a permission was
  *   revoked, the dead-letter queue is full. The broker repairs what it can, keeps retrying, and reports the recovery. It
- *   may report the same stall again with another error. A broker with a retention reports what it removed to one of its
+ *   may report the same stall again with another error. A broker that keeps letters reports a replay that it settled although it could
+ *   not read its letter (ports/dead-letters, `isLetterFault`). A broker with a retention reports what it removed to one of its
  *   subscriptions. `onStatus` must not throw.
  * - `unblockKey` unblocks the key of a dead-lettered event in an ordered channel: later events of the key are
  *   delivered. With a handler, it does so for that handler only; for another handler of the channel the event may be
@@ -143,6 +147,8 @@ export interface Broker {
  *   attempts of this delivery that ended in process since the last `begin`. A delivery alone is not an attempt.
  * - `settle` makes the settlement durable and only then acknowledges. A delivery is settled once; when either rejects,
  *   the broker delivers the event again and the consumer drops the delivery.
+ * - `settle` does not fail because the letter of a handled replay cannot be read: the event would run again. A failed replay with such
+ *   a letter cannot be saved: `settle` rejects, and the event comes again after LETTER_FAULT_DELAY_MS.
  * - Both reject with DeliveryLostError for a delivery that was settled before or that the subscription lost (it closed,
  *   it reconnected, a lease expired).
  * - Both may return nothing instead of a promise when there is nothing to wait for.

@@ -233,6 +233,9 @@ export interface Spill extends DeadLetterQueue {
 
 const LETTER_FAULTS: readonly ErrorCode[] = ['LAZARET_LETTER_INVALID', 'LAZARET_SEAL_UNOPENED']
 
+/** The time after which a broker delivers an event again whose letter cannot be saved because of such a fault. */
+export const LETTER_FAULT_DELAY_MS = 5_000
+
 /**
  * Whether the error is a permanent fault of one letter, which this process cannot read or write, and not a fault of the store.
  * Nobody repeats such a call until it succeeds, because all other letters would wait behind that one.

@@ -1,6 +1,7 @@
 import type { StalledPart, SubscriptionStatus } from '../../ports/broker.ts'
+import type { UnreadableLetterError } from '../../ports/dead-letters.ts'
 
-/** Tells a subscriber once that a place holds it up, and once that it does so no more; and what the retention removed. */
+/** Tells a subscriber once that a place holds it up, and once that it does so no more; what the retention removed, and which letters cannot be read. */
 export class StallReporter {
   readonly #onStatus: (status: SubscriptionStatus) => void
   /** The stalled work by part. A part without an entry works. */
@@ -27,6 +28,11 @@ export class StallReporter {
   /** The retention of the broker removed delivered events. */
   removed(rows: number, partitions: number): void {
     this.#onStatus({ state: 'removed', rows, partitions })
+  }
+
+  /** The replay of a kept letter was settled, and the letter cannot be read. */
+  unreadable(error: UnreadableLetterError): void {
+    this.#onStatus({ state: 'unreadable', error })
   }
 
   /** The work is not stalled any more, with or without success. If no other work is stalled, the part counts as working again. */

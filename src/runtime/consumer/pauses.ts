@@ -91,6 +91,11 @@ export class Stalls {
         observe(observer, 'deliveredRemoved', { broker: broker.name, rows, partitions })
       return
     }
+    if (news.state === 'unreadable') {
+      const { error } = news
+      if (observer.letterWriteFailed) observe(observer, 'letterWriteFailed', { channel, name, error })
+      return
+    }
     const { place } = news
     if (news.state === 'stalled') {
       const { error } = news

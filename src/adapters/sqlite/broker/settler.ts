@@ -2,6 +2,7 @@ import type { DeliveredReplay } from '../../../core/dead-letter/change.ts'
 import type { AttemptRecord, DeadLetter } from '../../../core/dead-letter/letter.ts'
 import type { Settlement } from '../../../ports/broker.ts'
 import type { LetterCodec } from '../../../ports/codec.ts'
+import { isLetterFault, UnreadableLetterError } from '../../../ports/dead-letters.ts'
 import type { Connection } from '../connection/connection.ts'
 import { LetterSaver } from '../letters/letter-saver.ts'
 import type { LetterRow } from '../letters/letter-table.ts'
@@ -26,12 +27,18 @@ export class Settler {
     return this.#connection.write('broker', 'begin', delivery.at, ended.length, history)
   }
 
-  async settle(delivery: SqliteDelivery, settlement: Settlement): Promise<boolean> {
+  /** `unreadable` receives the error of a letter that stays as it is, because this process cannot read it. */
+  async settle(
+    delivery: SqliteDelivery,
+    settlement: Settlement,
+    unreadable: (error: UnreadableLetterError) => void,
+  ): Promise<boolean> {
     const { at, replay, letterId } = delivery
     switch (settlement.outcome) {
       case 'done':
         // Only this database may have the letter, so the letter is resolved here before the event is acknowledged.
-        if (replay !== undefined) await this.#endReplay(replay, replay.letterId ?? letterId, 'resolved')
+        if (replay !== undefined)
+          await this.#endReplay(replay, replay.letterId ?? letterId, 'resolved', unreadable)
         return this.#connection.write('broker', 'done', at)
       case 'retry': {
         const { notBefore, ended } = settlement
@@ -47,7 +54,7 @@ export class Settler {
           delivery.running > 0 ? 1 : 0,
         )
       case 'dead':
-        return this.#settleDead(delivery, settlement.letter, settlement.saved)
+        return this.#settleDead(delivery, settlement.letter, settlement.saved, unreadable)
     }
   }
 
@@ -59,20 +66,46 @@ export class Settler {
       .catch(() => this.#notGivenBack.push(...deliveries))
   }
 
+  /** Never rejects. The letter of the event cannot be saved now, and an attempt at once would end in the same way. */
+  async giveBackLater({ at, running }: SqliteDelivery, delayMs: number): Promise<void> {
+    const notBefore = this.#connection.options.clock.now() + delayMs
+    const release = this.#connection.write('broker', 'release', at, notBefore, running > 0 ? 1 : 0)
+    await release.catch(() => this.giveBack([at]))
+  }
+
   async retryGivingBack(): Promise<void> {
     await this.giveBack(this.#notGivenBack.splice(0))
   }
 
-  async #settleDead({ at, replay }: SqliteDelivery, letter: DeadLetter, isSaved: boolean): Promise<boolean> {
-    if (!isSaved && replay?.isRedirected) await this.#endReplay(replay, replay.letterId, 'dead')
+  async #settleDead(
+    { at, replay }: SqliteDelivery,
+    letter: DeadLetter,
+    isSaved: boolean,
+    unreadable: (error: UnreadableLetterError) => void,
+  ): Promise<boolean> {
+    if (!isSaved && replay?.isRedirected) await this.#endReplay(replay, replay.letterId, 'dead', unreadable)
     const put = (row: LetterRow | null, revision: number | null) =>
       this.#connection.write('broker', 'dead', at, letter.id, row, revision)
     return (await (isSaved ? put(null, null) : this.#saver.save(letter, put))) === true
   }
 
-  /** A letter that is gone, or is not replaying under this delivery's replay, is left so. */
-  async #endReplay(replay: DeliveredReplay, id: string | undefined, to: 'resolved' | 'dead'): Promise<void> {
+  /**
+   * A letter that is gone, or is not replaying under this delivery's replay, is left so. So is one that cannot be read: the event
+   * must not run again because of it.
+   */
+  async #endReplay(
+    replay: DeliveredReplay,
+    id: string | undefined,
+    to: 'resolved' | 'dead',
+    unreadable: (error: UnreadableLetterError) => void,
+  ): Promise<void> {
     const at = this.#connection.options.clock.now()
-    if (id !== undefined) await this.#saver.change(id, { to, at, onlyIfSentBy: replay.claim })
+    if (id === undefined) return
+    try {
+      await this.#saver.change(id, { to, at, onlyIfSentBy: replay.claim })
+    } catch (error) {
+      if (!isLetterFault(error)) throw error
+      unreadable(new UnreadableLetterError(id, error))
+    }
   }
 }

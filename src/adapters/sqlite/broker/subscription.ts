@@ -8,6 +8,7 @@ import {
   type Subscription,
 } from '../../../ports/broker.ts'
 import type { EventCodec } from '../../../ports/codec.ts'
+import { isLetterFault, LETTER_FAULT_DELAY_MS } from '../../../ports/dead-letters.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { DeliveryRow } from '../connection/messages.ts'
 import { SqliteDelivery } from './delivery.ts'
@@ -75,11 +76,13 @@ export class SqliteSubscription implements Subscription {
   async settle(delivery: Delivery, settlement: Settlement): Promise<void> {
     if (!this.#holds(delivery)) throw this.#lost()
     this.#open.delete(delivery)
+    const { settler, stalls } = this.#parts
     this.#settling.begin()
     try {
-      if (!(await this.#parts.settler.settle(delivery, settlement))) throw this.#lost()
+      if (!(await settler.settle(delivery, settlement, error => stalls.unreadable(error)))) throw this.#lost()
     } catch (error) {
-      if (!(error instanceof DeliveryLostError)) await this.#parts.settler.giveBack([delivery.at])
+      if (isLetterFault(error)) await settler.giveBackLater(delivery, LETTER_FAULT_DELAY_MS)
+      else if (!(error instanceof DeliveryLostError)) await settler.giveBack([delivery.at])
       throw error
     } finally {
       this.#settling.end()
