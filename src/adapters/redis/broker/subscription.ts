@@ -8,6 +8,7 @@ import {
   type Subscription,
 } from '../../../ports/broker.ts'
 import { settlesWithin, yieldToEventLoop } from '../../../ports/clock.ts'
+import { isLetterFault, LETTER_FAULT_DELAY_MS, UnreadableLetterError } from '../../../ports/dead-letters.ts'
 import { run } from '../connection/script.ts'
 import type { RedisDeadLetters } from '../letters/dead-letters.ts'
 import { Acks } from './acks.ts'
@@ -113,7 +114,7 @@ export class StreamSubscription implements Subscription {
 
   settle(delivery: Delivery, settlement: Settlement): void | Promise<void> {
     if (!this.#holds(delivery)) return Promise.reject(this.#lost())
-    const { letters, settings } = this.#options
+    const { letters, settings, stalls } = this.#options
     this.#open.delete(delivery)
     switch (settlement.outcome) {
       case 'done': {
@@ -122,11 +123,24 @@ export class StreamSubscription implements Subscription {
         // A replay succeeded. Its letter is resolved if it is kept here and is not resolved yet.
         const { letterId, claim } = replay
         const resolved = { to: 'resolved', at: settings.clock.now(), onlyIfSentBy: claim } as const
-        return this.#ackAfter(delivery, () => letters.change(letterId, resolved))
+        return this.#ackAfter(
+          delivery,
+          () => letters.change(letterId, resolved),
+          // The letter stays as it is: its event must not run again because of it.
+          async fault => stalls.unreadable(new UnreadableLetterError(letterId, fault)),
+        )
       }
       case 'dead':
         if (settlement.saved) return this.#acks.add(delivery)
-        return this.#ackAfter(delivery, () => letters.send(settlement.letter))
+        return this.#ackAfter(
+          delivery,
+          () => letters.send(settlement.letter),
+          async fault => {
+            delivery.takeBackStart()
+            await this.#putBack(delivery, settings.clock.now() + LETTER_FAULT_DELAY_MS)
+            throw fault
+          },
+        )
       case 'retry':
         delivery.recordEnds(settlement.ended)
         return this.#return(delivery, settlement.notBefore)
@@ -157,25 +171,42 @@ export class StreamSubscription implements Subscription {
     this.#madeRoom()
   }
 
-  /** Acknowledges an event after all records about it are durable. */
-  #ackAfter(delivery: StreamDelivery, write: () => Promise<unknown>): Promise<void> {
+  /**
+   * Acknowledges an event after all records about it are durable. `onFault` receives the fault of a letter, which no repetition
+   * removes; the event is acknowledged unless it rejects.
+   */
+  #ackAfter(
+    delivery: StreamDelivery,
+    write: () => Promise<unknown>,
+    onFault: (fault: unknown) => Promise<void>,
+  ): Promise<void> {
     return this.#track(delivery, async () => {
-      await retryUntilDone(this.#options.settings, () => this.#hasGivenUp, write)
+      let fault: unknown
+      const record = async () => {
+        await write().catch(error => {
+          if (!isLetterFault(error)) throw error
+          fault = error
+        })
+      }
+      await retryUntilDone(this.#options.settings, () => this.#hasGivenUp, record)
       if (this.#hasGivenUp) throw this.#lost()
+      if (fault !== undefined) await onFault(fault)
       this.#acks.add(delivery)
     })
   }
 
   #return(delivery: StreamDelivery, notBefore: number): Promise<void> {
-    return this.#track(delivery, async () => {
-      const { clock } = this.#options.settings
-      const mayWait = notBefore > clock.now()
-      const isBack = await this.#returns.add(delivery, notBefore)
-      // The attempt ends only when the event is settled: if the process crashes before, the attempt must count.
-      this.#consumer.end(delivery)
-      if (!isBack) throw this.#lost()
-      if (mayWait) this.#rounds.wakeIn(Math.max(0, notBefore - clock.now()))
-    })
+    return this.#track(delivery, () => this.#putBack(delivery, notBefore))
+  }
+
+  async #putBack(delivery: StreamDelivery, notBefore: number): Promise<void> {
+    const { clock } = this.#options.settings
+    const mayWait = notBefore > clock.now()
+    const isBack = await this.#returns.add(delivery, notBefore)
+    // The attempt ends only when the event is settled: if the process crashes before, the attempt must count.
+    this.#consumer.end(delivery)
+    if (!isBack) throw this.#lost()
+    if (mayWait) this.#rounds.wakeIn(Math.max(0, notBefore - clock.now()))
   }
 
   async #track(delivery: StreamDelivery, settle: () => Promise<void>): Promise<void> {
