@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { createWorldAfterOutage } from '../../test/support/outage.ts'
+import { SealError } from '../core/event/errors.ts'
 import { Recorder } from '../testing/recorder.ts'
 import { cancelReplay, resumeReplay } from './control.ts'
 import { recordLateOutcomes } from './outcomes.ts'
@@ -111,4 +112,26 @@ it('E20, K8: what a gate keeps back is told of as skipped, and not as sent', asy
   await ended
   expect(recorder.of('replayItemEnded').map(({ status }) => status)).toEqual(['skipped', 'skipped'])
   expect(recorder.count('replaySent')).toBe(0)
+})
+
+it('B12: a letter that this process cannot read has no outcome yet, and holds up no other letter of its replay', async () => {
+  const it = await createWorldAfterOutage(3)
+  it.world.broken = () => false
+  const replay = await it.plan({ stages: ['rest'] })
+  await it.start(replay)
+  const { replays, deadLetters } = it.store
+  const [unread] = await replays.items(replay.id)
+  const get = deadLetters.get.bind(deadLetters)
+  let isReadable = false
+  const fault = new SealError('event e1', "is sealed with key 'k1', and no key is given")
+  deadLetters.get = async id => {
+    const { sent } = await replays.counts(replay.id)
+    if (id === unread!.letterId && sent > 0 && !isReadable) throw fault
+    return get(id)
+  }
+  await it.runFor(60_000, 'first', replay)
+  expect(await replays.counts(replay.id)).toMatchObject({ sent: 1, recovered: 2 })
+  isReadable = true
+  expect(await it.run(replay)).toMatchObject({ state: 'finished' })
+  expect(await replays.counts(replay.id)).toMatchObject({ sent: 0, recovered: 3 })
 })

@@ -1,7 +1,7 @@
 import { groupingOf } from '../core/dead-letter/group.ts'
 import type { DeadLetter } from '../core/dead-letter/letter.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { DeadLetterStore } from '../ports/dead-letters.ts'
+import { type DeadLetterStore, isLetterFault } from '../ports/dead-letters.ts'
 import type { Observer } from '../ports/observer.ts'
 import type { ItemStatus, Replay, ReplayItem, ReplayState } from '../ports/replays.ts'
 import type { Store } from '../ports/store.ts'
@@ -42,15 +42,25 @@ async function endedItems(
   sent: readonly ReplayItem[],
   now: number,
 ): Promise<readonly Ended[]> {
-  const looked = await Promise.all(
-    sent.map(async item => {
-      const letter = await letters.get(item.letterId)
-      return { item, letter, status: outcomeOf(item, letter) }
-    }),
-  )
-  return looked.flatMap(({ item, letter, status }) =>
-    status === undefined ? [] : [{ item: { ...item, status, endedAt: now }, letter }],
-  )
+  const looked = await Promise.all(sent.map(item => endedItem(letters, item, now)))
+  return looked.filter(ended => ended !== undefined)
+}
+
+/** The outcome of a letter that this process cannot read is unknown. The other letters of the replay do not wait for it. */
+async function endedItem(
+  letters: DeadLetterStore,
+  item: ReplayItem,
+  now: number,
+): Promise<Ended | undefined> {
+  let letter: DeadLetter | undefined
+  try {
+    letter = await letters.get(item.letterId)
+  } catch (error) {
+    if (isLetterFault(error)) return undefined
+    throw error
+  }
+  const status = outcomeOf(item, letter)
+  return status && { item: { ...item, status, endedAt: now }, letter }
 }
 
 /** Records the outcomes that are known now. It reads the next page only if every item of the page has ended. */

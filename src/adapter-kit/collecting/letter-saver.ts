@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { LetterError } from '../../core/dead-letter/errors.ts'
 import { letterId } from '../../core/dead-letter/identity.ts'
 import type { DeadLetter } from '../../core/dead-letter/letter.ts'
 import { isVerified, splitVerified } from '../../core/dead-letter/verify.ts'
@@ -59,13 +60,26 @@ export class LetterSaver {
   }
 
   async #saveOne({ letter: told, content, mayBeKnown }: Collected): Promise<void> {
-    const stored = await this.#store.get(told.id)
+    const stored = await this.#intact(told.id)
     const letter = isVerified(told) ? told : (await splitVerified(told, async () => stored))[0]!
     const distinct = distinctLetter(letter, stored, content)
     const known = distinct === letter || !mayBeKnown ? stored : await this.#store.get(distinct.id)
     if (mayBeKnown && known !== undefined) return
     await this.#store.send(distinct)
     if (stored === undefined) await this.#sendIfTaken(letter, content)
+  }
+
+  /**
+   * The stored letter. A damaged one counts as none: the next failure of its event replaces it. A missing key is a fault of this
+   * process, which collects nothing over sealed letters.
+   */
+  async #intact(id: string): Promise<DeadLetter | undefined> {
+    try {
+      return await this.#store.get(id)
+    } catch (error) {
+      if (error instanceof LetterError) return undefined
+      throw error
+    }
   }
 
   /** Another collector may have stored another message with the same id meanwhile. The first one keeps the id. */
