@@ -8,7 +8,7 @@ import { isLetterFault } from '../../ports/dead-letters.ts'
 /** Letters read in one turn of the event loop: a large page must not hold up everything else. */
 const READ_PER_TURN = 50
 
-/** Reads a stored letter. Whatever the codec throws, the error of this function is a fault of the letter (`isLetterFault`). */
+/** Reads a stored letter. Every error of the codec becomes a fault of the letter (`isLetterFault`). */
 export function readLetter(codec: LetterCodec, text: string): DeadLetter {
   try {
     return codec.decode(text)
