@@ -1,3 +1,4 @@
+import { isPromiseLike } from '../core/promise-like.ts'
 import { type Cancel, type Clock, monotonicNow } from '../ports/clock.ts'
 
 interface PollLoopOptions {
@@ -125,8 +126,8 @@ export class PollLoop {
 function attempt(task: () => unknown): Promise<void> | undefined {
   try {
     const result = task()
-    return result instanceof Promise
-      ? result.then(
+    return isPromiseLike(result)
+      ? Promise.resolve(result).then(
           () => {},
           () => {},
         )

@@ -4,6 +4,7 @@ import { TRACEPARENT } from '../core/event/trace-context.ts'
 import { classify } from '../core/failure/classify.ts'
 import type { Failure } from '../core/failure/failure.ts'
 import { having, optional } from '../core/options/rules.ts'
+import { catchRejection } from '../core/promise-like.ts'
 
 /** The consumer that handles a traced event. */
 export interface TracedConsumer {
@@ -97,10 +98,11 @@ export function withTrace(
   return headers === undefined ? trace : { ...headers, ...trace }
 }
 
-/** Undefined when it throws: an event without a trace is still handled. */
+/** Undefined when it throws or returns a promise: an event without a trace is still handled. */
 export function ignoreErrors<T>(ask: () => T): T | undefined {
   try {
-    return ask()
+    const answer = ask()
+    return catchRejection(answer) ? undefined : answer
   } catch {
     return undefined
   }
@@ -110,13 +112,14 @@ export function ignoreErrors<T>(ask: () => T): T | undefined {
 export function runInSpan<T>(step: TraceSpan, work: () => T): T {
   let end: { readonly value: T } | { readonly thrown: unknown } | undefined
   try {
-    step.run(() => {
+    const ran: unknown = step.run(() => {
       try {
         end = { value: work() }
       } catch (thrown) {
         end = { thrown }
       }
     })
+    catchRejection(ran)
   } catch {
     // The span threw before or after the work; `end` tells which.
   }
@@ -127,7 +130,7 @@ export function runInSpan<T>(step: TraceSpan, work: () => T): T {
 
 export function endSpan(step: TraceSpan, failure?: Failure): void {
   try {
-    step.end(failure)
+    catchRejection(step.end(failure))
   } catch {
     // The error is that of the tracing implementation, and nobody can receive it.
   }

@@ -1,5 +1,5 @@
+import { isPromiseLike } from '../core/promise-like.ts'
 import { type Clock, settlesWithin } from '../ports/clock.ts'
-import { isPromiseLike } from './attempt/attempt.ts'
 
 /** The time that an async schema or check has to answer. */
 const ANSWER_TIMEOUT_MS = 5_000

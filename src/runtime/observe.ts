@@ -1,5 +1,5 @@
+import { catchRejection } from '../core/promise-like.ts'
 import type { Observations, Observer } from '../ports/observer.ts'
-import { isPromiseLike } from './attempt/attempt.ts'
 import { OBSERVATION_NAMES } from './observation-names.ts'
 import { noteObserverFault, safeObserver, standsForAll } from './user-functions/observer-faults.ts'
 
@@ -16,8 +16,7 @@ export function observe<K extends keyof Observations>(
   try {
     const answer = (observer[what] as ((event: Observations[K]) => unknown) | undefined)?.(event)
     // The result of an async method is not awaited, but its rejection must not end the process.
-    if (answer !== undefined && isPromiseLike(answer))
-      answer.then(undefined, (error: unknown) => noteObserverFault(observer, error))
+    if (answer !== undefined) catchRejection(answer, error => noteObserverFault(observer, error))
   } catch (error) {
     noteObserverFault(observer, error)
   }

@@ -2,7 +2,6 @@ import type { LazaretEvent } from '../../core/event/event.ts'
 import { OptionsError } from '../../core/options/faults.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../core/options/resolve.ts'
 import {
-  callable,
   custom,
   derived,
   having,
@@ -13,6 +12,7 @@ import {
   oneOf,
   optional,
   type Rule,
+  synchronous,
   text,
   withDefault,
 } from '../../core/options/rules.ts'
@@ -119,7 +119,7 @@ const rules = {
   name: withDefault(text(), 'rabbitmq'),
   queueType: withDefault(oneOf('quorum', 'classic'), 'quorum'),
   declare: withDefault(oneOf('all', 'auxiliary', 'none'), 'all'),
-  route: optional(callable<(event: LazaretEvent) => Route>('give a function from event to its route')),
+  route: optional(synchronous<(event: LazaretEvent) => Route>('give a function from event to its route')),
   retryStepsMs: withDefault(
     derived(list(integer({ min: 10, max: WEEK_MS }), { minItems: 1, maxItems: 50 }), inOrder),
     DEFAULT_RETRY_STEPS_MS,

@@ -3,6 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { isPlainObject } from '../../core/event/plain.ts'
 import { Faults } from '../../core/options/faults.ts'
 import { nearest } from '../../core/options/nearest.ts'
+import { unusable } from '../../core/options/unusable.ts'
+import { isPromiseLike } from '../../core/promise-like.ts'
 import type { StandardSchema } from '../../ports/schema.ts'
 import { ConfigError } from '../config-error.ts'
 import { inOrder, locate, locateFault } from '../locate.ts'
@@ -110,8 +112,8 @@ function readService(
 ): { readonly value: unknown; readonly faults: readonly LocatedFault[] } {
   if (schema === undefined) return { value: given, faults: [] }
   const result = schema['~standard'].validate(given ?? {})
-  if (result instanceof Promise)
-    throw new TypeError('loadPolicies: give a schema for `service` that is not async')
+  if (isPromiseLike(result))
+    throw unusable('loadPolicies: the schema of `service`', result, 'give a schema that is not async')
   if (result.issues === undefined) return { value: result.value, faults: [] }
   const faults = result.issues.map(({ message, path = [] }) => {
     const keys = path.map(step => String(typeof step === 'object' ? step.key : step))

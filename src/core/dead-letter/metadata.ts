@@ -3,6 +3,7 @@ import { isPlainObject } from '../event/plain.ts'
 import { textBytes } from '../event/text.ts'
 import type { Rule } from '../options/rules.ts'
 import { unusable } from '../options/unusable.ts'
+import { isPromiseLike } from '../promise-like.ts'
 import type { FilterSubject } from './filter.ts'
 
 /** The longest JSON text of metadata. A letter must stay small, whatever a function returns. */
@@ -36,7 +37,7 @@ export function metadataOf(
   if (typeof option !== 'function') return option
   try {
     const answer: unknown = option(subject())
-    const copy = answer === undefined ? undefined : copied(answer)
+    const copy = answer === undefined || isPromiseLike(answer) ? undefined : copied(answer)
     if (answer !== undefined && copy === undefined) throw unusable('metadata', answer, REMEDY)
     return copy
   } catch (error) {

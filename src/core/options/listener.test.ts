@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { foreignRejection, nestedRejection, unhandledDuring } from '../../../test/support/rejections.ts'
 import { Faults } from './faults.ts'
 import { listener } from './rules.ts'
 
@@ -22,6 +23,13 @@ describe('a function that is told of something', () => {
     expect(rejecting.tell('b')).toBeUndefined()
     await Promise.resolve()
     expect(heard).toEqual(['a', 'b'])
+  })
+
+  it.each([
+    ['of another library that resolves with one that rejects', nestedRejection],
+    ['of another realm', foreignRejection],
+  ])('B16: the rejection of a promise %s does not end the process', async (_, answer) => {
+    expect(await unhandledDuring(() => read(answer).tell('a'))).toEqual([])
   })
 
   it('B16: a value that is not a function is a fault of the options', () => {

@@ -1,4 +1,6 @@
+import { catchRejection, isPromiseLike } from '../promise-like.ts'
 import type { Faults } from './faults.ts'
+import { unusable } from './unusable.ts'
 
 /**
  * How one option is read. A rule never throws: what it cannot accept it reports, and returns its fallback so that
@@ -190,14 +192,31 @@ export function listener<T extends (...args: any[]) => void>(): Rule<T> {
   return derived(callable<T>(), tell => {
     const quiet = (...args: unknown[]): void => {
       try {
-        const answer: unknown = tell(...args)
-        if (answer instanceof Promise) answer.catch(() => {})
+        catchRejection(tell(...args))
       } catch {
         // There is no receiver for this error.
       }
     }
     return quiet as T
   })
+}
+
+/** A function whose answer is needed at once, such as the line of an event. A promise of it is an error of the call. */
+// biome-ignore lint/suspicious/noExplicitAny: the caller names the function's own type
+export function synchronous<T extends (...args: any[]) => unknown>(remedy?: string): Rule<T> {
+  const rule = callable<T>(remedy)
+  return {
+    read(value, path, faults) {
+      const make = rule.read(value, path, faults)
+      const checked = (...args: unknown[]): unknown => {
+        const made = make(...args)
+        if (isPromiseLike(made))
+          throw unusable(path, made, 'return the value itself, and not a promise of it')
+        return made
+      }
+      return checked as T
+    },
+  }
 }
 
 /** A rule that accepts arrays whose items follow another rule. */

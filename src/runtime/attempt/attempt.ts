@@ -1,4 +1,5 @@
 import { LazaretError } from '../../core/failure/errors.ts'
+import { isPromiseLike, promiseOf } from '../../core/promise-like.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { Deadline, DeadlineLane } from './deadlines.ts'
 
@@ -164,13 +165,4 @@ export class Attempt<C extends AttemptContext = AttemptContext> implements Deadl
 
 function runWork<C>(work: (context: C) => unknown, context: C): unknown {
   return work(context)
-}
-
-export function isPromiseLike<R>(value: R | PromiseLike<R>): value is PromiseLike<R> {
-  return typeof (value as PromiseLike<R> | undefined)?.then === 'function'
-}
-
-/** A promise of another library may resolve with a promise, or answer twice. A promise of the language waits, and once. */
-export function promiseOf<R>(value: PromiseLike<R>): PromiseLike<R> {
-  return value instanceof Promise ? value : Promise.resolve(value)
 }

@@ -11,6 +11,7 @@ import {
   text,
   withDefault,
 } from '../../core/options/rules.ts'
+import { isPromiseLike } from '../../core/promise-like.ts'
 import {
   type ClockAndRandomOptions,
   clockAndRandomRules,
@@ -20,7 +21,6 @@ import {
 import type { CommandOutcome, Commands } from '../../ports/commands.ts'
 import type { Fleet } from '../../ports/fleet.ts'
 import type { Replays } from '../../ports/replays.ts'
-import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import { lettersInFlight } from '../dispatcher/letters-in-flight.ts'
 import { port } from '../option-rules.ts'

@@ -1,7 +1,7 @@
 import { group, resolveBy } from '../../core/options/resolve.ts'
 import { list, oneOf, optional, type Rule, text } from '../../core/options/rules.ts'
+import { isPromiseLike } from '../../core/promise-like.ts'
 import type { Command, CommandOutcome, CommandTask } from '../../ports/commands.ts'
-import { isPromiseLike } from '../attempt/attempt.ts'
 import type { Consumer } from '../consumer/consumer.ts'
 import { patchRule } from '../json-patch.ts'
 import { type DeliverTask, deliverItems, deliverRule } from './deliver.ts'

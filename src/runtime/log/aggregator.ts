@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { catchRejection } from '../../core/promise-like.ts'
 import type { Cancel, Clock } from '../../ports/clock.ts'
 import type { LogFields, Logger, LogLevel } from '../../ports/logger.ts'
 import { inOwnContext, isOwnContext } from '../dispatcher/track/own-context.ts'
@@ -135,8 +136,7 @@ export interface LogLine {
 /** Errors of the logger are ignored, because there is no other place to report them. */
 export function writeLine(logger: Logger, { what, level, message }: LogLine, fields: LogFields): void {
   try {
-    const written: unknown = logger[level]({ what, ...fields }, message)
-    if (written instanceof Promise) written.catch(() => {})
+    catchRejection(logger[level]({ what, ...fields }, message))
   } catch {
     // The work that the line is about must not fail.
   }

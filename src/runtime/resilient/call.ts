@@ -1,5 +1,6 @@
 import type { Failure } from '../../core/failure/failure.ts'
 import { RateLimitedError } from '../../core/limit/errors.ts'
+import { isPromiseLike, promiseOf } from '../../core/promise-like.ts'
 import { monotonicNow } from '../../ports/clock.ts'
 import type { GiveUpReason } from '../../ports/observer.ts'
 import {
@@ -18,7 +19,7 @@ import {
   observeRetryAllowed,
   observeRetryLimited,
 } from '../attempt/after-failure.ts'
-import { AttemptContext, isPromiseLike, promiseOf, TimeoutError } from '../attempt/attempt.ts'
+import { AttemptContext, TimeoutError } from '../attempt/attempt.ts'
 import type { Deadline } from '../attempt/deadlines.ts'
 import { observe } from '../observe.ts'
 import type { LimitedTurn, PendingTurn, RetryTurn } from '../shared-limit/fleet-turns.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { HOSTILE_VALUES } from '../../../test/support/hostile.ts'
+import { nestedRejection } from '../../../test/support/rejections.ts'
 import { memoryBroker, memoryDeadLetters } from '../../adapters/memory/index.ts'
 import { memorySink } from '../../adapters/memory/sink.ts'
 import type { BreakerOptions } from '../../core/breaker/options.ts'
@@ -27,13 +28,14 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
     throw HOSTILE_VALUES['a proxy that throws on every touch']!()
   },
   rejects: () => Promise.reject(new Error('broken option')),
+  'rejects within another promise': nestedRejection,
   'never answers': () => new Promise(() => {}),
   'returns NaN': () => Number.NaN,
   'returns undefined': () => undefined,
 }
 
 const ALL = Object.keys(WAYS)
-const THROWN = ['throws', 'throws a hostile value', 'rejects']
+const THROWN = ['throws', 'throws a hostile value', 'rejects', 'rejects within another promise']
 
 interface Case {
   readonly which: UserFunction

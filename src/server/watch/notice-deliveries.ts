@@ -58,7 +58,7 @@ export class NoticeDeliveries {
   async #notify(notice: Notice): Promise<void> {
     const { notifier, clock } = this.#options
     if (notifier === undefined) return
-    const delivery = notifier.notify(notice)
+    const delivery = Promise.resolve(notifier.notify(notice))
     if (!(await settlesWithin(clock, TIMEOUT_MS, delivery)))
       throw new Error(`watch: the notifier did not answer within ${TIMEOUT_MS / 1_000} s`)
     await delivery

@@ -1,5 +1,5 @@
 import { type Relations, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
-import { callable, flag, integer, optional, withDefault } from '../../../core/options/rules.ts'
+import { flag, integer, optional, synchronous, withDefault } from '../../../core/options/rules.ts'
 import { type HttpServerOptions, httpUrl, probeRule, secretText, serverRules } from '../sending/target.ts'
 import type { ElasticsearchDocument } from './bulk.ts'
 import { dataStreamRule, type IndexName, indexRule } from './index-name.ts'
@@ -39,7 +39,7 @@ const rules = {
   apiKey: optional(secretText),
   index: optional(indexRule),
   dataStream: dataStreamRule,
-  document: optional(callable<ElasticsearchDocument>('give a function from event to document')),
+  document: optional(synchronous<ElasticsearchDocument>('give a function from event to document')),
   gzip: withDefault(flag(), false),
   maxBulkEvents: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_BULK_EVENTS),
   maxBulkBytes: withDefault(integer({ min: 1_024 }), DEFAULT_BULK_BYTES),

@@ -1,7 +1,6 @@
 import type { LazaretEvent } from '../../../core/event/event.ts'
 import { type Relations, type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
-  callable,
   custom,
   flag,
   integer,
@@ -9,6 +8,7 @@ import {
   oneOf,
   optional,
   type Rule,
+  synchronous,
   withDefault,
 } from '../../../core/options/rules.ts'
 import { type HttpServerOptions, httpUrl, probeRule, serverRules } from '../sending/target.ts'
@@ -85,7 +85,7 @@ const metadataRule: Rule<LokiMetadata | undefined> = {
   read(value, path, faults) {
     if (value === undefined) return eventMetadata
     if (value === false) return undefined
-    return callable<LokiMetadata>('give a function from event to texts by name, or false').read(
+    return synchronous<LokiMetadata>('give a function from event to texts by name, or false').read(
       value,
       path,
       faults,
@@ -99,9 +99,9 @@ const rules = {
   tenant: optional(tenantRule),
   labels: labelsRule,
   labelFields: withDefault(list(oneOf(...LABEL_FIELDS)), Object.freeze(['channel', 'severity'] as const)),
-  labelsOf: optional(callable<NonNullable<LokiOptions['labelsOf']>>()),
+  labelsOf: optional(synchronous<NonNullable<LokiOptions['labelsOf']>>()),
   maxLabelValues: withDefault(integer({ min: 1, max: 10_000 }), DEFAULT_LABEL_VALUES),
-  line: withDefault(callable<LokiLine>('give a function from event to its line'), eventLine),
+  line: withDefault(synchronous<LokiLine>('give a function from event to its line'), eventLine),
   metadata: metadataRule,
   gzip: withDefault(flag(), true),
   maxPushEvents: withDefault(integer({ min: 1, max: 100_000 }), DEFAULT_PUSH_EVENTS),

@@ -2,12 +2,13 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { isPlainObject } from '../../../core/event/plain.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
-  callable,
   custom,
   derived,
+  listener,
   milliseconds,
   oneOf,
   type Rule,
+  synchronous,
   withDefault,
 } from '../../../core/options/rules.ts'
 import { type Clock, clockRule } from '../../../ports/clock.ts'
@@ -65,9 +66,9 @@ const rules = {
     plain(isAttribute, 'give an object of texts, numbers and booleans'),
     Object.freeze({ 'service.name': 'unknown_service:node' }),
   ),
-  attributes: withDefault(callable<NonNullable<OtlpOptions['attributes']>>(), () => undefined),
+  attributes: withDefault(synchronous<NonNullable<OtlpOptions['attributes']>>(), () => undefined),
   partialSuccess: withDefault(oneOf('reject', 'accept'), 'reject'),
-  onPartialSuccess: withDefault(callable<NonNullable<OtlpOptions['onPartialSuccess']>>(), () => {}),
+  onPartialSuccess: withDefault(listener<NonNullable<OtlpOptions['onPartialSuccess']>>(), () => {}),
   agent: withDefault(
     custom(isPlainObject as (value: unknown) => value is OtlpAgentOptions, 'give options'),
     {},

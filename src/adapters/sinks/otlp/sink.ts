@@ -61,7 +61,7 @@ class OtlpSink implements Sink {
     if (records.length === 0) return { rejected }
     const partial = readPartialSuccess(this.#settings.format, (await this.#send(records, signal)).body)
     const sent = records.length
-    if (partial.rejected > 0 || partial.message !== '') this.#tell(partial, sent)
+    if (partial.rejected > 0 || partial.message !== '') this.#settings.onPartialSuccess({ ...partial, sent })
     if (partial.rejected > 0 && this.#settings.partialSuccess === 'reject') {
       const error = this.#refusedInPart(partial, sent)
       rejected.push(...places.map(index => ({ index, error })))
@@ -177,15 +177,6 @@ class OtlpSink implements Sink {
         cause,
       },
     )
-  }
-
-  /** An accepted event stays accepted, even if a listener throws. */
-  #tell(partial: PartialSuccess, sent: number): void {
-    try {
-      this.#settings.onPartialSuccess({ ...partial, sent })
-    } catch {
-      // The listener's bug does not concern the sink.
-    }
   }
 
   /** The protocol forbids to send such a batch again, and does not say which of its records are missing. */

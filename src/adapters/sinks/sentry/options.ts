@@ -2,13 +2,13 @@ import type { LazaretEvent } from '../../../core/event/event.ts'
 import { sentryDsn } from '../../../core/options/addresses.ts'
 import { type Resolved, resolveOptions } from '../../../core/options/resolve.ts'
 import {
-  callable,
   flag,
   having,
   integer,
   list,
   oneOf,
   optional,
+  synchronous,
   text,
   withDefault,
 } from '../../../core/options/rules.ts'
@@ -60,9 +60,9 @@ const rules = {
   capture: withDefault(list(oneOf(...SEVERITIES)), Object.freeze(['error', 'fatal'] as const)),
   others: withDefault(oneOf('breadcrumbs', 'logs', 'nothing'), 'breadcrumbs'),
   maxBreadcrumbs: withDefault(integer({ min: 0, max: 1_000 }), DEFAULT_MAX_BREADCRUMBS),
-  tags: withDefault(callable<NonNullable<SentryOptions['tags']>>(), () => undefined),
-  fingerprint: withDefault(callable<NonNullable<SentryOptions['fingerprint']>>(), () => undefined),
-  error: withDefault(callable<NonNullable<SentryOptions['error']>>(), errorInPayload),
+  tags: withDefault(synchronous<NonNullable<SentryOptions['tags']>>(), () => undefined),
+  fingerprint: withDefault(synchronous<NonNullable<SentryOptions['fingerprint']>>(), () => undefined),
+  error: withDefault(synchronous<NonNullable<SentryOptions['error']>>(), errorInPayload),
   payload: withDefault(flag(), true),
   concurrency: withDefault(integer({ min: 1, max: 100 }), DEFAULT_SENTRY_CONCURRENCY),
   clock: clockRule,
