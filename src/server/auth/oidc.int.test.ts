@@ -156,6 +156,17 @@ describe('signing in by OpenID Connect', () => {
     ['no name', { claims: { groups: ['sre'] } }, 'no-name'],
     ['a name that is no text', { claims: { ...CLAIMS, email: ['ann'] } }, 'no-name'],
     ['an email that is not verified', { claims: { ...CLAIMS, email_verified: false } }, 'unverified'],
+    [
+      'an email that a text calls not verified',
+      { claims: { ...CLAIMS, email_verified: 'false' } },
+      'unverified',
+    ],
+    ['an email that is verified by 0', { claims: { ...CLAIMS, email_verified: 0 } }, 'unverified'],
+    [
+      'an unverified email of the userinfo endpoint',
+      { claims: { groups: ['sre'] }, userinfo: { email: CLAIMS.email, email_verified: 'False' } },
+      'unverified',
+    ],
     ['no group with a role', { claims: { ...CLAIMS, groups: ['staff', 'constructor'] } }, 'no-role'],
     ['no groups', { claims: { email: CLAIMS.email } }, 'no-role'],
   ])('F8: with %s nobody is signed in', async (_, behaviour, problem) => {
@@ -166,6 +177,11 @@ describe('signing in by OpenID Connect', () => {
     expect(lines.map(({ fields }) => [fields['what'], fields['problem']])).toEqual([
       ['sign_in_failed', problem],
     ])
+  })
+
+  it.each([true, 'true'])('F8: an email whose verification is %j signs people in', async verified => {
+    issuer.behaviour.claims = { ...CLAIMS, email_verified: verified }
+    expect((await signIn(signInWorld())).location).toBe(DEEP)
   })
 
   it.each([-30, 30])('F8: a provider whose clock differs by %s s signs people in', async clockAheadS => {

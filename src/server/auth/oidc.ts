@@ -143,7 +143,7 @@ export class OidcProvider {
         'no-name',
         `the provider sent no usable claim '${nameClaim}'; set nameClaim to a claim that it sends, or add its scope to scopes`,
       )
-    if (nameClaim === 'email' && claims['email_verified'] === false)
+    if (nameClaim === 'email' && !mayBeVerified(claims['email_verified']))
       throw new SignInError('unverified', `the provider has not verified the email of ${name}`)
     const groups = groupsIn(valueIn(claims, roleClaim))
     if (roleOf(this.#settings, groups) === undefined)
@@ -170,6 +170,11 @@ export class OidcProvider {
       return new SignInError('unreachable', `${issuer} does not answer: ${message}`)
     return new SignInError('failed', `the answer of ${issuer} is not valid: ${message} (${String(code)})`)
   }
+}
+
+/** Some providers leave the claim out, and some send it as a text. Any other value does not say that the email is verified. */
+function mayBeVerified(claim: unknown): boolean {
+  return claim === undefined || claim === true || claim === 'true'
 }
 
 /** The discovery document or the token endpoint answered with a fault of the provider's side. */
