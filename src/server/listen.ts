@@ -10,7 +10,13 @@ const POLL_EVERY_MS = 20
 /** The connection of a request, as `getRequestListener()` of `@hono/node-server` passes it on. */
 export interface ConnectionInfo {
   /** The request of `node:http` [unknown]. */
-  readonly incoming?: { readonly socket: { readonly remoteAddress?: string | undefined } } | undefined
+  readonly incoming?:
+    | {
+        readonly socket: { readonly remoteAddress?: string | undefined }
+        /** The headers as they arrived, names and values in turn [unknown]. */
+        readonly rawHeaders?: readonly string[] | undefined
+      }
+    | undefined
 }
 
 /** A server that listens on a port. */

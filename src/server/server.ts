@@ -66,7 +66,8 @@ class HttpServer implements LazaretServer {
 
   readonly fetch = async (request: Request, connection?: ConnectionInfo): Promise<Response> => {
     this.#start()
-    return this.#app.fetch(request, { from: connection?.incoming?.socket.remoteAddress })
+    const { socket, rawHeaders } = connection?.incoming ?? {}
+    return this.#app.fetch(request, { from: socket?.remoteAddress, rawHeaders })
   }
 
   async listen({ port = DEFAULT_PORT, host = DEFAULT_HOST }: ListenOptions = {}): Promise<Listening> {

@@ -289,6 +289,45 @@ describe('a proxy that has authenticated the person', () => {
       expect((await serverWorld(options).ask(ME, asProxied('ann', 'admin'))).status).toBe(401)
   })
 
+  it.each(['X-Forwarded-Groups', 'x-forwarded-user'])(
+    'F8: a header %s that arrives twice counts for nothing, because the client may have sent one of them',
+    async name => {
+      const { ask } = serverWorld({ signIn: SIGN_IN })
+      const once = [
+        'Host',
+        '127.0.0.1:4600',
+        'X-Forwarded-User',
+        'ann',
+        'X-Forwarded-Groups',
+        'admin,operator',
+      ]
+      const question = asProxied('ann', 'admin,operator')
+      expect((await ask(ME, { ...question, rawHeaders: once })).body.role).toBe('admin')
+      const { status, body } = await ask(ME, { ...question, rawHeaders: [...once, name, ''] })
+      expect([status, body.detail]).toEqual([
+        401,
+        expect.stringMatching(/^The header X-Forwarded-\w+ arrived twice\. The proxy must set it once/),
+      ])
+    },
+  )
+
+  it('F8: headers are read as UTF-8, or as Latin-1 if they are not UTF-8', async () => {
+    const roles = { öps: 'operator' } as const
+    const { ask } = serverWorld({ signIn: { ...SIGN_IN, proxy: { ...SIGN_IN.proxy, roles } } })
+    /** As Node shows the bytes of a header. */
+    const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1')
+    for (const [name, group] of [
+      [utf8('Jörg Müller'), utf8('öps')],
+      ['Jörg Müller', 'öps'],
+    ] as const)
+      expect((await ask(ME, asProxied(name, group))).body).toMatchObject({
+        name: 'Jörg Müller (proxy)',
+        role: 'operator',
+      })
+    for (const name of [utf8('Jörg\u202eMüller'), utf8('a\ufeffnn')])
+      expect((await ask(ME, asProxied(name, utf8('öps')))).status).toBe(401)
+  })
+
   it('F8: a name that came twice, or that nobody can read, is nobody’s; without a role nobody gets in', async () => {
     const { ask } = serverWorld({ signIn: SIGN_IN })
     for (const name of ['mallory, ann', ' ', 'x'.repeat(201), 'a\u00adb'])

@@ -31,6 +31,8 @@ export interface Question {
   readonly token?: string
   /** The address of the connection. */
   readonly from?: string
+  /** The headers as they arrived, names and values in turn. */
+  readonly rawHeaders?: readonly string[]
 }
 
 export interface ServerWorld {
@@ -90,7 +92,7 @@ export function serverWorld(options: Partial<ServerOptions> = {}): ServerWorld {
 export async function askServer(
   server: Pick<LazaretServer, 'fetch'>,
   path: string,
-  { method = 'GET', json, body, headers = {}, token, from }: Question = {},
+  { method = 'GET', json, body, headers = {}, token, from, rawHeaders }: Question = {},
 ): Promise<Answer> {
   const request = new Request(`${HOME}${path}`, {
     method,
@@ -104,7 +106,8 @@ export async function askServer(
     body: json === undefined ? (body ?? null) : JSON.stringify(json),
     ...(body instanceof ReadableStream ? { duplex: 'half' } : {}),
   } as RequestInit)
-  const connection = from === undefined ? undefined : { incoming: { socket: { remoteAddress: from } } }
+  const connection =
+    from === undefined ? undefined : { incoming: { socket: { remoteAddress: from }, rawHeaders } }
   const response = await server.fetch(request, connection)
   const isStream = response.headers.get('content-type') === 'text/event-stream'
   const text = isStream ? '' : await response.text()

@@ -3,7 +3,7 @@ import type { Role } from '../../core/options/sign-in.ts'
 import { ProblemError } from '../problem.ts'
 import type { Caller } from './caller.ts'
 import { isActive, requireOwnPage } from './own-page.ts'
-import type { ProxyHeaders } from './proxy-headers.ts'
+import type { Connection, ProxyHeaders } from './proxy-headers.ts'
 import type { PublicAddress } from './public-address.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -64,12 +64,11 @@ export class Authenticator {
     return this.#tokens.length > 0
   }
 
-  /** `from` is the address of the connection; undefined if the server does not know it. */
-  authenticate(request: Request, from: string | undefined, now: number): Authenticated {
+  authenticate(request: Request, connection: Connection, now: number): Authenticated {
     if (this.isOpen) return { caller: LOCAL }
     const [, token] = BEARER.exec(request.headers.get('authorization') ?? '') ?? []
     if (token !== undefined) return { caller: this.#ofToken(token) }
-    return this.#ofPerson(request, from, now)
+    return this.#ofPerson(request, connection, now)
   }
 
   #ofToken(token: string): Caller {
@@ -80,11 +79,11 @@ export class Authenticator {
     )
   }
 
-  #ofPerson(request: Request, from: string | undefined, now: number): Authenticated {
+  #ofPerson(request: Request, connection: Connection, now: number): Authenticated {
     if (this.#people === undefined)
       throw unauthenticated('This server requires a token. Send the header Authorization: Bearer TOKEN.')
     const { address, proxy, sessions } = this.#people
-    const told = proxy?.read(request, from)
+    const told = proxy?.read(request, connection)
     const found =
       told !== undefined && 'caller' in told ? told : sessions?.read(request, now, isActive(request))
     if (found === undefined) {

@@ -4,6 +4,7 @@ import type { Clock } from '../../ports/clock.ts'
 import type { Authenticated, Authenticator } from '../auth/authenticator.ts'
 import type { Caller } from '../auth/caller.ts'
 import type { Permissions } from '../auth/permissions.ts'
+import type { Connection } from '../auth/proxy-headers.ts'
 import type { RequestLimiter } from '../auth/request-limiter.ts'
 import type { SignInParts } from '../auth/sign-in.ts'
 import { CALLBACK_PATH, noSignIn, SIGN_IN_PATH, SIGN_OUT_PATH } from '../auth/sign-in-pages.ts'
@@ -20,11 +21,6 @@ const UNAUTHENTICATED = ' unauthenticated'
 /** Agents reach the tools of the server here, over the Model Context Protocol. */
 const AGENTS_PATH = '/mcp'
 const ANONYMOUS: Caller = Object.freeze({ name: 'anonymous', role: 'viewer', kind: 'local' })
-
-/** What the server knows of the connection: the address of the client. */
-interface Connection {
-  readonly from: string | undefined
-}
 
 /** The parts that check a request before its handler runs. */
 interface RequestChecks {
@@ -56,10 +52,10 @@ export function createApp<C extends RequestChecks>(
   })
   for (const route of routes)
     app.on(route.method, context.basePath + route.path, ({ req, env }) =>
-      answer(route, context, req.raw, req.param(), env.from),
+      answer(route, context, req.raw, req.param(), env),
     )
   app.all(context.basePath + AGENTS_PATH, async ({ req, env }) => {
-    const { caller } = authenticate(context, req.raw, env.from)
+    const { caller } = authenticate(context, req.raw, env)
     context.hosts.requireSameSite(req.raw, !context.authenticator.isOpen || isJson(req.raw))
     return agents(req.raw, caller)
   })
@@ -86,10 +82,10 @@ async function answer<C extends RequestChecks>(
   context: C,
   request: Request,
   params: Readonly<Record<string, string>>,
-  from: string | undefined,
+  connection: Connection,
 ): Promise<Response> {
   const { caller, cookie } =
-    route.access === 'public' ? { caller: ANONYMOUS } : authenticate(context, request, from)
+    route.access === 'public' ? { caller: ANONYMOUS } : authenticate(context, request, connection)
   context.hosts.requireSameSite(request, !context.authenticator.isOpen)
   if (caller.agentOnly === true)
     throw new ProblemError('forbidden', `This token is for agents. It works at ${AGENTS_PATH} only.`)
@@ -107,11 +103,11 @@ async function answer<C extends RequestChecks>(
 function authenticate(
   { authenticator, requestLimiter, clock }: RequestChecks,
   request: Request,
-  from: string | undefined,
+  connection: Connection,
 ): Authenticated {
   const now = clock.now()
   try {
-    const authenticated = authenticator.authenticate(request, from, now)
+    const authenticated = authenticator.authenticate(request, connection, now)
     requestLimiter.require(authenticated.caller.name, now)
     return authenticated
   } catch (error) {
