@@ -219,6 +219,40 @@ describe('signing in by OpenID Connect', () => {
     expect((await world.ask('/api/v1/me', { headers })).body.role).toBe(role)
   })
 
+  it('F8: a person in many groups with a role has a session that a browser stores and the server accepts', async () => {
+    const teams = Array.from({ length: 200 }, (_, index) => `CN=team-${index},OU=groups,DC=example,DC=com`)
+    const roles = {
+      ...Object.fromEntries(teams.map(team => [team, 'operator'])),
+      'the people of the platform': 'admin',
+    }
+    issuer.behaviour.claims = {
+      ...CLAIMS,
+      email: 'ö'.repeat(200),
+      groups: [...teams, 'the people of the platform'],
+    }
+    const world = signInWorld({ roles })
+    const { cookies } = await signIn(world)
+    expect(cookies[1]!.length).toBeLessThan(4_096)
+    const headers = { cookie: nameAndValue(cookies[1]!), 'x-lazaret-console': 'active' }
+    expect((await world.ask('/api/v1/me', { headers })).body).toMatchObject({ role: 'admin' })
+    // If the configuration takes the role from one group, the session has others with a role.
+    const { 'the people of the platform': _, ...operators } = roles
+    expect((await signInWorld({ roles: operators }).ask('/api/v1/me', { headers })).body).toMatchObject({
+      role: 'operator',
+    })
+  })
+
+  it('F8: a person whose group has a name that is too long for a session is told so', async () => {
+    const long = 'x'.repeat(2_000)
+    issuer.behaviour.claims = { ...CLAIMS, groups: ['sre', long] }
+    const { location, cookies } = await signIn(signInWorld({ roles: { sre: 'viewer', [long]: 'admin' } }))
+    expect(location).toBe(`${DEEP}#sign-in-problem=failed`)
+    expect(cookies.join()).not.toContain('lazaret-session')
+    expect(lines[0]!.fields).toMatchObject({
+      error: expect.stringContaining('use groups with shorter names'),
+    })
+  })
+
   it('F8: a person whom the provider refuses comes back to the link, and is told', async () => {
     const world = signInWorld()
     const { location, cookie } = await leave(world)

@@ -4,7 +4,7 @@ import { requireClient } from '../../adapter-kit/load-client.ts'
 import type { SignInProblem } from '../schema/me.ts'
 import { personName } from './caller.ts'
 import { claimsOf, groupsIn, valueIn } from './claims.ts'
-import { knownGroups, type RoleMap, roleOf } from './roles.ts'
+import { keptGroups, type RoleMap, roleOf } from './roles.ts'
 import { CLOCK_TOLERANCE_MS, type Person } from './sessions.ts'
 
 const require = createRequire(import.meta.url)
@@ -146,12 +146,19 @@ export class OidcProvider {
     if (nameClaim === 'email' && !mayBeVerified(claims['email_verified']))
       throw new SignInError('unverified', `the provider has not verified the email of ${name}`)
     const groups = groupsIn(valueIn(claims, roleClaim))
-    if (roleOf(this.#settings, groups) === undefined)
+    const role = roleOf(this.#settings, groups)
+    if (role === undefined)
       throw new SignInError(
         'no-role',
         `no value of the claim '${roleClaim}' of ${name} has a role; the claim has ${groups.length} values. Add one of them to roles, or set defaultRole`,
       )
-    return { name, groups: knownGroups(this.#settings, groups) }
+    const kept = keptGroups(this.#settings, groups)
+    if (roleOf(this.#settings, kept) !== role)
+      throw new SignInError(
+        'failed',
+        `the group that makes ${name} ${role} has no room in the cookie of a session; use groups with shorter names`,
+      )
+    return { name, groups: kept }
   }
 
   /** Takes from an error of the client what says nothing of tokens: its code, and the code of the provider. */
