@@ -8,7 +8,7 @@ interface GateInput {
   readonly maxAgeMs: number
   /** A schedule asks for the replay and not a person. */
   readonly isAutomatic: boolean
-  /** The payload is edited, so that even a quarantined letter is allowed. */
+  /** The letter is quarantined and the patch changes its payload, so that it is allowed. */
   readonly isEdited: boolean
   /** A person has allowed quarantined letters unchanged, because the cause is fixed. */
   readonly allowQuarantined: boolean

@@ -66,7 +66,9 @@ export async function examine(
     now,
     maxAgeMs: asked.maxAgeMs,
     isAutomatic: asked.isAutomatic ?? false,
-    isEdited: asked.patch !== undefined && changesPayload(asked.patch),
+    // Comparing payloads takes time, and the gates ask about quarantined letters only.
+    isEdited:
+      letter.state === 'quarantined' && asked.patch !== undefined && changesPayload(letter, asked.patch),
     allowQuarantined: asked.allowQuarantined,
     routeFault: route?.kind === 'none' ? route.reason : undefined,
     unsendable: asked.patch !== undefined && replacesPayload(asked.patch) ? undefined : notReplayable(letter),

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { createWorldAfterOutage } from '../../test/support/outage.ts'
+import type { PatchOperation } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import { cancelReplay } from './control.ts'
 import { EmptyPlanError } from './empty-plan.ts'
@@ -90,6 +91,25 @@ describe('a patch', () => {
     )
     const patch = [{ op: 'replace', path: '/total', value: 10 }] as const
     expect(await it.plan({ patch })).toMatchObject({ findings: { replay: 1 } })
+  })
+
+  it.each<readonly [string, readonly PatchOperation[]]>([
+    ['writes the value that is there', [{ op: 'replace', path: '/total', value: 'ten' }]],
+    ['moves a field to its own place', [{ op: 'move', from: '/total', path: '/total' }]],
+    ['copies the payload to its own place', [{ op: 'copy', from: '', path: '' }]],
+    [
+      'adds a field and removes it',
+      [
+        { op: 'add', path: '/x', value: 1 },
+        { op: 'remove', path: '/x' },
+      ],
+    ],
+  ])('B13: that %s is not an edit, so a quarantined letter is not sent unchanged', async (_, patch) => {
+    const it = await createWorldAfterOutage(1)
+    const [letter] = (await it.store.deadLetters.list()).letters
+    await it.store.deadLetters.change(letter!.id, { to: 'quarantined', at: it.clock.now() })
+    await expect(it.plan({ patch })).rejects.toThrow(EmptyPlanError)
+    expect(await it.plan({ patch, allowQuarantined: true })).toMatchObject({ findings: { replay: 1 } })
   })
 
   it('B13: that makes a payload too deep to be read back is refused by the plan, and nothing is sent', async () => {

@@ -192,8 +192,10 @@ function define(target: Record<string, JsonValue>, key: string, value: JsonValue
   Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
 }
 
-function equals(a: JsonValue, b: JsonValue): boolean {
+/** Whether both are the same JSON, whatever the order of their fields. */
+export function equals(a: JsonValue, b: JsonValue): boolean {
   if (a === b) return true
+  if (isBytes(a) && isBytes(b)) return Buffer.compare(a, b) === 0
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false
   if (Array.isArray(a) !== Array.isArray(b)) return false
   const [left, right] = [a as Record<string, JsonValue>, b as Record<string, JsonValue>]

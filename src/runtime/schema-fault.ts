@@ -7,7 +7,7 @@ import { type Fault, Faults } from '../core/options/faults.ts'
 import type { PatchOperation } from '../ports/replays.ts'
 import type { StandardSchema } from '../ports/schema.ts'
 import type { AnswerLimit } from './answer-limit.ts'
-import { applyPatch } from './json-patch.ts'
+import { applyPatch, equals } from './json-patch.ts'
 
 /** The payload that a letter is sent with: the original, with the patch applied. */
 export function payloadOf(
@@ -34,9 +34,14 @@ export function replacesPayload(patch: readonly PatchOperation[]): boolean {
   return patch.some(({ op, path }) => (op === 'replace' || op === 'add') && path === '')
 }
 
-/** Whether the patch changes the payload. A `test` alone changes nothing. */
-export function changesPayload(patch: readonly PatchOperation[]): boolean {
-  return patch.some(({ op }) => op !== 'test')
+/** Whether the patch changes the payload of this letter, or cannot be applied to it: then the schema gate gives the reason. */
+export function changesPayload(letter: Pick<DeadLetter, 'event'>, patch: readonly PatchOperation[]): boolean {
+  if (patch.every(({ op }) => op === 'test')) return false
+  try {
+    return !equals(withJson(letter.event).payload as JsonValue, payloadOf(letter, { patch }) as JsonValue)
+  } catch {
+    return true
+  }
 }
 
 /** A consumer could not read the event, so its letter would stay `replaying`. */
