@@ -7,14 +7,18 @@ import { openBrokers } from '../brokers.ts'
 import { openCollectors } from '../collectors.ts'
 import type { Context } from '../command.ts'
 import type { mcpFlags } from '../flags.ts'
-import type { ExitCode, Out } from '../io.ts'
+import { type ExitCode, type Out, OutputClosedError } from '../io.ts'
 import { closeAll, openStores, problemOf, serverOptions, stderrLogger } from '../server-options.ts'
 
 /** Serves one agent until its client closes the input. Only the protocol goes to stdout; messages go to stderr. */
 export async function mcp({ io, flags }: Context<typeof mcpFlags>): Promise<ExitCode> {
   const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
   const { config } = loaded
-  const onError = (error: unknown) => void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {})
+  const onError = (error: unknown) => {
+    // A client that has gone reads no answers. That is no fault.
+    if (error instanceof OutputClosedError) return
+    void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {})
+  }
   const { stores } = await openStores(io, flags.store, loaded)
   let brokers: readonly Pick<Broker, 'name' | 'publish' | 'close'>[] = []
   let collectors: readonly { readonly collector: Collector; readonly store: string | undefined }[] = []

@@ -6,6 +6,7 @@ import { createServerContext } from '../context.ts'
 import type { ServerOptions } from '../options.ts'
 import { MCP_PACKAGE } from './endpoint.ts'
 import { createMcpServer } from './mcp-server.ts'
+import { OpenRequests } from './open-requests.ts'
 
 /** Options of `serveAgent()`: those of `createServer()`, and these. */
 export interface ServeAgentOptions extends ServerOptions {
@@ -22,7 +23,7 @@ export interface ServeAgentOptions extends ServerOptions {
 }
 
 /**
- * Serves one agent over two streams until the input ends. Without rights the process changes nothing. With the right to
+ * Serves one agent over two streams until the input ends, and answers the requests that it has read by then. Without rights the process changes nothing. With the right to
  * replay it also runs started replays; a replay that is running when the process ends waits for another runner.
  */
 export async function serveAgent(options: ServeAgentOptions): Promise<void> {
@@ -39,21 +40,32 @@ export async function serveAgent(options: ServeAgentOptions): Promise<void> {
   }
   if (session.rights.has('replay')) context.runner.start()
   const closed = Promise.withResolvers<void>()
+  let closing: Promise<void> | undefined
   const transport = new stdio.StdioServerTransport(input, output)
   const close = transport.close.bind(transport)
-  // The transport closes itself when a message is too long, and then reads no more of the input.
-  transport.close = () => close().finally(closed.resolve)
+  // The transport closes itself when the input ends, when the output fails, and when a message is too long.
+  transport.close = () => {
+    closing ??= mayAnswer(input, output) ? requests.end(signal).then(close) : close()
+    return closing.finally(closed.resolve)
+  }
   const handle = stdio.serveStdio(() => createMcpServer(mcp, context, session), {
     transport,
     onerror: context.onError,
   })
+  const requests = new OpenRequests(transport, context.clock)
   try {
     // An input that is cut off ends the service like one that is closed.
     const ended = finished(input, { writable: false, ...(signal && { signal }) }).catch(() => {})
     await Promise.race([ended, closed.promise])
+    await transport.close()
   } finally {
     input.destroy()
     await handle.close()
     await context.runner.close()
   }
+}
+
+/** A client that has ended the input may still read the output. */
+function mayAnswer(input: Readable, output: Writable): boolean {
+  return (input.readableEnded || input.destroyed) && output.errored == null && !output.destroyed
 }
