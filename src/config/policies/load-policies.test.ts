@@ -243,13 +243,17 @@ describe('policies from elsewhere', () => {
       LAZARET_POLICIES__CHANNEL__ORDERS__TIMEOUT: '1s',
       LAZARET_POLICIES__CHANNELS__ORDERS__RETRY__ATEMPTS: '2',
       LAZARET_POLICIES__CHANNELS__ORDERS__TIMEOUT__MS: '2',
+      LAZARET_POLICIES__CHANNELS__ORDERS__RETRY__BACKOFF__KIND: 'fixed',
+      LAZARET_POLICIES__CHANNELS____TIMEOUT: '2s',
       LAZARET_POLICIES__PRESETS: 'production',
       LAZARET_POLICIES__X: '1',
       LAZARET_POLICIES__SINKS: '{',
     }
     expect(faultsOf(() => loadPolicies(file(FILE), { env }))).toEqual([
       "LAZARET_POLICIES__CHANNELS__ORDERS__RETRY__ATEMPTS: got a variable that names no option; correct its name; 'ATEMPTS' may be meant as 'attempts'",
+      "LAZARET_POLICIES__CHANNELS__ORDERS__RETRY__BACKOFF__KIND: got a variable that names no option; correct its name; remove 'KIND', and give the whole option before it as JSON",
       "LAZARET_POLICIES__CHANNELS__ORDERS__TIMEOUT__MS: got a variable that names no option; correct its name; remove 'MS', because the option before it has no parts",
+      'LAZARET_POLICIES__CHANNELS____TIMEOUT: got a variable that names no option; correct its name; one of its parts is empty',
       "LAZARET_POLICIES__CHANNEL__ORDERS__TIMEOUT: got a variable that names no option; correct its name; 'CHANNEL' may be meant as 'channels'",
       "LAZARET_POLICIES__PRESETS: got a variable that names no option; correct its name; 'PRESETS' may be meant as 'preset'",
       'LAZARET_POLICIES__SINKS: got a hidden value; give valid JSON for a list or a map',

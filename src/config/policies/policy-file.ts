@@ -29,11 +29,11 @@ export class PolicyFile<S = unknown> {
   read(): ServiceConfig<S> {
     const text = this.#load()
     this.#text = text
-    const hasContent = text.trim() !== ''
-    if (this.#hadContent && !hasContent)
+    const config = parseServiceConfig(text, this.name, this.#env, this.#schema)
+    if (this.#hadContent && config.isEmpty)
       throw new ConfigError(this.name, "is empty; write 'policies: {}' for the defaults")
-    this.#hadContent ||= hasContent
-    return parseServiceConfig(text, this.name, this.#env, this.#schema)
+    this.#hadContent ||= !config.isEmpty
+    return config
   }
 
   /** Whether the text differs from the one that was read last. A file that cannot be read counts as changed. */

@@ -23,6 +23,8 @@ const POLICIES: readonly string[] = ['policies']
 export interface ServiceConfig<S> {
   readonly policies: PolicySet
   readonly service: S
+  /** The source has no section, or none with a value: a file with comments alone, or one that is being written. */
+  readonly isEmpty: boolean
 }
 
 export function fileNameOf(given: string | URL | undefined): string {
@@ -78,7 +80,11 @@ function read<S>(
   const service = readService(root['service'], schema, source)
   const all = inOrder([...source.faults, ...unknownKeys(root, source), ...faults, ...service.faults])
   if (all.length > 0) throw new ConfigError(file, all)
-  return { policies: set, service: service.value as S }
+  return { policies: set, service: service.value as S, isEmpty: isEmpty(from.value) }
+}
+
+function isEmpty(root: unknown): boolean {
+  return Object.values(root ?? {}).every(section => section === null || section === undefined)
 }
 
 function notAMap(source: ConfigSource): readonly LocatedFault[] {

@@ -268,7 +268,7 @@ describe('a reload of policies', () => {
 
   it('R1: a file that was emptied is a fault, also the second time, and a map without options is not', () => {
     const policies = load({ calls: { fetch: { retry: { attempts: 2 } } } })
-    for (const text of ['', ' \n'])
+    for (const text of ['', ' \n', '# nothing\n', '---\n', 'null', '{}', 'policies:\n'])
       for (const _ of ['first', 'second']) {
         writeFileSync(path, text)
         expect(() => policies.reload()).toThrow(`${path}: is empty; write 'policies: {}' for the defaults`)

@@ -58,19 +58,34 @@ function parseValue(text: string): unknown {
 class UnknownPart {
   readonly word: string
   readonly known: readonly string[]
+  readonly #takesJson: boolean
 
   constructor(word: string, form: Form | undefined) {
     this.word = word
+    this.#takesJson = takesJson(form)
     this.known = form?.kind === 'fields' ? fileNames(form.fields) : []
   }
 
   get remedy(): string {
+    if (isEmptyPart(this.word)) return 'one of its parts is empty'
     const near = nearest(this.word, this.known)
     if (near !== undefined) return `'${this.word}' may be meant as '${near}'`
-    return this.known.length === 0
-      ? `remove '${this.word}', because the option before it has no parts`
-      : `known in place of '${this.word}' are ${this.known.join(', ')}`
+    if (this.known.length > 0) return `known in place of '${this.word}' are ${this.known.join(', ')}`
+    return this.#takesJson
+      ? `remove '${this.word}', and give the whole option before it as JSON`
+      : `remove '${this.word}', because the option before it has no parts`
   }
+}
+
+/** Names of channels and options have a letter or a digit. */
+function isEmptyPart(word: string): boolean {
+  return /^_*$/.test(word)
+}
+
+/** Options that have several forms, such as a backoff, cannot be set part by part. */
+function takesJson(form: Form | undefined): boolean {
+  if (form?.kind === 'either') return form.forms.some(takesJson)
+  return form?.kind === 'list' || form?.kind === 'fields' || form?.kind === 'map'
 }
 
 /** Undefined stands for a value that is not valid JSON. */
@@ -85,18 +100,18 @@ function put(
   tree: Tree,
   [word = '', ...rest]: readonly string[],
   value: unknown,
-  form: Form | undefined,
+  given: Form | undefined,
 ): readonly string[] | UnknownPart {
+  const form = given?.kind === 'either' ? formFor(tree, given.forms) : given
   const { key, inner } = keyIn(tree, word, form)
-  if (key === undefined) return new UnknownPart(word, form)
+  if (key === undefined || isEmptyPart(word)) return new UnknownPart(word, form ?? given)
   if (rest.length === 0) {
     for (const other of [`${key}Ms`, key.replace(/Ms$/, '')]) if (other !== key) delete tree[other]
     tree[key] = value
     return [key]
   }
-  const given = tree[key]
-  const below: Tree = isPlain(given) ? (given as Tree) : {}
-  const path = put(below, rest, value, inner?.kind === 'either' ? formFor(below, inner.forms) : inner)
+  const below: Tree = isPlain(tree[key]) ? (tree[key] as Tree) : {}
+  const path = put(below, rest, value, inner)
   if (path instanceof UnknownPart) return path
   tree[key] = below
   return [key, ...path]
