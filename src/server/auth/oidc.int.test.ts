@@ -4,6 +4,11 @@ import { HOME, type Question, type ServerWorld, serverWorld } from '../../../tes
 import { nameAndValue, SECRET } from '../../../test/support/sign-in-world.ts'
 import { systemClock } from '../../ports/clock.ts'
 import type { LogFields } from '../../ports/logger.ts'
+import { FakeClock } from '../../testing/fake-clock.ts'
+import type { OidcProvider } from './oidc.ts'
+import { PublicAddress } from './public-address.ts'
+import type { Sessions } from './sessions.ts'
+import { SignInPages } from './sign-in-pages.ts'
 
 const CLIENT_SECRET = 'secret-of-the-client'
 const CLAIMS = { email: 'ann@example.com', groups: ['staff', 'sre'] }
@@ -305,6 +310,22 @@ describe('a provider that is down', () => {
 })
 
 describe('signing out', () => {
+  it('F8: waits 2 s at most for a provider that does not answer', async () => {
+    const clock = new FakeClock()
+    const address = new PublicAddress(HOME, '')
+    const provider = { endUrl: () => new Promise(() => {}) } as unknown as OidcProvider
+    const sessions = { end: () => ['lazaret-session='] } as unknown as Sessions
+    const parts = { provider, sessions, address, clock } as ConstructorParameters<typeof SignInPages>[0]
+    const headers = { origin: HOME, 'x-lazaret-console': 'active' }
+    const answer = new SignInPages(parts).end(
+      new Request(`${HOME}/auth/sign-out`, { method: 'POST', headers }),
+    )
+    await clock.advance(2_000)
+    const answered = await answer
+    expect(answered.headers.get('set-cookie')).toBe('lazaret-session=')
+    expect(await answered.json()).toEqual({ url: `${HOME}/` })
+  })
+
   it('F8: ends the session in the browser and names the page of the provider', async () => {
     const world = signInWorld()
     const { cookies } = await signIn(world)

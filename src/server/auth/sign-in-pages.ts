@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports/clock.ts'
+import { type Clock, settlesWithin } from '../../ports/clock.ts'
 import { ProblemError } from '../problem.ts'
 import type { ServerLog } from '../work/log.ts'
 import type { CookieSealer } from './cookie-sealer.ts'
@@ -15,6 +15,8 @@ export const SIGN_OUT_PATH = '/auth/sign-out'
 const PURPOSE = 'sign-in'
 /** How long a person may take at the provider. */
 const PENDING_MS = 600_000
+/** How long a sign-out waits for a provider that is down. */
+const SIGN_OUT_MS = 2_000
 const STATE = /^[\w-]{20,200}$/
 const STATE_IN_NAME = 12
 
@@ -81,10 +83,11 @@ export class SignInPages {
     const { provider, sessions, address, clock } = this.#parts
     requireOwnPage(request, address)
     const home = `${address.url}/`
-    const url = (await provider.endUrl(home)) ?? home
+    const asked = provider.endUrl(home)
+    const url = (await settlesWithin(clock, SIGN_OUT_MS, asked)) ? await asked : undefined
     const headers = new Headers({ 'content-type': 'application/json' })
     for (const cookie of sessions.end(request, clock.now())) headers.append('set-cookie', cookie)
-    return new Response(JSON.stringify({ url }), { headers })
+    return new Response(JSON.stringify({ url: url ?? home }), { headers })
   }
 
   /** Looks for the provider at the start of the server, so that the log says early that nobody can sign in. */
