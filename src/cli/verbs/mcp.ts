@@ -15,7 +15,7 @@ export async function mcp({ io, flags }: Context<typeof mcpFlags>): Promise<Exit
   const loaded = await loadConfig({ file: flags.config, cwd: io.cwd, env: io.env })
   const { config } = loaded
   const onError = (error: unknown) => {
-    // A client that has gone reads no answers. That is no fault.
+    // The client has closed the pipe, which is not a failure.
     if (error instanceof OutputClosedError) return
     void io.stderr.write(`lazaret: ${problemOf(error)}\n`).catch(() => {})
   }

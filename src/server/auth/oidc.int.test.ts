@@ -315,7 +315,7 @@ describe('signing out', () => {
     const address = new PublicAddress(HOME, '')
     const provider = { endUrl: () => new Promise(() => {}) } as unknown as OidcProvider
     const sessions = { end: () => ['lazaret-session='] } as unknown as Sessions
-    const parts = { provider, sessions, address, clock } as ConstructorParameters<typeof SignInPages>[0]
+    const parts = { provider, sessions, address, clock } as never
     const headers = { origin: HOME, 'x-lazaret-console': 'active' }
     const answer = new SignInPages(parts).end(
       new Request(`${HOME}/auth/sign-out`, { method: 'POST', headers }),
