@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePorts } from './free-ports.ts'
@@ -8,6 +8,8 @@ import { logIn, spawnIn } from './server-process.ts'
 
 export const POLL_MS = 20
 const ANSWER_MS = 2_000
+/** The folder of the messages of a stream. */
+const MESSAGES = 'msgs'
 /** A stream that exists for a moment. */
 const PROBE = 'LAZARET_PROBE'
 
@@ -79,8 +81,27 @@ export class NatsNode extends ServerNode {
 
   /** Deletes the messages of a stream, whose consumers stay as they are. It must not run. */
   async forgetMessages(stream: string): Promise<void> {
-    const folder = join(this.folder, 'data', 'jetstream', '$G', 'streams', stream, 'msgs')
-    await rm(folder, { recursive: true })
+    await rm(join(this.#folderOf(stream), MESSAGES), { recursive: true })
+  }
+
+  /** Deletes a stream with its consumers. It must not run. */
+  async forgetStream(stream: string): Promise<void> {
+    await rm(this.#folderOf(stream), { recursive: true })
+  }
+
+  /** Copies the messages of a stream. Resolves with the function that puts them back. It must not run, both times. */
+  async copyMessages(stream: string): Promise<() => Promise<void>> {
+    const folder = join(this.#folderOf(stream), MESSAGES)
+    const copy = join(this.folder, `copy-of-${stream}`)
+    await cp(folder, copy, { recursive: true })
+    return async () => {
+      await this.forgetMessages(stream)
+      await cp(copy, folder, { recursive: true })
+    }
+  }
+
+  #folderOf(stream: string): string {
+    return join(this.folder, 'data', 'jetstream', '$G', 'streams', stream)
   }
 
   /** Its JetStream answers. */

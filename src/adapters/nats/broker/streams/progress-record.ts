@@ -4,6 +4,8 @@ import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { HandlerNames } from './names.ts'
 import { hasRestartedSince, type StreamPosition } from './stream-position.ts'
 
+const SAME_CONSUMER_MS = 1_000
+
 /** How far a handler has come in the stream of its channel, as the state stream records it. */
 interface ProgressRecord {
   /** When the stream was made: another one counts from 1. */
@@ -51,6 +53,11 @@ export function hasRestartedSinceRecord(
   position: StreamPosition,
 ): boolean {
   return hasRestartedSince({ lastSequence: settledTo, lastStoredAt }, position)
+}
+
+/** Whether two times are those of one consumer. A server of 2.9 gives another one after its restart, later by some milliseconds. */
+export function isSameConsumer(created: string, other: string): boolean {
+  return Math.abs(Date.parse(created) - Date.parse(other)) < SAME_CONSUMER_MS
 }
 
 function subjectOf({ stateSubject }: HandlerNames): string {

@@ -6,7 +6,8 @@ import {
   type StreamInfo,
 } from '../../connection/jetstream.ts'
 import { fromToken, namesOf, streamsOf } from './names.ts'
-import { hasRestartedSinceRecord, readProgress, voidProgress } from './progress-record.ts'
+import { hasRestartedSinceRecord, isSameConsumer, readProgress, voidProgress } from './progress-record.ts'
+import { haveRetriesRestarted } from './retries-record.ts'
 import { positionOf } from './stream-position.ts'
 
 /** A consumer that is ahead of its stream, and where the next one begins. */
@@ -23,7 +24,6 @@ export interface OutdatedConsumer {
   readonly created: string
 }
 
-const SAME_CONSUMER_MS = 1_000
 const ALL = { deliver_policy: 'all' }
 
 /**
@@ -33,14 +33,17 @@ const ALL = { deliver_policy: 'all' }
  *
  * The server can also have forgotten the last moments of a consumer. Such a consumer is not ahead, and still takes the next events
  * for those that it has delivered before. Only a subscription that was there before knows that: it names the consumer as `outdated`.
+ *
+ * `kinds` are the streams to look at.
  */
 export async function remakeConsumersAhead(
   jetstream: JetStream,
   channel: string,
   outdated: readonly OutdatedConsumer[] = [],
+  kinds: readonly ('events' | 'retries')[] = ['events', 'retries'],
 ): Promise<void> {
-  const { events, retries } = streamsOf(channel)
-  for (const stream of [events, retries]) {
+  const { retries } = streamsOf(channel)
+  for (const stream of kinds.map(kind => streamsOf(channel)[kind])) {
     if (!canRestart(await jetstream.streamInfo(stream))) continue
     const consumers: ConsumerInfo[] = []
     for (const handler of await jetstream.consumerNames(retries)) {
@@ -56,7 +59,7 @@ export async function remakeConsumersAhead(
         each =>
           each.stream === stream &&
           each.consumer === consumer.name &&
-          isSameTime(each.created, consumer.created) &&
+          isSameConsumer(each.created, consumer.created) &&
           wasMadeAfter(each, found),
       )
       const start = await startIfAhead(jetstream, channel, found, consumer, isOutdated)
@@ -64,11 +67,6 @@ export async function remakeConsumersAhead(
     }
     if (ahead.length > 0) await remake(jetstream, channel, found, ahead)
   }
-}
-
-/** Whether two times are those of one consumer. A server of 2.9 gives another one after its restart, later by some milliseconds. */
-function isSameTime(one: string, other: string): boolean {
-  return Math.abs(Date.parse(one) - Date.parse(other)) < SAME_CONSUMER_MS
 }
 
 /** A consumer that is older than the stream was deleted with an earlier stream of that name. */
@@ -80,27 +78,30 @@ function canRestart(found: StreamInfo | undefined): boolean {
   return found?.config['num_replicas'] === 1
 }
 
-/** Undefined if the consumer is not ahead. Publishers may have passed it: the record of its handler shows that the stream has begun again. */
+/** Undefined if the consumer is not ahead. Publishers may have passed it: the records of its handler show that the stream has begun again. */
 async function startIfAhead(
   jetstream: JetStream,
   channel: string,
   found: StreamInfo,
-  { name, created, delivered, ack_floor }: ConsumerInfo,
+  consumer: ConsumerInfo,
   isOutdated: boolean,
 ): Promise<object | undefined> {
+  const { name, created, delivered, ack_floor } = consumer
+  const names = namesOf(channel, fromToken(name))
   const position = positionOf(found)
   const { lastSequence, firstStoredAt } = position
   const isAhead = isOutdated || delivered.stream_seq > lastSequence
-  if (found.config.name !== streamsOf(channel).events) return isAhead ? ALL : undefined
+  if (found.config.name !== names.streams.events)
+    return isAhead || (await haveRetriesRestarted(jetstream, names, found, consumer)) ? ALL : undefined
   if (!isAhead && ack_floor.stream_seq === 0) return undefined
-  const record = await readProgress(jetstream, namesOf(channel, fromToken(name)))
+  const record = await readProgress(jetstream, names)
   if (record?.created !== found.created) return isAhead ? ALL : undefined
   if (!isAhead) {
     // Records of earlier versions do not name their consumer. One that was made again after the record has settled less than it says.
     const isOlder =
       record.consumerCreated === undefined
         ? ack_floor.stream_seq >= record.settledTo
-        : isSameTime(record.consumerCreated, created)
+        : isSameConsumer(record.consumerCreated, created)
     return isOlder && hasRestartedSinceRecord(record, position) ? ALL : undefined
   }
   // A stream that has lost its end still has events that the handler has settled.

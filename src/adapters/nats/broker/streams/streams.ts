@@ -144,13 +144,19 @@ export class Streams {
   }
 
   /** A killed server may have begun the streams of a channel again at 1. Of the streams of `outdated` consumers that is known [none]. */
-  async remakeConsumersAhead(channel: string, outdated?: readonly OutdatedConsumer[]): Promise<void> {
-    if (this.#settings.declare !== 'none') await remakeConsumersAhead(this.#jetstream, channel, outdated)
+  async remakeConsumersAhead(
+    channel: string,
+    outdated?: readonly OutdatedConsumer[],
+    kinds?: readonly ('events' | 'retries')[],
+  ): Promise<void> {
+    if (this.#settings.declare !== 'none')
+      await remakeConsumersAhead(this.#jetstream, channel, outdated, kinds)
   }
 
-  /** Before the first event of a connection is published: consumers that are ahead of the stream would skip it. */
+  /** Before the first message of a connection is published: consumers that are ahead of the stream would skip it. */
   beforePublishing = async (stream: string): Promise<void> => {
     const known = this.#known.get(stream)
+    if (known?.kind === 'retries') await this.remakeConsumersAhead(known.channel, [], ['retries'])
     if (known?.kind !== 'events') return
     await this.remakeConsumersAhead(known.channel)
     if (this.#settings.declare !== 'none' && !known.exists)
