@@ -20,6 +20,7 @@ function server({
   isKilled = false,
   consumer = BEFORE,
   settled = 5,
+  delivered = settled,
   recorded = undefined,
 }: {
   last: number
@@ -33,12 +34,14 @@ function server({
   consumer?: string
   /** How far it has settled, as it says itself. */
   settled?: number
+  /** How far it has delivered [what it has settled]. */
+  delivered?: number
   /** When the consumer was made that the record is about. */
   recorded?: string | undefined
 }) {
   const done: string[] = []
   const at = (stream_seq: number) => ({ stream_seq, consumer_seq: stream_seq })
-  const bill = { settled, created: consumer }
+  const bill = { settled, delivered, created: consumer }
   let record: string | undefined = JSON.stringify({
     created: CREATED,
     settledTo: 5,
@@ -58,7 +61,7 @@ function server({
             name: 'bill',
             config: {},
             created: bill.created,
-            delivered: at(bill.settled),
+            delivered: at(bill.delivered),
             ack_floor: at(bill.settled),
           }
         : undefined,
@@ -75,7 +78,7 @@ function server({
       if (isKilled) throw new Error('killed')
       const { durable_name, deliver_policy, opt_start_seq } = config
       done.push(['create', durable_name, deliver_policy, opt_start_seq].join(' ').trim())
-      bill.settled = 0
+      bill.settled = bill.delivered = 0
     },
   } as unknown as JetStream
   return {
@@ -139,6 +142,14 @@ describe('remakeConsumersAhead', () => {
 
   it('P1: makes a consumer again that the killed server remembers as a moment before its record', async () => {
     const { done, look } = server({ last: 8, firstAt: AFTER, settled: 4, recorded: BEFORE })
+    await look()
+    expect(done).toEqual(REMADE)
+  })
+
+  it('P1: makes a consumer again that the killed server remembers as one that has settled nothing', async () => {
+    const { done, look } = server({ last: 8, firstAt: AFTER, settled: 0, delivered: 5, recorded: BEFORE })
+    await look()
+    expect(done).toEqual(REMADE)
     await look()
     expect(done).toEqual(REMADE)
   })

@@ -93,7 +93,7 @@ async function startIfAhead(
   const isAhead = isOutdated || delivered.stream_seq > lastSequence
   if (found.config.name !== names.streams.events)
     return isAhead || (await haveRetriesRestarted(jetstream, names, found, consumer)) ? ALL : undefined
-  if (!isAhead && ack_floor.stream_seq === 0) return undefined
+  if (!isAhead && delivered.stream_seq === 0) return undefined
   const record = await readProgress(jetstream, names)
   if (record?.created !== found.created) return isAhead ? ALL : undefined
   if (!isAhead) {
