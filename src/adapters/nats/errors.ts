@@ -114,3 +114,15 @@ export class EventsMissingError extends LazaretError {
     )
   }
 }
+
+/** A consumer skips messages: it is ahead of its stream, and this process may not make it again. */
+export class ConsumerAheadError extends LazaretError {
+  override readonly name = 'ConsumerAheadError'
+
+  constructor(consumer: string, stream: string) {
+    super(
+      `consumer '${consumer}' is ahead of stream '${stream}', and skips messages: the stream counts from an earlier number again, or the consumer was made to begin later; delete the consumer and create it with deliver_policy 'all', or use declare: 'own'`,
+      { code: 'LAZARET_TOPOLOGY_MISMATCH', retryable: false },
+    )
+  }
+}

@@ -2,6 +2,7 @@ export { ClientMissingError } from '../../adapter-kit/load-client.ts'
 export { TooManyHeldError } from '../../adapter-kit/ordered/too-many-held.ts'
 export { type NatsBroker, nats } from './broker/broker.ts'
 export {
+  ConsumerAheadError,
   EventsMissingError,
   JetStreamError,
   LeaseExpiredError,

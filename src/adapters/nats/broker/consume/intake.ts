@@ -71,10 +71,10 @@ export class Intake {
 
   /** Resolves with where the stream of the channel begins and ends. */
   async open(): Promise<StreamPosition> {
-    await this.#pullers.events.open()
-    await this.#pullers.retries.open()
+    for (const source of SOURCES) await this.#pullers[source].open()
     await this.#examine('retries')
     const position = await this.#examine('events')
+    this.#consumers.found()
     this.#progress.write()
     this.#heartbeatLater()
     return position
@@ -90,13 +90,11 @@ export class Intake {
   }
 
   resume(): void {
-    this.#pullers.events.resume()
-    this.#pullers.retries.resume()
+    for (const source of SOURCES) this.#pullers[source].resume()
   }
 
   pause(): void {
-    this.#pullers.events.pause()
-    this.#pullers.retries.pause()
+    for (const source of SOURCES) this.#pullers[source].pause()
   }
 
   /** There may be room for more. */
@@ -365,10 +363,12 @@ export class Intake {
     const { streams, names } = this.#context
     this.#states[source].isVerified = false
     await this.#verify(source)
-    return streams.restoreConsumer(names, source, {
+    const limits = await streams.restoreConsumer(names, source, {
       created: this.#states[source].created,
       firstUnsettled: source === 'events' ? this.#firstUnsettled() : undefined,
     })
+    this.#consumers.found()
+    return limits
   }
 
   #firstUnsettled(): number | undefined {

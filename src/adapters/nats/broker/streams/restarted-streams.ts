@@ -74,6 +74,11 @@ function wasMadeAfter(consumer: OutdatedConsumer, stream: StreamInfo): boolean {
   return Date.parse(consumer.created) >= Date.parse(stream.created)
 }
 
+/** Whether a consumer has had more than its stream. The stream was asked after it, so that it has at least what it gave. */
+export function isPastEnd({ delivered }: ConsumerInfo, found: StreamInfo): boolean {
+  return canRestart(found) && delivered.stream_seq > found.state.last_seq
+}
+
 function canRestart(found: StreamInfo | undefined): boolean {
   return found?.config['num_replicas'] === 1
 }
@@ -90,7 +95,7 @@ async function startIfAhead(
   const names = namesOf(channel, fromToken(name))
   const position = positionOf(found)
   const { lastSequence, firstStoredAt } = position
-  const isAhead = isOutdated || delivered.stream_seq > lastSequence
+  const isAhead = isOutdated || isPastEnd(consumer, found)
   if (found.config.name !== names.streams.events)
     return isAhead || (await haveRetriesRestarted(jetstream, names, found, consumer)) ? ALL : undefined
   if (!isAhead && delivered.stream_seq === 0) return undefined

@@ -20,7 +20,7 @@ import {
 } from './names.ts'
 import { hasRestartedSinceRecord, readProgress } from './progress-record.ts'
 import { requireConsumer, requireStream } from './requirements.ts'
-import { type OutdatedConsumer, remakeConsumersAhead } from './restarted-streams.ts'
+import { isPastEnd, type OutdatedConsumer, remakeConsumersAhead } from './restarted-streams.ts'
 import { positionOf, type StreamPosition } from './stream-position.ts'
 
 /** Within this time the server recognises a message that is sent again. It exceeds every time that we send one again. */
@@ -151,6 +151,15 @@ export class Streams {
   ): Promise<void> {
     if (this.#settings.declare !== 'none')
       await remakeConsumersAhead(this.#jetstream, channel, outdated, kinds)
+  }
+
+  /** The consumer of a handler, if it is ahead of its stream now. For a process that may not make it again. */
+  async consumerAhead(names: HandlerNames, kind: 'events' | 'retries'): Promise<ConsumerInfo | undefined> {
+    const stream = names.streams[kind]
+    const consumer = await this.#jetstream.consumerInfo(stream, names.consumer)
+    const found = await this.#jetstream.streamInfo(stream)
+    const isAhead = consumer !== undefined && found !== undefined && isPastEnd(consumer, found)
+    return isAhead ? consumer : undefined
   }
 
   /** Before the first message of a connection is published: consumers that are ahead of the stream would skip it. */
