@@ -22,7 +22,20 @@ export interface Cell {
   readonly source: string
   /** Patterns of test files. */
   readonly suites: readonly string[]
+  /** Tests of these files that cannot pass here, whatever the product does. */
+  readonly leftOut?: LeftOut
   prepare(): Promise<PreparedCell | Missing>
+}
+
+export interface LeftOut {
+  /** How their names begin, behind those of their groups. */
+  readonly tests: readonly string[]
+  readonly because: string
+}
+
+/** The option of vitest that runs all others. */
+export function namePatternWithout({ tests }: LeftOut): string {
+  return `^(?!.*(?:${tests.map(name => name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')}))`
 }
 
 export interface PreparedCell {

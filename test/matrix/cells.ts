@@ -6,7 +6,7 @@ import { findPostgresRelease } from '../services/postgres-release.ts'
 import { RABBITMQ_NODES } from '../services/rabbitmq.ts'
 import { REDIS_SHARDS } from '../support/redis-cluster.ts'
 import { TOPOLOGIES } from '../topologies/topology.ts'
-import type { Cell } from './cell.ts'
+import type { Cell, LeftOut } from './cell.ts'
 import {
   debian12,
   onBinaries,
@@ -40,12 +40,23 @@ const POSTGRES = [
   'test/crash/postgres-crash.int.test.ts',
   'test/examples/clients.int.test.ts',
 ]
-/** Those that need no other roles than the one that PgBouncer knows, and stop no server. */
+/** Those that stop no server. */
 const PGBOUNCER = [
   'src/adapters/postgres/conformance.int.test.ts',
   'src/adapters/postgres/broker/{consumer,delivered,enqueue,handlers,lanes,outbox,settling,several}.int.test.ts',
   'src/adapters/postgres/operating/operating.int.test.ts',
 ]
+/** The way out is the option `listen: false`, and one role for each pool. */
+const NOT_BEHIND_PGBOUNCER: LeftOut = {
+  tests: [
+    'B17: a listener is notified of commands for its instance',
+    'S5: a role that may do nothing else can do it',
+    'S6: a role that only enqueues needs no more than the page says',
+    'S9: another process is told: one that never looks by itself finds it',
+    'S9: many enqueues within 10 ms are two notifications',
+  ],
+  because: 'PgBouncer in transaction mode has no LISTEN, and knows one role here',
+}
 const NATS = [
   'src/adapters/nats/**/*.int.test.ts',
   'src/cli/verbs/nats.int.test.ts',
@@ -120,7 +131,10 @@ export const CELLS: readonly Cell[] = [
     ['test/topologies/postgres-standby.int.test.ts'],
     () => withEnv({ [TOPOLOGIES]: '1' }, onPostgres('17.10.0-beta.17')),
   ),
-  cellOf('postgres', 'Postgres 15, PgBouncer', DEBIAN_12, PGBOUNCER, onPgBouncer),
+  {
+    ...cellOf('postgres', 'Postgres 15, PgBouncer', DEBIAN_12, PGBOUNCER, onPgBouncer),
+    leftOut: NOT_BEHIND_PGBOUNCER,
+  },
   nats('2.9', DEBIAN_12, () => onNats(findNatsServer('oldest'))),
   nats('2.10', GO_PROXY, () => onNats(findNatsRelease('v2.10.27'))),
   nats('2.15', GO_PROXY, () => onNats(findNatsRelease(NEWEST_NATS))),

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { ROOT } from '../support/source.ts'
-import { type Cell, chooseCells } from './cell.ts'
+import { type Cell, chooseCells, namePatternWithout } from './cell.ts'
 import { CELLS } from './cells.ts'
 import { writePage } from './page.ts'
 import { countTests } from './result.ts'
@@ -63,6 +63,21 @@ it('a cell counts its tests, and the skipped ones by their reason', () => {
       { why: 'the name of the test gives no reason', tests: 1 },
     ],
   })
+})
+
+it('a cell runs all tests but those that it leaves out, and counts those with their reason', () => {
+  const leftOut = { tests: ['S5: a role (of psql)'], because: 'one role' }
+  const pattern = new RegExp(namePatternWithout(leftOut))
+  expect(
+    ['outbox S5: a role (of psql) can', 'outbox S5: a role can'].map(name => pattern.test(name)),
+  ).toEqual([false, true])
+  const left = { fullName: 'outbox S5: a role (of psql) can', status: 'skipped', failureMessages: [] }
+  const files = [
+    { name: join(ROOT, 'src/a.test.ts'), message: '', status: 'passed', assertionResults: [left] },
+  ]
+  expect(countTests({ numTotalTests: 1, testResults: files }, leftOut).skipped).toEqual([
+    { why: 'one role', tests: 1 },
+  ])
 })
 
 it('the page has a row for each cell, and says what failed, was skipped or is not available', () => {

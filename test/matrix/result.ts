@@ -1,4 +1,5 @@
 import { failuresOf, type VitestReport } from '../support/vitest-run.ts'
+import type { LeftOut } from './cell.ts'
 
 /** What a run of a cell found. */
 export type CellResult = CellRun | CellMissing
@@ -30,10 +31,15 @@ const REASON = /\(skipped: (.*?)\)/
 /** Files that skip tests without a reason in the name have it in their source. */
 const NO_REASON = 'the name of the test gives no reason'
 
-export function countTests(report: VitestReport): Pick<CellRun, 'files' | 'passed' | 'failed' | 'skipped'> {
+export function countTests(
+  report: VitestReport,
+  leftOut?: LeftOut,
+): Pick<CellRun, 'files' | 'passed' | 'failed' | 'skipped'> {
   const tests = report.testResults.flatMap(({ assertionResults }) => assertionResults)
   const skipped = tests.filter(({ status }) => status !== 'passed' && status !== 'failed')
-  const byReason = Map.groupBy(skipped, ({ fullName }) => REASON.exec(fullName)?.[1] ?? NO_REASON)
+  const reasonOf = (name: string) =>
+    leftOut?.tests.some(left => name.includes(left)) ? leftOut.because : REASON.exec(name)?.[1]
+  const byReason = Map.groupBy(skipped, ({ fullName }) => reasonOf(fullName) ?? NO_REASON)
   return {
     files: report.testResults.length,
     passed: tests.filter(({ status }) => status === 'passed').length,

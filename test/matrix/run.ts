@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/ports/clock.ts'
 import { ROOT } from '../support/source.ts'
 import { runVitest } from '../support/vitest-run.ts'
-import { type Cell, chooseCells, GROUPS, type PreparedCell } from './cell.ts'
+import { type Cell, chooseCells, GROUPS, namePatternWithout, type PreparedCell } from './cell.ts'
 import { CELLS } from './cells.ts'
 import { type MatrixResults, writePage } from './page.ts'
 import { type CellResult, type CellRun, countTests } from './result.ts'
@@ -41,13 +41,14 @@ async function runCell(cell: Cell): Promise<CellResult> {
 }
 
 async function runSuites(
-  { name, suites }: Cell,
+  { name, suites, leftOut }: Cell,
   { version, env, node }: PreparedCell,
 ): Promise<Omit<CellRun, 'date'>> {
   const files = suites.flatMap(pattern => globSync(pattern, { cwd: ROOT })).sort()
   print(`${name}: ${version}, ${files.length} files`)
   const startedAt = systemClock.now()
-  const { report, output } = await runVitest(files, env, node)
+  const words = leftOut === undefined ? files : [...files, '--testNamePattern', namePatternWithout(leftOut)]
+  const { report, output } = await runVitest(words, env, node)
   if (report === undefined) throw new Error(`${name}: vitest wrote no report:\n${output.slice(-MOST_OUTPUT)}`)
   const seconds = Math.round((systemClock.now() - startedAt) / 1_000)
   for (const { message, assertionResults } of report.testResults)
@@ -57,7 +58,7 @@ async function runSuites(
     version,
     node: node === undefined ? process.version : `v${version}`,
     seconds,
-    ...countTests(report),
+    ...countTests(report, leftOut),
   }
 }
 
