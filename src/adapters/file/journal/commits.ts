@@ -57,11 +57,11 @@ class CommitBatch {
     return undefined
   }
 
-  async commit(tail: Tail): Promise<void> {
+  async commit(append: CommitParts['append']): Promise<void> {
     try {
       if (this.bytes === 0) this.#tell(0, 0)
       else {
-        const { segment, offset } = await tail.append(this.#lines.bytes)
+        const { segment, offset } = await append(this.#lines.bytes)
         this.#tell(segment.name.number, offset)
       }
     } catch (error) {
@@ -92,7 +92,8 @@ interface CommitParts {
   readonly dir: string
   readonly clock: Clock
   readonly lock: FolderLock
-  readonly tail: Tail
+  /** Resolves when the bytes are durable. */
+  readonly append: Tail['append']
   /**
    * The lock is held: reads everything that others have written. `mustRecheck` means that nothing read before can be
    * trusted.
@@ -185,12 +186,12 @@ export class Commits {
 
   /** Returns true if it stopped because another process wants the lock. */
   async #commitWhileHeld(): Promise<boolean> {
-    const { clock, lock, tail, mustReread } = this.#parts
+    const { clock, lock, append, mustReread } = this.#parts
     let since = monotonicNow(clock)
     while (!mustReread() && (this.#queue.length > 0 || (await this.#waitForWrites()))) {
       const batch = new CommitBatch(this.#lines)
       await this.#fill(batch)
-      await batch.commit(tail)
+      await batch.commit(append)
       // Lets waiting callers continue, so that their next lines join the next write.
       await yieldToEventLoop()
       const now = monotonicNow(clock)

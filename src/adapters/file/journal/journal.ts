@@ -3,7 +3,7 @@ import { SerialQueue } from '../../../adapter-kit/serial-queue.ts'
 import { createIdSource } from '../../../core/event/uuid.ts'
 import type { Random } from '../../../core/random.ts'
 import { type Clock, systemClock } from '../../../ports/clock.ts'
-import { toStoreError } from '../errors.ts'
+import { StoreFailedError, toStoreError } from '../errors.ts'
 import { Commits, type Decision, type Write } from './commits.ts'
 import { type Damage, DamageReport } from './damage.ts'
 import { FileInPlace } from './file-in-place.ts'
@@ -112,7 +112,7 @@ export class Journal {
     this.#commits = new Commits({
       dir,
       clock: systemClock,
-      tail: this.#tail,
+      append: bytes => this.#append(bytes),
       lock: newLock('writing'),
       begin: mustRecheck => this.#beginWriting(mustRecheck),
       end: () => this.#endWriting(),
@@ -235,6 +235,18 @@ export class Journal {
       this.#hasWritten = true
       await this.#marker.begin()
       this.#isWriting = true
+    })
+  }
+
+  /**
+   * Not while the folder is read again, and not after that has failed halfway: the last file that is known may then be an early
+   * one, and a file behind it would have the number of another one, which readers take for a later revision.
+   */
+  #append(bytes: Buffer): ReturnType<Tail['append']> {
+    return this.exclusively(async () => {
+      if (this.segments.isPartial)
+        throw new StoreFailedError('writing in', this.folder.dir, new Error('its files are not all read'))
+      return await this.#tail.append(bytes)
     })
   }
 
