@@ -46,13 +46,7 @@ export class Settler {
         return this.#connection.write('broker', 'retry', at, notBefore, ended.length, history)
       }
       case 'release':
-        return this.#connection.write(
-          'broker',
-          'release',
-          at,
-          settlement.notBefore,
-          delivery.running > 0 ? 1 : 0,
-        )
+        return this.#release(delivery, settlement.notBefore)
       case 'dead':
         return this.#settleDead(delivery, settlement.letter, settlement.saved, unreadable)
     }
@@ -67,14 +61,17 @@ export class Settler {
   }
 
   /** Never rejects. The letter of the event cannot be saved now, and an attempt at once would end in the same way. */
-  async giveBackLater({ at, running }: SqliteDelivery, delayMs: number): Promise<void> {
+  async giveBackLater(delivery: SqliteDelivery, delayMs: number): Promise<void> {
     const notBefore = this.#connection.options.clock.now() + delayMs
-    const release = this.#connection.write('broker', 'release', at, notBefore, running > 0 ? 1 : 0)
-    await release.catch(() => this.giveBack([at]))
+    await this.#release(delivery, notBefore).catch(() => this.giveBack([delivery.at]))
   }
 
   async retryGivingBack(): Promise<void> {
     await this.giveBack(this.#notGivenBack.splice(0))
+  }
+
+  #release({ at, running }: SqliteDelivery, notBefore: number): Promise<boolean> {
+    return this.#connection.write('broker', 'release', at, notBefore, running > 0 ? 1 : 0)
   }
 
   async #settleDead(

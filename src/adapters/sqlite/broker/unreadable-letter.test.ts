@@ -1,8 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
+import { replayInConsumer } from '../../../../test/support/replay-in-consumer.ts'
 import { KeptSqliteFile } from '../../../../test/support/sqlite-file.ts'
-import { replayHeaders } from '../../../core/event/replay-headers.ts'
-import { createConsumer } from '../../../runtime/consumer/consumer.ts'
 import { createSealing } from '../../../runtime/sealing/sealing.ts'
 import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -34,26 +33,7 @@ async function unreadable(how: 'sealed' | 'damaged', handle: () => void) {
     database.prepare(`update letters set body = '{"v":99}' where id = ?`).run(letter.id)
     database.close()
   }
-  const problems: unknown[] = []
-  let runs = 0
-  const consumer = createConsumer({
-    broker: store.broker,
-    channel,
-    name: 'bill',
-    leaveOpen: true,
-    clock,
-    retry: { attempts: 1 },
-    observer: { letterWriteFailed: ({ error }) => problems.push(error) },
-    handle() {
-      runs++
-      handle()
-    },
-  })
-  await consumer.start()
-  const replay = { letterId: letter.id, handler: 'bill', replayId: 'r1', attempt: 1 }
-  await store.broker.publish([{ ...letter.event, headers: replayHeaders(letter.event, replay) }])
-  const depth = () => store.broker.depth(channel, 'bill')
-  return { letter, consumer, problems, depth, runs: () => runs }
+  return { letter, ...(await replayInConsumer(store.broker, letter, { leaveOpen: true, clock, handle })) }
 }
 
 describe('a replay whose letter only the database keeps, and that cannot be read', () => {

@@ -1,7 +1,8 @@
-import { countOf, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
+import { countOf } from '../../../../adapter-kit/wire/carried-log.ts'
 import type { JetStream } from '../../connection/jetstream.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { HandlerNames } from './names.ts'
+import { readStateRecord, stateMessage } from './state-record.ts'
 import { hasRestartedSince, type StreamPosition } from './stream-position.ts'
 
 const SAME_CONSUMER_MS = 1_000
@@ -23,11 +24,9 @@ export async function readProgress(
   jetstream: JetStream,
   names: HandlerNames,
 ): Promise<ProgressRecord | undefined> {
-  const found = await jetstream.message(names.streams.state, { last_by_subj: subjectOf(names) })
+  const found = await readStateRecord(jetstream, names, subjectOf(names))
   if (found === undefined) return undefined
-  const { created, settledTo, lastStoredAt, consumerCreated } = parseLog(
-    Buffer.from(found.data).toString('utf8'),
-  )
+  const { created, settledTo, lastStoredAt, consumerCreated } = found
   return {
     created: String(created),
     settledTo: countOf(settledTo),
@@ -38,7 +37,7 @@ export async function readProgress(
 
 /** `stream` is the state stream. */
 export function writeProgress(names: HandlerNames, stream: string, record: ProgressRecord): OutgoingMessage {
-  return { stream, subject: subjectOf(names), data: Buffer.from(JSON.stringify(record)), headers: [] }
+  return stateMessage(stream, subjectOf(names), record)
 }
 
 /** The stream has begun again. The next consumer of the handler begins with all of it. */

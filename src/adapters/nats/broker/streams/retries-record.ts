@@ -1,8 +1,9 @@
-import { countOf, parseLog } from '../../../../adapter-kit/wire/carried-log.ts'
+import { countOf } from '../../../../adapter-kit/wire/carried-log.ts'
 import type { ConsumerInfo, JetStream, StreamInfo } from '../../connection/jetstream.ts'
 import type { OutgoingMessage } from '../../connection/publisher.ts'
 import type { HandlerNames } from './names.ts'
 import { isSameConsumer } from './progress-record.ts'
+import { readStateRecord, stateMessage } from './state-record.ts'
 import { isYoungerThan, type StreamEnd } from './stream-position.ts'
 
 /** How far the retry stream had counted, as the state stream records it for a handler. */
@@ -19,7 +20,7 @@ export function writeRetriesRecord(
   stream: string,
   record: RetriesRecord,
 ): OutgoingMessage {
-  return { stream, subject: subjectOf(names), data: Buffer.from(JSON.stringify(record)), headers: [] }
+  return stateMessage(stream, subjectOf(names), record)
 }
 
 /** Undefined if nothing is recorded. */
@@ -27,11 +28,9 @@ async function readRetriesRecord(
   jetstream: JetStream,
   names: HandlerNames,
 ): Promise<RetriesRecord | undefined> {
-  const found = await jetstream.message(names.streams.state, { last_by_subj: subjectOf(names) })
+  const found = await readStateRecord(jetstream, names, subjectOf(names))
   if (found === undefined) return undefined
-  const { created, lastSequence, lastStoredAt, consumerCreated } = parseLog(
-    Buffer.from(found.data).toString('utf8'),
-  )
+  const { created, lastSequence, lastStoredAt, consumerCreated } = found
   return {
     created: String(created),
     lastSequence: countOf(lastSequence),
