@@ -137,6 +137,11 @@ const addDelivered = (count: number, at: string) =>
      select 'orders', 'order.placed', 'bill', '{}', 'delivered', 0, ${at}, ${at} from generate_series(1, ${count})`,
   )
 
+function retentionOfOneDay(): Retention {
+  const { pool } = database!
+  return new Retention({ pool, clock: new FakeClock(), delivered: 'keep', deliveredRetentionMs: DAY_MS })
+}
+
 describe.runIf(found.found)(`the retention of a large table${why}`, () => {
   const STEP = 10_000
 
@@ -144,14 +149,7 @@ describe.runIf(found.found)(`the retention of a large table${why}`, () => {
     await database!.pool.query('delete from lazaret.outbox')
     await addDelivered(STEP, `now() + interval '1 year'`)
     await addDelivered(5, `now() - interval '2 days'`)
-    const { pool } = database!
-    const settings = {
-      pool,
-      clock: new FakeClock(),
-      delivered: 'keep',
-      deliveredRetentionMs: DAY_MS,
-    } as const
-    const retention = new Retention(settings)
+    const retention = retentionOfOneDay()
     expect(await retention.apply()).toEqual({ rows: 0, partitions: 0 })
     expect(await retention.apply()).toEqual({ rows: 5, partitions: 0 })
   })
@@ -169,14 +167,7 @@ describe.runIf(found.found)(`the retention of a large table${why}`, () => {
   it('S1: goes back to the oldest rows as soon as it reads young ones', async () => {
     await database!.pool.query('delete from lazaret.outbox')
     await addDelivered(4 * STEP, 'now()')
-    const { pool } = database!
-    const settings = {
-      pool,
-      clock: new FakeClock(),
-      delivered: 'keep',
-      deliveredRetentionMs: DAY_MS,
-    } as const
-    const retention = new Retention(settings)
+    const retention = retentionOfOneDay()
     await retention.apply()
     await database!.pool.query(`update lazaret.outbox set created_at = now() - interval '3 days',
       delivered_at = now() - interval '2 days' where seq in (select seq from lazaret.outbox order by seq limit 50)`)

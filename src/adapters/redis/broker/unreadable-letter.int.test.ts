@@ -1,8 +1,7 @@
 import { createClient } from 'redis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findRedis } from '../../../../test/services/redis.ts'
-import { replayHeaders } from '../../../core/event/replay-headers.ts'
-import { createConsumer } from '../../../runtime/consumer/consumer.ts'
+import { replayInConsumer } from '../../../../test/support/replay-in-consumer.ts'
 import { createSealing } from '../../../runtime/sealing/sealing.ts'
 import { TestTiming, uniqueName } from '../../../testing/conformance/harness.ts'
 import { createFactory } from '../../../testing/factories.ts'
@@ -41,24 +40,7 @@ async function unreadable(handle: () => void) {
   await letters.change(letter.id, { to: 'replaying', at: timing.now(), replayId: 'r1' })
   const errors: unknown[] = []
   const broker = redisStreams({ ...given, prefix, maxPollMs: 100, onError: error => errors.push(error) })
-  const problems: unknown[] = []
-  let runs = 0
-  const consumer = createConsumer({
-    broker,
-    channel,
-    name: 'bill',
-    retry: { attempts: 1 },
-    observer: { letterWriteFailed: ({ error }) => problems.push(error) },
-    handle() {
-      runs++
-      handle()
-    },
-  })
-  await consumer.start()
-  const replay = { letterId: letter.id, handler: 'bill', replayId: 'r1', attempt: 1 }
-  await broker.publish([{ ...letter.event, headers: replayHeaders(letter.event, replay) }])
-  const depth = () => broker.depth(channel, 'bill')
-  return { letters, letter, consumer, errors, problems, depth, runs: () => runs }
+  return { letters, letter, errors, ...(await replayInConsumer(broker, letter, { handle })) }
 }
 
 describe.runIf(redis.found)(`a replay whose letter only Redis keeps, and that cannot be read${why}`, () => {
